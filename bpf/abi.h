@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the BPF programs and user space share: the values of the maps and of
+ * the events. Rust's view of it is generated (crates/lasthop-core).
+ */
+#ifndef LH_ABI_H
+#define LH_ABI_H
+
+#include "../core/flow.h"
+
+#define LH_SLOT_BYTES 2048
+#define LH_SLOT_PKT_BYTES (LH_SLOT_BYTES - 32)
+#define LH_CACHE_PKT_MAX (LH_SLOT_PKT_BYTES - 128) /* larger packets pass uncached */
+#define LH_HELD_BYTES 256
+#define LH_MAX_RULES 32
+
+enum lh_slot_flag {
+	LH_SLOT_SLICE = 1, /* cut from a super-packet: headers still to be made its own */
+	LH_SLOT_SLICE_LAST = 2, /* the super-packet's last one keeps FIN and PSH */
+	LH_SLOT_PARTIAL = 4, /* the TCP checksum is not finished */
+};
+
+/* One cached packet as it left, from layer 2 (or 3) on. Owned by the flow
+ * whose segment names it; read and written under that flow's lock. */
+struct lh_slot {
+	u32 generation; /* counts how often the slot was given back */
+	u32 slice; /* index within the super-packet */
+	u32 slice_seq; /* the slice's own sequence number, host byte order */
+	u16 bytes; /* valid in pkt */
+	u16 l3_offset;
+	u16 l4_offset;
+	u16 hdr_bytes; /* offset of the payload */
+	u16 vlan_tci; /* tag beside the packet; vlan_proto 0: none */
+	u16 vlan_proto; /* network byte order, as in __sk_buff */
+	u8 flags; /* enum lh_slot_flag */
+	u8 family; /* 4 or 6 */
+	u8 pad[6];
+	u8 pkt[LH_SLOT_PKT_BYTES];
+};
+
+/* The newest ACK that was kept from FH. */
+struct lh_held {
+	u16 bytes;
+	u16 l3_offset;
+	u16 l4_offset;
+	u16 vlan_tci;
+	u16 vlan_proto;
+	u8 partial; /* the TCP checksum is not finished */
+	u8 family;
+	u8 pkt[LH_HELD_BYTES];
+};
+
+/* A repair that the packet at hand could not carry: sent by the next kick. */
+struct lh_pending {
+	u32 slot;
+	u32 generation;
+};
+
+/* Value of map `flows`, behind the 16 bytes of the BPF side's timer. */
+struct lh_flow_entry {
+	u32 lock; /* 1: taken; compare-and-swap */
+	u32 generation; /* counts how often the entry was given to a flow */
+	u32 used; /* 1: the key is in flow_ids */
+	u32 nr_pending;
+	struct lh_flow_key key;
+	u32 kick_sent; /* 1: an event for user space is under way */
+	u64 deadline_ns; /* what the core asked for, 0: none */
+	u64 armed_ns; /* when the timer fires, 0: not armed */
+	u64 created_ns;
+	struct lh_pending pending[LH_MAX_RETRANSMIT];
+	struct lh_flow flow;
+	struct lh_held held;
+};
+
+/* Map `events`, a ring buffer: run lh_kick for this flow. */
+struct lh_event {
+	u32 flow; /* index into `flows` */
+	u32 generation; /* of the entry; another one: too late, forget it */
+	u32 family; /* 4 or 6: which template packet to run lh_kick with */
+	u32 pad;
+};
+
+enum lh_rule_action {
+	LH_RULE_MATCH = 1,
+	LH_RULE_EXCLUDE = 2,
+};
+
+/* --match and --exclude: a rule applies if either end of the connection is in
+ * the prefix and, with a port, has that port. */
+struct lh_rule {
+	u8 addr[16]; /* network byte order; IPv4 in the first four */
+	u8 family; /* 4 or 6; 0: any address */
+	u8 prefix_bits;
+	u16 port; /* host byte order, 0: any */
+	u32 action; /* enum lh_rule_action */
+};
+
+/* Set before load (.rodata). */
+struct lh_setup {
+	struct lh_config config;
+	u32 ifindex; /* of the attached device */
+	u32 l2_bytes; /* 14: Ethernet header; 0: none */
+	u32 mark_value; /* fwmark bits that tell our own packets */
+	u32 mark_mask;
+	u32 priority; /* skb->priority of local retransmissions */
+	u32 nr_slots, nr_chunks, nr_flows; /* sizes of the pools */
+	u32 flow_segments; /* cap per flow while memory is plenty */
+	u32 nr_rules;
+	u32 has_match; /* 1: only flows that a match rule covers are assisted */
+	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
+	u64 stale_ns; /* heartbeat older than this: pass everything */
+};
+
+/* Map `counters`, per CPU, one entry: the value begins with struct lh_counters
+ * (it is the struct lh_env of that CPU's runs). */
+
+/* Shared live values (.bss). */
+struct lh_shared {
+	u64 heartbeat_ns; /* CLOCK_MONOTONIC, written by user space */
+	u64 slots_used; /* payload slots handed out */
+	u64 chunks_used;
+	u64 flows_used;
+	u64 active_flows; /* flows with at least one cached segment */
+};
+
+/* skb->cb of a test run of lh_kick or lh_sweep. */
+enum lh_cb {
+	LH_CB_FLOW, /* kick: index; sweep: first index */
+	LH_CB_GENERATION, /* kick: generation; sweep: number of entries, at most LH_SWEEP_MAX */
+	LH_CB_FORCE, /* sweep: 1 forgets also live flows, held ACKs are emitted first */
+};
+
+#define LH_SWEEP_MAX 512
+
+#endif /* LH_ABI_H */

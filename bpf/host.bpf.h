@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Maps, and what the core's host lends it: chunks, slots, counters.
+ */
+#ifndef LH_HOST_BPF_H
+#define LH_HOST_BPF_H
+
+#include "kernel.h"
+#include "../core/types.h"
+#include "abi.h"
+
+/* User space sets the sizes before load: lh_setup.nr_*. */
+const volatile struct lh_setup lh_setup;
+struct lh_shared lh_shared;
+
+struct lh_flow_value {
+	struct bpf_timer timer; /* fires at entry.armed_ns */
+	struct lh_flow_entry entry;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct lh_flow_key);
+	__type(value, u32); /* index into flows */
+} flow_ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_flow_value);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_chunk);
+} chunks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__type(value, u32);
+} free_flows SEC(".maps"), free_chunks SEC(".maps"), free_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_env);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LH_MAX_RULES);
+	__type(key, u32);
+	__type(value, struct lh_rule);
+} rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+} events SEC(".maps");
+
+/* What one program run needs and the stack can't hold. A packet that the run
+ * itself sends re-enters lh_egress, which leaves by its mark before it comes
+ * here. */
+struct lh_scratch {
+	struct lh_hdr hdr;
+	struct lh_segment seg;
+	struct lh_segment slice;
+	struct lh_flow_key key;
+	struct lh_actions act;
+	struct lh_pending todo[LH_MAX_RETRANSMIT]; /* repairs of this kick */
+	struct lh_slot slot; /* a held ACK on its way out */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_scratch);
+} scratches SEC(".maps");
+
+LH_INLINE void lh_host_count(struct lh_env *env, enum lh_counter id, u64 n)
+{
+	env->counters.n[id] += n;
+}
+
+LH_INLINE struct lh_chunk *lh_host_chunk(struct lh_env *env, u32 id)
+{
+	return bpf_map_lookup_elem(&chunks, &id);
+}
+
+LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id)
+{
+	u32 got = 0;
+
+	if (bpf_map_pop_elem(&free_chunks, &got))
+		return false;
+	__sync_fetch_and_add(&lh_shared.chunks_used, 1);
+	*id = got;
+	return true;
+}
+
+LH_INLINE void lh_host_put_chunk(struct lh_env *env, u32 id)
+{
+	if (!bpf_map_push_elem(&free_chunks, &id, 0))
+		__sync_fetch_and_add(&lh_shared.chunks_used, -1ULL);
+}
+
+LH_INLINE bool lh_host_get_slot(struct lh_env *env, u32 *slot)
+{
+	u32 got = 0;
+
+	if (bpf_map_pop_elem(&free_slots, &got))
+		return false;
+	__sync_fetch_and_add(&lh_shared.slots_used, 1);
+	*slot = got;
+	return true;
+}
+
+LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 id)
+{
+	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &id);
+
+	if (!slot)
+		return;
+	slot->generation++; /* a repair that still names it comes too late */
+	if (!bpf_map_push_elem(&free_slots, &id, 0))
+		__sync_fetch_and_add(&lh_shared.slots_used, -1ULL);
+}
+
+LH_INLINE struct lh_scratch *lh_scratch(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+LH_INLINE u64 lh_now(const struct __sk_buff *skb)
+{
+	return lh_setup.test_clock ? skb->tstamp : bpf_ktime_get_ns();
+}
+
+/* User space supplies the kicks by which held ACKs are released; without a
+ * sign of life nothing may be kept back. */
+LH_INLINE bool lh_alive(u64 now_ns)
+{
+	u64 beat = *(volatile u64 *)&lh_shared.heartbeat_ns;
+
+	return beat + lh_setup.stale_ns > now_ns;
+}
+
+/* The flow's share: all it may have while three quarters of the pool suffice
+ * for everybody, an equal part of it under pressure. */
+LH_INLINE u32 lh_share(void)
+{
+	u64 used = *(volatile u64 *)&lh_shared.slots_used;
+	u64 active = *(volatile u64 *)&lh_shared.active_flows;
+	u64 part;
+
+	if (used < lh_setup.nr_slots - lh_setup.nr_slots / 4)
+		return lh_setup.flow_segments;
+	part = lh_setup.nr_slots / (active ? active : 1);
+	return lh_clamp64(part, 4, lh_setup.flow_segments);
+}
+
+/* The environment of this run, NULL: give up. Per CPU: a run that a packet of
+ * ours causes leaves by the mark before it comes here. */
+LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
+{
+	u32 zero = 0;
+	struct lh_env *env = bpf_map_lookup_elem(&counters, &zero);
+
+	if (!env)
+		return NULL;
+	env->now_ns = lh_now(skb);
+	env->cap_segments = lh_share();
+	env->alive = lh_alive(env->now_ns);
+	env->accepted = 1; /* tc sees packets before the queue does */
+	return env;
+}
+
+#include "../core/agent.h"
+
+#endif /* LH_HOST_BPF_H */

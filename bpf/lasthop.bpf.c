@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel host: tc programs on the device that faces the lossy link. They
+ * parse, find the flow, call the core under the flow's lock and carry out its
+ * actions. No protocol logic here (core/agent.h). ARCHITECTURE.md follows a
+ * packet through it.
+ */
+#include "send.bpf.h"
+
+#define LH_MAX_SLICES 128 /* 64 KiB of segments of 536 bytes, about */
+
+/* The device's tag, in the form of lh_flow_key.vlan. */
+LH_INLINE u32 lh_vlan(const struct __sk_buff *skb)
+{
+	return skb->vlan_present ? (skb->vlan_tci & 0xfff) | 0x1000 : 0;
+}
+
+/* Parses the headers in sc->hdr. A global function, for the verifier's sake. */
+LH_ENTRY int lh_parse_headers(struct lh_scratch *sc, u32 hdr_len, u32 pkt_bytes, u32 vlan,
+			      u32 to_mh)
+{
+	if (!sc)
+		return LH_PARSED_MALFORMED;
+	__builtin_memset(&sc->seg, 0, sizeof(sc->seg));
+	__builtin_memset(&sc->key, 0, sizeof(sc->key));
+	return lh_parse(&sc->hdr, hdr_len, pkt_bytes, lh_setup.l2_bytes, vlan, to_mh, &sc->seg,
+			&sc->key);
+}
+
+/* Copies and parses the headers. True: a TCP segment, in @sc. */
+LH_INLINE bool lh_read(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env, bool to_mh)
+{
+	u32 len = skb->len;
+	int parsed;
+
+	if (len > LH_HDR_BYTES)
+		len = LH_HDR_BYTES;
+	lh_barrier(len);
+	if (len < 40 || len > LH_HDR_BYTES || bpf_skb_load_bytes(skb, 0, sc->hdr.b, len)) {
+		lh_host_count(env, LH_C_bypass_not_tcp, 1);
+		return false;
+	}
+	parsed = lh_parse_headers(sc, len, skb->len, lh_vlan(skb), to_mh);
+	if (parsed == LH_PARSED_TCP)
+		return true;
+	if (parsed == LH_PARSED_NOT_TCP)
+		lh_host_count(env, LH_C_bypass_not_tcp, 1);
+	else if (parsed == LH_PARSED_FRAGMENT)
+		lh_host_count(env, LH_C_bypass_fragment, 1);
+	else
+		lh_host_count(env, LH_C_bypass_malformed, 1);
+	return false;
+}
+
+/* The segment in sc->slice goes through the core and into the cache. @off: of
+ * its payload in @skb. */
+LH_INLINE struct lh_slot *lh_cache_one(struct __sk_buff *skb, struct lh_flow_value *v,
+				       struct lh_env *env, struct lh_scratch *sc, u32 off)
+{
+	struct lh_actions *act = &sc->act;
+	u32 id;
+
+	env->accepted = sc->slice.payload_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
+	if (!env->accepted)
+		lh_host_count(env, LH_C_uncached_size, 1);
+	lh_on_data(env, &v->entry.flow, &sc->slice, act);
+	id = act->store_slot;
+	if (id == LH_NO_SLOT)
+		return NULL;
+	if (lh_store(skb, &sc->slice, id, off, sc->key.family))
+		return bpf_map_lookup_elem(&slots, &id);
+	lh_store_failed(env, &v->entry.flow, act);
+	return NULL;
+}
+
+/* The packet in sc->seg, cut into the segments that will be on the wire if it
+ * is a super-packet (GRO, TSO). @mss: 0 for an ordinary one. */
+LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
+			       struct lh_scratch *sc, u32 mss)
+{
+	u32 left = sc->seg.payload_bytes, off = sc->seg.hdr_bytes, seq = sc->seg.seq;
+	u16 last_flags = sc->seg.flags & (LH_FIN | LH_PSH);
+	int i;
+
+	sc->slice = sc->seg;
+	bpf_for (i, 0, LH_MAX_SLICES) {
+		u32 n = mss && left > mss ? mss : left;
+		bool last = n == left;
+		struct lh_slot *slot;
+
+		if (mss) {
+			sc->slice.seq = seq;
+			sc->slice.payload_bytes = n;
+			sc->slice.end = seq + n + (last && (last_flags & LH_FIN));
+			sc->slice.flags &= ~(LH_FIN | LH_PSH);
+			if (last)
+				sc->slice.flags |= last_flags;
+		}
+		slot = lh_cache_one(skb, v, env, sc, off);
+		if (slot && mss) {
+			slot->slice = i;
+			slot->slice_seq = seq;
+			slot->flags |= LH_SLOT_SLICE | (last ? LH_SLOT_SLICE_LAST : 0);
+		}
+		if (last)
+			break;
+		seq += n;
+		off += n;
+		left -= n;
+	}
+}
+
+/* A packet towards MH. */
+LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
+{
+	u32 mss = skb->gso_size, index = 0, before;
+	struct lh_flow_value *v;
+
+	v = lh_flow_find(env, &sc->key, &index);
+	if (!v) {
+		/* Only what opens a connection or carries data starts a flow. */
+		if ((sc->seg.flags & LH_RST) || sc->seg.seq == sc->seg.end)
+			return 0;
+		v = lh_flow_create(env, &sc->key, &index);
+		if (!v)
+			return 0;
+	}
+	before = lh_cached(&v->entry.flow);
+	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
+	lh_count_active(&v->entry.flow, before);
+	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
+	lh_unlock(&v->entry);
+	return 0;
+}
+
+SEC("tc")
+int lh_egress(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc;
+	struct lh_env *env;
+
+	if (lh_marked(skb)) /* before anything else: see struct lh_scratch */
+		return TCX_NEXT;
+	sc = lh_scratch();
+	if (!sc || !(env = lh_env(skb)))
+		return TCX_NEXT;
+	if (lh_read(skb, sc, env, true))
+		lh_from_fh(skb, sc, env);
+	return TCX_NEXT;
+}
+
+/* Keeps the ACK of this run as the flow's held one. */
+LH_INLINE void lh_hold(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_scratch *sc)
+{
+	struct lh_held *held = &e->held;
+
+	/* No payload, so that the whole packet is in the header buffer. */
+	__builtin_memcpy(held->pkt, sc->hdr.b, LH_HELD_BYTES);
+	held->bytes = sc->seg.hdr_bytes;
+	held->l3_offset = sc->seg.l3_offset;
+	held->l4_offset = sc->seg.l4_offset;
+	held->vlan_tci = skb->vlan_tci;
+	held->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
+	held->partial = lh_partial(skb);
+	held->family = e->key.family;
+}
+
+/* The repairs from number @from on can't ride on this packet: the next kick
+ * sends them. Under the lock. */
+LH_INLINE void lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_actions *act, u32 from)
+{
+	int i;
+
+	bpf_for (i, 0, LH_MAX_RETRANSMIT) {
+		u32 k = i, n = e->nr_pending, id;
+		struct lh_slot *slot;
+
+		if (k < from || k >= act->nr_retransmit || n >= LH_MAX_RETRANSMIT)
+			continue;
+		lh_barrier(k);
+		lh_barrier(n);
+		id = act->retransmit[k & (LH_MAX_RETRANSMIT - 1)].slot;
+		slot = bpf_map_lookup_elem(&slots, &id);
+		if (!slot)
+			continue;
+		e->pending[n & (LH_MAX_RETRANSMIT - 1)].slot = id;
+		e->pending[n & (LH_MAX_RETRANSMIT - 1)].generation = slot->generation;
+		e->nr_pending = n + 1;
+	}
+	lh_send_event(e, index);
+}
+
+/*
+ * Sends the first repair on the skb of the ACK. @keep: the ACK goes on, so
+ * that it must be put together again behind the clone. Called with the lock,
+ * returns without it. @return the program's verdict.
+ */
+LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow_value *v,
+			   struct lh_env *env)
+{
+	bool keep = sc->act.verdict == LH_PASS;
+	u32 id = sc->act.retransmit[0].slot, mark = skb->mark, prio = skb->priority;
+	u32 partial = lh_partial(skb), len = skb->len;
+	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &id);
+	int err = -1;
+
+	if (slot)
+		err = lh_load_vehicle(skb, slot, 0, partial);
+	lh_unlock(&v->entry);
+	if (err)
+		lh_host_count(env, LH_C_retransmit_errors, 1);
+	lh_mark(skb);
+	if (!keep)
+		return err ? TCX_DROP : bpf_redirect(lh_setup.ifindex, 0);
+	if (!err && bpf_clone_redirect(skb, lh_setup.ifindex, 0))
+		lh_host_count(env, LH_C_retransmit_errors, 1);
+	skb->mark = mark;
+	skb->priority = prio;
+	lh_barrier(len);
+	if (len < 40 || len > LH_HDR_BYTES)
+		return TCX_NEXT;
+	/* An ACK that can't be restored is worth less than a wrong one. */
+	if (bpf_skb_change_tail(skb, len, 0) || bpf_skb_store_bytes(skb, 0, sc->hdr.b, len, 0))
+		return TCX_DROP;
+	return TCX_NEXT;
+}
+
+/* Whether the packet at hand can carry a repair: the same places of the
+ * headers (a partial checksum names its place), and small enough to be put
+ * together again. */
+LH_INLINE bool lh_can_carry(const struct __sk_buff *skb, const struct lh_scratch *sc)
+{
+	u32 id = sc->act.retransmit[0].slot;
+	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &id);
+
+	return slot && slot->l3_offset == sc->seg.l3_offset &&
+	       slot->l4_offset == sc->seg.l4_offset && skb->len <= LH_HDR_BYTES && !skb->gso_size;
+}
+
+/* Copies of the passing duplicate stand for held ones: the same number, and
+ * newer blocks. */
+LH_INLINE void lh_clone_ack(struct __sk_buff *skb, u32 copies)
+{
+	u32 mark = skb->mark;
+	int i;
+
+	skb->mark = (mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+	bpf_for (i, 0, 3) {
+		if ((u32)i >= copies)
+			break;
+		bpf_clone_redirect(skb, lh_setup.ifindex, BPF_F_INGRESS);
+	}
+	skb->mark = mark;
+}
+
+/* A packet from MH. @return the program's verdict. */
+LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
+{
+	struct lh_actions *act = &sc->act;
+	struct lh_flow_value *v;
+	u32 index = 0, before;
+	int verdict;
+
+	v = lh_flow_find(env, &sc->key, &index);
+	if (!v) {
+		if ((sc->seg.flags & (LH_SYN | LH_RST)) != LH_SYN)
+			return TCX_NEXT;
+		v = lh_flow_create(env, &sc->key, &index);
+		if (!v)
+			return TCX_NEXT;
+	}
+	if (!env->alive)
+		lh_host_count(env, LH_C_bypass_stale, 1);
+	before = lh_cached(&v->entry.flow);
+	lh_on_ack(env, &v->entry.flow, &sc->seg, act);
+	lh_count_active(&v->entry.flow, before);
+	if (act->hold)
+		lh_hold(skb, &v->entry, sc);
+	lh_set_deadline(v, act->next_deadline_ns, env->now_ns);
+	verdict = act->verdict == LH_DROP ? TCX_DROP : TCX_NEXT;
+	if (act->nr_retransmit && lh_can_carry(skb, sc)) {
+		if (act->nr_retransmit > 1)
+			lh_defer(&v->entry, index, act, 1);
+		return lh_turn_around(skb, sc, v, env);
+	}
+	if (act->nr_retransmit)
+		lh_defer(&v->entry, index, act, 0);
+	lh_unlock(&v->entry);
+	if (act->emit_held && verdict == TCX_NEXT)
+		lh_clone_ack(skb, act->emit_held);
+	return verdict;
+}
+
+SEC("tc")
+int lh_ingress(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc;
+	struct lh_env *env;
+
+	if (lh_marked(skb)) { /* a held ACK that we released */
+		skb->mark &= ~lh_setup.mark_mask;
+		return TCX_NEXT;
+	}
+	sc = lh_scratch();
+	if (!sc || !(env = lh_env(skb)))
+		return TCX_NEXT;
+	if (!lh_read(skb, sc, env, false))
+		return TCX_NEXT;
+	return lh_from_mh(skb, sc, env);
+}
+
+/* Sends what @slot holds on the packet of a test run. @ingress: to the stack,
+ * as if it came from MH. */
+LH_FUNC int lh_send_kick(struct __sk_buff *skb, struct lh_slot *slot, u32 ingress,
+			 struct lh_env *env)
+{
+	/* Without layer 2 on the device the test run's own 14 bytes stay: the
+	 * redirect takes them off. */
+	u32 at = lh_setup.l2_bytes ? 0 : 14;
+	int err = lh_load_vehicle(skb, slot, at, 0);
+
+	if (!err && slot->vlan_proto)
+		err = bpf_skb_vlan_push(skb, slot->vlan_proto, slot->vlan_tci);
+	lh_mark(skb);
+	if (!err)
+		err = bpf_clone_redirect(skb, lh_setup.ifindex, ingress ? BPF_F_INGRESS : 0);
+	if (skb->vlan_present)
+		bpf_skb_vlan_pop(skb);
+	if (err)
+		lh_host_count(env, LH_C_retransmit_errors, 1);
+	return err;
+}
+
+/* The held ACK, brought into the form of a slot with a finished checksum. */
+LH_INLINE void lh_held_to_slot(const struct lh_held *held, struct lh_slot *slot)
+{
+	u32 bytes = held->bytes;
+
+	__builtin_memcpy(slot->pkt, held->pkt, LH_HELD_BYTES);
+	lh_barrier(bytes);
+	if (bytes <= LH_HELD_BYTES)
+		__builtin_memset(slot->pkt + bytes, 0, 4);
+	slot->bytes = bytes;
+	slot->l3_offset = held->l3_offset;
+	slot->l4_offset = held->l4_offset;
+	slot->vlan_tci = held->vlan_tci;
+	slot->vlan_proto = held->vlan_proto;
+	slot->family = held->family;
+	slot->flags = held->partial ? LH_SLOT_PARTIAL : 0;
+}
+
+/* Loads repair @todo into @skb under the lock and sends it without. A slot that
+ * was given back meanwhile is left alone. */
+LH_FUNC int lh_kick_one(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
+			const struct lh_pending *todo)
+{
+	u32 at = lh_setup.l2_bytes ? 0 : 14, id = todo->slot, proto = 0, tci = 0;
+	struct lh_slot *slot;
+	int err = -1;
+
+	if (!lh_lock(&v->entry))
+		return -1;
+	slot = bpf_map_lookup_elem(&slots, &id);
+	if (slot && slot->generation == todo->generation) {
+		proto = slot->vlan_proto;
+		tci = slot->vlan_tci;
+		err = lh_load_vehicle(skb, slot, at, 0);
+	}
+	lh_unlock(&v->entry);
+	if (err)
+		return err;
+	if (proto && bpf_skb_vlan_push(skb, proto, tci))
+		return -1;
+	lh_mark(skb);
+	err = bpf_clone_redirect(skb, lh_setup.ifindex, 0);
+	if (err)
+		lh_host_count(env, LH_C_retransmit_errors, 1);
+	if (skb->vlan_present)
+		bpf_skb_vlan_pop(skb);
+	return err;
+}
+
+/* Runs the flow's timer and sends what it and deferred repairs ask for. With
+ * the lock; returns without it. */
+LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
+			 struct lh_scratch *sc, u32 index)
+{
+	struct lh_flow_entry *e = &v->entry;
+	u32 n, copies;
+	int i;
+
+	e->kick_sent = 0;
+	lh_on_timer(env, &e->flow, &sc->act);
+	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
+	copies = sc->act.emit_held;
+	if (copies)
+		lh_held_to_slot(&e->held, &sc->slot);
+	if (sc->act.nr_retransmit)
+		lh_defer(e, index, &sc->act, 0);
+	e->kick_sent = 0; /* this is the kick */
+	n = e->nr_pending;
+	e->nr_pending = 0;
+	__builtin_memcpy(sc->todo, e->pending, sizeof(sc->todo));
+	lh_unlock(e);
+	bpf_for (i, 0, 3) {
+		if ((u32)i >= copies)
+			break;
+		lh_send_kick(skb, &sc->slot, 1, env);
+	}
+	bpf_for (i, 0, LH_MAX_RETRANSMIT) {
+		if ((u32)i >= n)
+			break;
+		lh_kick_one(skb, v, env, &sc->todo[i & (LH_MAX_RETRANSMIT - 1)]);
+	}
+	return n + copies;
+}
+
+/* Test run by user space: cb[LH_CB_FLOW], cb[LH_CB_GENERATION]. @return 1:
+ * the flow was busy, run again; else 0. */
+SEC("tc")
+int lh_kick(struct __sk_buff *skb)
+{
+	u32 index = skb->cb[LH_CB_FLOW], generation = skb->cb[LH_CB_GENERATION];
+	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
+	struct lh_scratch *sc = lh_scratch();
+	struct lh_env *env;
+
+	if (!v || !sc || !(env = lh_env(skb)))
+		return 0;
+	if (!lh_lock(&v->entry))
+		return 1;
+	if (!v->entry.used || v->entry.generation != generation) {
+		lh_unlock(&v->entry);
+		return 0;
+	}
+	lh_kick_flow(skb, v, env, sc, index);
+	return 0;
+}
+
+/* One entry of the sweep. @return 1: it was removed. */
+LH_FUNC int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
+			 struct lh_scratch *sc, u32 force)
+{
+	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
+	struct lh_flow_entry *e;
+
+	if (!v || !v->entry.used)
+		return 0;
+	e = &v->entry;
+	/* What may be emitted has the family of the test run's packet. */
+	if (force && (e->key.family == 6) != (skb->protocol == lh_be16(0x86dd)))
+		return 0;
+	if (!lh_lock(e))
+		return 0;
+	if (!e->used) {
+		lh_unlock(e);
+		return 0;
+	}
+	if (force || lh_flow_over(env, &e->flow)) {
+		u32 copies = 0;
+
+		if (e->flow.flags & LH_FLOW_HELD) {
+			lh_abandon(env, &e->flow, false, &sc->act);
+			copies = sc->act.emit_held;
+			lh_held_to_slot(&e->held, &sc->slot);
+		}
+		lh_flow_remove(env, v, index);
+		if (copies)
+			lh_send_kick(skb, &sc->slot, 1, env);
+		return 1;
+	}
+	/* An event that got lost would leave the flow without a timer. */
+	if (e->deadline_ns && env->now_ns > e->deadline_ns + 100 * LH_MSEC) {
+		e->kick_sent = 0;
+		lh_send_event(e, index);
+	}
+	lh_unlock(e);
+	return 0;
+}
+
+/* Test run by user space: forgets flows that are over in the range
+ * [cb[LH_CB_FLOW], + cb[LH_CB_GENERATION]); with cb[LH_CB_FORCE] all of the
+ * packet's family. @return how many. */
+SEC("tc")
+int lh_sweep(struct __sk_buff *skb)
+{
+	u32 first = skb->cb[LH_CB_FLOW], n = skb->cb[LH_CB_GENERATION];
+	u32 force = skb->cb[LH_CB_FORCE];
+	struct lh_scratch *sc = lh_scratch();
+	struct lh_env *env;
+	int i, removed = 0;
+
+	if (!sc || !(env = lh_env(skb)))
+		return 0;
+	bpf_for (i, 0, LH_SWEEP_MAX) {
+		if ((u32)i >= n)
+			break;
+		removed += lh_sweep_one(skb, first + i, env, sc, force);
+	}
+	return removed;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From a slot to a packet on the wire. The vehicle is an skb that is there
+ * anyway: the duplicate ACK that turns around, or the packet of a test run.
+ */
+#ifndef LH_SEND_BPF_H
+#define LH_SEND_BPF_H
+
+#include "table.bpf.h"
+
+/* Bytes per call of bpf_csum_diff. Small, because the verifier adds the
+ * greatest offset and the greatest length; hence LH_CACHE_PKT_MAX. */
+#define LH_CSUM_STEP 128
+
+LH_INLINE void lh_slot_put16(struct lh_slot *slot, u32 off, u16 v)
+{
+	lh_barrier(off);
+	if (off > LH_SLOT_PKT_BYTES - 2)
+		return;
+	slot->pkt[off] = v & 0xff; /* @v is in memory order: little-endian hosts */
+	slot->pkt[off + 1] = v >> 8;
+}
+
+LH_INLINE u16 lh_be16(u16 v)
+{
+	return __builtin_bswap16(v);
+}
+
+/* One's complement sum of pkt[off, off + len), added to @sum. The slot is
+ * padded with zeros to a multiple of four. */
+LH_FUNC u32 lh_slot_sum(struct lh_slot *slot, u32 off, u32 len, u32 sum)
+{
+	int i;
+
+	bpf_for (i, 0, LH_SLOT_PKT_BYTES / LH_CSUM_STEP + 1) {
+		u32 n = len > LH_CSUM_STEP ? LH_CSUM_STEP : (len + 3) & ~3U;
+
+		lh_barrier(n);
+		lh_barrier(off);
+		if (!n || n > LH_CSUM_STEP || off > LH_CACHE_PKT_MAX)
+			break;
+		sum = bpf_csum_diff(NULL, 0, (__be32 *)(slot->pkt + off), n, sum);
+		off += n;
+		len = len > n ? len - n : 0;
+	}
+	return sum;
+}
+
+LH_INLINE u16 lh_fold(u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* The pseudo-header's sum (RFC 9293 section 3.1, RFC 8200 section 8.1). */
+LH_INLINE u32 lh_slot_pseudo(struct lh_slot *slot)
+{
+	u32 l4_bytes = (u32)slot->bytes - slot->l4_offset;
+	u32 sum = lh_be16(6) + lh_be16(l4_bytes);
+
+	if (slot->family == 4)
+		return lh_slot_sum(slot, slot->l3_offset + 12, 8, sum);
+	return lh_slot_sum(slot, slot->l3_offset + 8, 32, sum);
+}
+
+/* Lengths, identification and header checksum of a slice's IP header. */
+LH_INLINE void lh_slot_fix_ip(struct lh_slot *slot)
+{
+	u32 l3 = slot->l3_offset, id;
+
+	lh_barrier(l3);
+	if (l3 > LH_HDR_BYTES)
+		return;
+	if (slot->family == 6) {
+		lh_slot_put16(slot, l3 + 4, lh_be16(slot->bytes - l3 - 40));
+		return;
+	}
+	lh_slot_put16(slot, l3 + 2, lh_be16(slot->bytes - l3));
+	id = (u32)slot->pkt[l3 + 4] << 8 | slot->pkt[l3 + 5];
+	lh_slot_put16(slot, l3 + 4, lh_be16(id + slot->slice));
+	lh_slot_put16(slot, l3 + 10, 0);
+	lh_slot_put16(slot, l3 + 10, ~lh_fold(lh_slot_sum(slot, l3, slot->l4_offset - l3, 0)));
+}
+
+/* Sequence number and flags of a slice, as segmentation would make them: FIN
+ * and PSH with the last one, CWR with the first. */
+LH_INLINE void lh_slot_fix_tcp(struct lh_slot *slot)
+{
+	u32 l4 = slot->l4_offset;
+	u8 drop = 0;
+
+	lh_barrier(l4);
+	if (l4 > LH_HDR_BYTES)
+		return;
+	lh_slot_put16(slot, l4 + 4, lh_be16(slot->slice_seq >> 16));
+	lh_slot_put16(slot, l4 + 6, lh_be16(slot->slice_seq & 0xffff));
+	if (!(slot->flags & LH_SLOT_SLICE_LAST))
+		drop |= LH_FIN | LH_PSH;
+	if (slot->slice)
+		drop |= LH_CWR;
+	slot->pkt[l4 + 13] &= ~drop;
+}
+
+/* Makes a slice or an unfinished packet one that can go on any wire. Done at
+ * the first repair, since most slots are never sent. */
+LH_ENTRY int lh_slot_finish(struct lh_slot *slot)
+{
+	u32 l4, sum;
+
+	if (!slot || !(slot->flags & (LH_SLOT_SLICE | LH_SLOT_PARTIAL)))
+		return 0;
+	l4 = slot->l4_offset;
+	if (slot->flags & LH_SLOT_SLICE) {
+		lh_slot_fix_ip(slot);
+		lh_slot_fix_tcp(slot);
+	}
+	lh_slot_put16(slot, l4 + 16, 0);
+	sum = lh_slot_sum(slot, l4, (u32)slot->bytes - l4, lh_slot_pseudo(slot));
+	lh_slot_put16(slot, l4 + 16, ~lh_fold(sum));
+	slot->flags &= ~(LH_SLOT_SLICE | LH_SLOT_PARTIAL);
+	return 0;
+}
+
+LH_INLINE bool lh_partial(struct __sk_buff *skb)
+{
+	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
+
+	return BPF_CORE_READ_BITFIELD(kskb, ip_summed) == CHECKSUM_PARTIAL;
+}
+
+/*
+ * Turns @skb into the slot's packet, from byte @at on. @partial: the skb's
+ * checksum state is CHECKSUM_PARTIAL and stays so, hence the field must hold
+ * just the pseudo-header's sum. Negative: the skb is spoilt.
+ */
+LH_ENTRY int lh_load_vehicle(struct __sk_buff *skb, struct lh_slot *slot, u32 at, u32 partial)
+{
+	u32 len;
+
+	if (!slot || at > 14)
+		return -1;
+	len = slot->bytes;
+	lh_slot_finish(slot);
+	lh_barrier(len);
+	if (len < 40 || len > LH_CACHE_PKT_MAX)
+		return -1;
+	if (bpf_skb_change_tail(skb, at + len, 0))
+		return -1;
+	if (bpf_skb_store_bytes(skb, at, slot->pkt, len, 0))
+		return -1;
+	if (partial) {
+		u16 sum = lh_fold(lh_slot_pseudo(slot));
+
+		if (bpf_skb_store_bytes(skb, at + slot->l4_offset + 16, &sum, 2, 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* Our mark and the priority of repairs (the papers' second queue). */
+LH_INLINE void lh_mark(struct __sk_buff *skb)
+{
+	skb->mark = (skb->mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+	skb->priority = lh_setup.priority;
+}
+
+LH_INLINE bool lh_marked(const struct __sk_buff *skb)
+{
+	return (skb->mark & lh_setup.mark_mask) == lh_setup.mark_value;
+}
+
+/* Copies a whole packet, or one slice of a super-packet, into its slot.
+ * @off: of the payload in @skb. */
+LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_segment *s, u32 slot_id, u32 off,
+			u32 family)
+{
+	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &slot_id);
+	u32 hdr = s->hdr_bytes, len = s->payload_bytes, end;
+
+	lh_barrier(hdr);
+	if (!slot || hdr < 40 || hdr > LH_HDR_BYTES)
+		return false;
+	lh_barrier(len);
+	if (len > LH_CACHE_PKT_MAX - LH_HDR_BYTES)
+		return false;
+	if (bpf_skb_load_bytes(skb, 0, slot->pkt, hdr))
+		return false;
+	if (len && bpf_skb_load_bytes(skb, off, slot->pkt + hdr, len))
+		return false;
+	end = hdr + len;
+	lh_barrier(end);
+	if (end > LH_CACHE_PKT_MAX)
+		return false;
+	__builtin_memset(slot->pkt + end, 0, 4); /* lh_slot_sum reads whole words */
+	slot->bytes = end;
+	slot->l3_offset = s->l3_offset;
+	slot->l4_offset = s->l4_offset;
+	slot->hdr_bytes = hdr;
+	slot->family = family;
+	slot->vlan_tci = skb->vlan_tci;
+	slot->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
+	slot->slice = 0;
+	slot->flags = lh_partial(skb) ? LH_SLOT_PARTIAL : 0;
+	return true;
+}
+
+#endif /* LH_SEND_BPF_H */

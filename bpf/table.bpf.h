@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The flow table: key -> index -> entry, the entry's lock, its timer. Entries
+ * are given out from a stack and taken back by the sweep only, so that no
+ * flow with a held ACK ever vanishes (an LRU map would do that).
+ */
+#ifndef LH_TABLE_BPF_H
+#define LH_TABLE_BPF_H
+
+#include "host.bpf.h"
+
+/* About 50 us of waiting at the most; then the packet passes. bpf_spin_lock
+ * is out: no bpf_for under it before 6.14. */
+#define LH_LOCK_SPINS 2000
+
+LH_FUNC int lh_lock(struct lh_flow_entry *e)
+{
+	int i, got = 0;
+
+	bpf_for (i, 0, LH_LOCK_SPINS) {
+		if (!__sync_val_compare_and_swap(&e->lock, 0, 1)) {
+			got = 1;
+			break;
+		}
+	}
+	return got;
+}
+
+LH_INLINE void lh_unlock(struct lh_flow_entry *e)
+{
+	__sync_lock_test_and_set(&e->lock, 0);
+}
+
+LH_INLINE bool lh_key_equal(const struct lh_flow_key *a, const struct lh_flow_key *b)
+{
+	const u32 *x = (const u32 *)a, *y = (const u32 *)b;
+	u32 diff = 0;
+	int i;
+
+	_Static_assert(sizeof(*a) % 4 == 0, "compared by words");
+#pragma unroll
+	for (i = 0; i < (int)(sizeof(*a) / 4); i++)
+		diff |= x[i] ^ y[i];
+	return !diff;
+}
+
+/* Asks user space to run lh_kick for the flow; once per kick. */
+LH_INLINE void lh_send_event(struct lh_flow_entry *e, u32 index)
+{
+	struct lh_event event = {
+		.flow = index,
+		.generation = e->generation,
+		.family = e->key.family,
+	};
+
+	if (e->kick_sent)
+		return;
+	if (!bpf_ringbuf_output(&events, &event, sizeof(event), 0))
+		e->kick_sent = 1;
+}
+
+/* The flow's timer. Fires late rather than often: whoever moves the deadline
+ * later leaves the timer as it is, and it arms itself anew here. */
+static int lh_timer_fires(void *map, u32 *index, struct lh_flow_value *v)
+{
+	struct lh_flow_entry *e = &v->entry;
+	u64 now = bpf_ktime_get_ns();
+	u64 due = *(volatile u64 *)&e->deadline_ns;
+
+	e->armed_ns = 0;
+	if (!due)
+		return 0;
+	if (now < due) {
+		e->armed_ns = due;
+		bpf_timer_start(&v->timer, due - now, 0);
+		return 0;
+	}
+	lh_send_event(e, *index);
+	if (!e->kick_sent) { /* the ring buffer is full: user space is behind */
+		e->armed_ns = now + LH_MSEC;
+		bpf_timer_start(&v->timer, LH_MSEC, 0);
+	}
+	return 0;
+}
+
+/* Called under the lock after every call of the core. */
+LH_INLINE void lh_set_deadline(struct lh_flow_value *v, u64 deadline_ns, u64 now_ns)
+{
+	struct lh_flow_entry *e = &v->entry;
+
+	e->deadline_ns = deadline_ns;
+	if (lh_setup.test_clock || !deadline_ns)
+		return;
+	if (e->armed_ns && e->armed_ns <= deadline_ns)
+		return;
+	e->armed_ns = deadline_ns;
+	bpf_timer_start(&v->timer, deadline_ns > now_ns ? deadline_ns - now_ns : 0, 0);
+}
+
+/* Whether the first @bits of two addresses agree. */
+LH_INLINE bool lh_prefix_covers(const u8 *rule, const u8 *addr, u32 bits)
+{
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		u32 left = bits > (u32)i * 8 ? bits - i * 8 : 0;
+		u8 mask = left >= 8 ? 0xff : (u8)(0xff00 >> left);
+
+		if ((rule[i] ^ addr[i]) & mask)
+			return false;
+	}
+	return true;
+}
+
+LH_INLINE bool lh_rule_covers(const struct lh_rule *r, const struct lh_flow_key *key)
+{
+	if (r->family && r->family != key->family)
+		return false;
+	return (lh_prefix_covers(r->addr, key->mh, r->prefix_bits) &&
+		(!r->port || r->port == key->mh_port)) ||
+	       (lh_prefix_covers(r->addr, key->fh, r->prefix_bits) &&
+		(!r->port || r->port == key->fh_port));
+}
+
+/* --match and --exclude, asked once per flow. A global function: the verifier
+ * looks at it once, not in every state of its callers. */
+__attribute__((noinline)) int lh_wanted(const struct lh_flow_key *key)
+{
+	bool matched = !lh_setup.has_match, excluded = false;
+	int i;
+
+	if (!key)
+		return 0;
+	bpf_for (i, 0, LH_MAX_RULES) {
+		struct lh_rule *r;
+		u32 id = i;
+
+		if (id >= lh_setup.nr_rules)
+			break;
+		r = bpf_map_lookup_elem(&rules, &id);
+		if (!r || !lh_rule_covers(r, key))
+			continue;
+		if (r->action == LH_RULE_EXCLUDE)
+			excluded = true;
+		else
+			matched = true;
+	}
+	return matched && !excluded;
+}
+
+/* The locked entry of @key, NULL: none, or busy. @index is set with it. */
+LH_INLINE struct lh_flow_value *lh_flow_find(struct lh_env *env, const struct lh_flow_key *key,
+					     u32 *index)
+{
+	struct lh_flow_value *v;
+	u32 *id = bpf_map_lookup_elem(&flow_ids, key);
+
+	if (!id)
+		return NULL;
+	*index = *id;
+	v = bpf_map_lookup_elem(&flows, index);
+	if (!v)
+		return NULL;
+	if (!lh_lock(&v->entry)) {
+		lh_host_count(env, LH_C_bypass_lock, 1);
+		return NULL;
+	}
+	if (v->entry.used && lh_key_equal(&v->entry.key, key))
+		return v;
+	lh_unlock(&v->entry); /* removed, and perhaps given to another, since */
+	return NULL;
+}
+
+/* A new entry for @key, locked. NULL: filtered, no room, or another CPU was
+ * faster; the packet passes unassisted. */
+LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, const struct lh_flow_key *key,
+					       u32 *index)
+{
+	struct lh_flow_value *v;
+	struct lh_flow_entry *e;
+	u32 id = 0;
+
+	if ((lh_setup.has_match || lh_setup.nr_rules) && !lh_wanted(key)) {
+		lh_host_count(env, LH_C_bypass_filtered, 1);
+		return NULL;
+	}
+	if (bpf_map_pop_elem(&free_flows, &id)) {
+		lh_host_count(env, LH_C_bypass_table_full, 1);
+		return NULL;
+	}
+	v = bpf_map_lookup_elem(&flows, &id);
+	if (!v)
+		return NULL;
+	e = &v->entry;
+	if (!lh_lock(e))
+		goto undo;
+	e->key = *key;
+	e->used = 1;
+	e->generation++;
+	e->nr_pending = 0;
+	e->kick_sent = 0;
+	e->created_ns = env->now_ns;
+	e->held.bytes = 0;
+	lh_flow_reset(env, &e->flow);
+	bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
+	bpf_timer_set_callback(&v->timer, lh_timer_fires);
+	if (bpf_map_update_elem(&flow_ids, key, &id, BPF_NOEXIST)) {
+		e->used = 0;
+		lh_unlock(e);
+		goto undo;
+	}
+	__sync_fetch_and_add(&lh_shared.flows_used, 1);
+	lh_host_count(env, LH_C_flows_created, 1);
+	*index = id;
+	return v;
+undo:
+	bpf_map_push_elem(&free_flows, &id, 0);
+	return NULL;
+}
+
+/* Keeps the number of flows that share the cache. @before: segments cached
+ * when the lock was taken. */
+LH_INLINE void lh_count_active(const struct lh_flow *f, u32 before)
+{
+	u32 after = lh_cached(f);
+
+	if (!before && after)
+		__sync_fetch_and_add(&lh_shared.active_flows, 1);
+	else if (before && !after)
+		__sync_fetch_and_add(&lh_shared.active_flows, -1ULL);
+}
+
+/* Forgets the locked flow and gives its entry back; the lock is gone too. */
+LH_INLINE void lh_flow_remove(struct lh_env *env, struct lh_flow_value *v, u32 index)
+{
+	struct lh_flow_entry *e = &v->entry;
+	u32 before = lh_cached(&e->flow);
+
+	lh_flow_free(env, &e->flow);
+	lh_count_active(&e->flow, before);
+	bpf_timer_cancel(&v->timer);
+	e->armed_ns = 0;
+	e->deadline_ns = 0;
+	e->used = 0;
+	e->generation++;
+	bpf_map_delete_elem(&flow_ids, &e->key);
+	__sync_fetch_and_add(&lh_shared.flows_used, -1ULL);
+	lh_host_count(env, LH_C_flows_removed, 1);
+	lh_unlock(e);
+	bpf_map_push_elem(&free_flows, &index, 0);
+}
+
+#endif /* LH_TABLE_BPF_H */

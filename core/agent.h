@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The agent's entry points. A host parses a packet (segment.h), finds the
+ * flow, calls one of these under the flow's lock, and carries out the actions.
+ *
+ *   lh_on_data()   a segment leaves towards MH
+ *   lh_on_ack()    a segment came from MH
+ *   lh_on_timer()  actions.next_deadline_ns has passed
+ *
+ * Every function is pure but for the flow, the actions and the memory and
+ * counters that the host lends (flow.h); work per call is bounded.
+ */
+#ifndef LH_AGENT_H
+#define LH_AGENT_H
+
+#include "lifecycle.h"
+#include "scheme/snoop.h"
+
+LH_INLINE void lh_actions_init(struct lh_actions *out)
+{
+	int i;
+
+	out->verdict = LH_PASS;
+	out->nr_retransmit = 0;
+	for (i = 0; i < LH_MAX_RETRANSMIT; i++)
+		out->retransmit[i] = (struct lh_retransmit){LH_NO_SLOT, 0};
+	out->store_slot = LH_NO_SLOT;
+	out->store_pos = 0;
+	out->hold = 0;
+	out->emit_held = 0;
+	out->next_deadline_ns = 0;
+}
+
+/* When lh_on_timer() is wanted next, 0: never. */
+LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 at = 0;
+
+	if (LH_CFG(env)->scheme == LH_SCHEME_none)
+		return 0;
+	at = lh_head_deadline(env, f);
+	if (f->flags & LH_FLOW_HELD) {
+		u64 hold = f->held_since_ns + lh_hold_time(env, f);
+
+		at = at ? lh_min(at, hold) : hold;
+	}
+	return at;
+}
+
+/* A TCP segment of the flow leaves towards MH. It always goes on. */
+LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			struct lh_actions *out)
+{
+	if (!env || !f || !s || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_track_fh(env, f, s);
+	if (lh_is_data(f, s)) {
+		f->nr_data++;
+		f->payload_bytes += s->payload_bytes;
+		lh_host_count(env, LH_C_data_segments, 1);
+		lh_host_count(env, LH_C_data_bytes, s->payload_bytes);
+		if (LH_CFG(env)->scheme == LH_SCHEME_none || lh_is_probe(f, s))
+			lh_track_max(f, s);
+		else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
+			lh_snoop_on_data(env, f, s, out);
+	}
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+/* What every scheme does with an ACK that moves una. */
+LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	bool clean = true, any = false;
+	u64 sent_ns = 0;
+	u32 end = f->una;
+	int i;
+
+	f->una = s->ack;
+	f->progress_ns = env->now_ns;
+	lh_for (i, LH_FLOW_SEGS) {
+		struct lh_seg *e;
+
+		if (!lh_cached(f))
+			break;
+		e = lh_seg_at(env, f, f->head);
+		if (!e || lh_after(e->end, s->ack))
+			break;
+		/* Karn: no sample if anything it covers was sent twice; nor if it
+		 * had waited SACKed behind a hole. */
+		if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
+			clean = false;
+		any = true;
+		sent_ns = e->last_tx_ns;
+		end = e->end;
+		lh_ring_pop(env, f);
+	}
+	if (any && clean && !f->nr_dup &&
+	    (LH_CFG(env)->rtt_profile != LH_RTT_NS2 || !lh_before(end, f->rtt_end))) {
+		lh_rtt_sample(env, f, env->now_ns - sent_ns);
+		f->rtt_end = f->max;
+	}
+	if (lh_before(f->sacked_max, f->una))
+		f->sacked_max = f->una;
+	f->nr_dup = 0;
+	f->exp_dup = 0;
+	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
+}
+
+/* A segment of the flow came from MH: an ACK, perhaps with data. */
+LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+		       struct lh_actions *out)
+{
+	enum lh_ack_class class;
+
+	if (!env || !f || !s || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_track_mh(env, f, s);
+	if (!(s->flags & LH_ACK) || (s->flags & (LH_SYN | LH_RST)))
+		goto done;
+	lh_host_count(env, LH_C_ack_segments, 1);
+	class = lh_classify(f, s);
+	if (class == LH_ACK_BEYOND)
+		lh_resync(env, f, s->ack);
+	else if (class == LH_ACK_NEW)
+		lh_ack_new(env, f, s);
+	if (class == LH_ACK_DUPLICATE)
+		lh_host_count(env, LH_C_duplicate_acks, 1);
+	if (s->nr_sack && class != LH_ACK_OLD)
+		lh_cache_sack(env, f, s);
+	if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
+		lh_snoop_on_ack(env, f, s, class, out);
+	if (class != LH_ACK_OLD)
+		f->last_window = s->window;
+	if (out->verdict == LH_PASS && class != LH_ACK_OLD)
+		lh_forwarded(f, s);
+done:
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+/* The deadline has passed (or nearly: an early call does nothing). */
+LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	if (!env || !f || !out)
+		return 0;
+	lh_actions_init(out);
+	if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
+		lh_snoop_on_timer(env, f, out);
+	if (out->nr_retransmit || out->emit_held)
+		lh_host_count(env, LH_C_timer_kicks, 1);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+/* The host could not copy the packet of the last lh_on_data() into the slot. */
+LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, const struct lh_actions *out)
+{
+	struct lh_seg *e = lh_seg_at(env, f, out->store_pos);
+
+	if (e)
+		e->flags |= LH_SEG_NO_COPY;
+}
+
+/*
+ * Whether the host may forget the flow: closed and quiet, or idle. Never
+ * while an ACK is kept back: it would be lost.
+ */
+LH_INLINE bool lh_flow_over(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 closed = LH_FLOW_FIN_FH_ACKED | LH_FLOW_FIN_MH_ACKED;
+	u64 quiet = env->now_ns > f->seen_ns ? env->now_ns - f->seen_ns : 0;
+
+	if (f->flags & LH_FLOW_HELD)
+		return false;
+	if (f->flags & LH_FLOW_RESET)
+		return true;
+	if ((f->flags & closed) == closed)
+		return quiet > 2 * lh_lrto(env, f);
+	return quiet > LH_CFG(env)->idle_ns;
+}
+
+/* Gives all memory of the flow back; what FH was not told stays untold, so
+ * call it only when lh_flow_over() or when the flow starts anew. */
+LH_INLINE void lh_flow_free(struct lh_env *env, struct lh_flow *f)
+{
+	lh_cache_flush(env, f);
+}
+
+#endif /* LH_AGENT_H */

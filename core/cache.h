@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The ring of unacknowledged segments of a flow, ordered by sequence number
+ * (SPEC section 1, "Cache entry"). Positions count up for ever; a two-level
+ * directory leads from a position to its entry, so that idle flows cost no
+ * memory and a search is a bisection.
+ */
+#ifndef LH_CACHE_H
+#define LH_CACHE_H
+
+#include "flow.h"
+
+/* Entries that may be moved to make room for a late segment. Bounds the work
+ * that a sender can cause with segments in reverse order. */
+#define LH_SHIFT_MAX 512
+
+LH_INLINE u32 lh_cached(const struct lh_flow *f)
+{
+	return f->tail - f->head;
+}
+
+/* Entry at @pos, NULL only if the host's memory is gone. */
+LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
+{
+	u32 d = pos >> LH_CHUNK_SHIFT, i = pos;
+	struct lh_chunk *c;
+
+	lh_barrier(d);
+	lh_barrier(i);
+	c = lh_host_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
+	return c ? &c->seg[i & (LH_CHUNK_SEGS - 1)] : NULL;
+}
+
+/* First position whose segment ends after @seq; tail if there is none. */
+LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
+{
+	u32 lo = f->head, len = lh_cached(f);
+	int i;
+
+	lh_for (i, 14) {
+		struct lh_seg *s;
+		u32 half = len / 2;
+
+		if (!len)
+			break;
+		s = lh_seg_at(env, f, lo + half);
+		if (!s)
+			break;
+		if (lh_after(s->end, seq)) {
+			len = half;
+		} else {
+			lo += half + 1;
+			len -= half + 1;
+		}
+	}
+	return lo;
+}
+
+/* Makes room for one entry at the tail. */
+LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
+{
+	u32 d = f->tail >> LH_CHUNK_SHIFT;
+
+	if (!(f->tail & (LH_CHUNK_SEGS - 1))) {
+		u32 id;
+
+		if (!lh_host_get_chunk(env, &id))
+			return false;
+		lh_barrier(d);
+		f->dir[d & (LH_FLOW_CHUNKS - 1)] = id;
+	}
+	f->tail++;
+	return true;
+}
+
+LH_INLINE void lh_ring_put_chunk(struct lh_env *env, struct lh_flow *f, u32 pos)
+{
+	u32 d = pos >> LH_CHUNK_SHIFT;
+
+	lh_barrier(d);
+	lh_host_put_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
+}
+
+/* Takes the head off the ring and gives its memory back. */
+LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_seg *s = lh_seg_at(env, f, f->head);
+
+	if (s)
+		lh_host_put_slot(env, s->slot);
+	f->head++;
+	if (f->head == f->tail) {
+		lh_ring_put_chunk(env, f, f->head - 1);
+		f->head = f->tail = 0;
+	} else if (!(f->head & (LH_CHUNK_SEGS - 1))) {
+		lh_ring_put_chunk(env, f, f->head - 1);
+	}
+}
+
+LH_FUNC int lh_cache_flush(struct lh_env *env, struct lh_flow *f)
+{
+	int i;
+
+	lh_for (i, LH_FLOW_SEGS + 1) {
+		if (!lh_cached(f))
+			break;
+		lh_ring_pop(env, f);
+	}
+	return 0;
+}
+
+/* Moves the entries from @pos on up by one; the last one was just grown. */
+LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
+{
+	u32 n = f->tail - 1 - pos;
+	int i;
+
+	lh_for (i, LH_SHIFT_MAX) {
+		u32 at = f->tail - 1 - i;
+		struct lh_seg *to, *from;
+
+		if ((u32)i >= n)
+			break;
+		to = lh_seg_at(env, f, at);
+		from = lh_seg_at(env, f, at - 1);
+		if (!to || !from)
+			break;
+		*to = *from;
+	}
+	return 0;
+}
+
+/* Marks what [left, right) touches as sent again by the sender. */
+LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
+{
+	u32 pos = lh_cache_find(env, f, left);
+	int i;
+
+	lh_for (i, 64) {
+		struct lh_seg *s;
+
+		if (pos == f->tail)
+			break;
+		s = lh_seg_at(env, f, pos++);
+		if (!s || !lh_before(s->seq, right))
+			break;
+		s->flags |= LH_SEG_SENDER_RTX;
+	}
+	return 0;
+}
+
+/* A new entry for @s at ring position @pos; sets the action to copy it. */
+LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       u32 pos, u8 flags, struct lh_actions *out)
+{
+	struct lh_seg *e;
+	u32 slot;
+
+	if (f->tail - pos > LH_SHIFT_MAX) {
+		lh_host_count(env, LH_C_uncached_overlap, 1);
+		return false;
+	}
+	if (!lh_host_get_slot(env, &slot)) {
+		lh_host_count(env, LH_C_uncached_full, 1);
+		return false;
+	}
+	if (!lh_ring_grow(env, f)) {
+		lh_host_put_slot(env, slot);
+		lh_host_count(env, LH_C_uncached_full, 1);
+		return false;
+	}
+	if (pos + 1 != f->tail)
+		lh_ring_shift(env, f, pos);
+	e = lh_seg_at(env, f, pos);
+	if (!e)
+		return false;
+	e->first_tx_ns = e->last_tx_ns = env->now_ns;
+	e->seq = s->seq;
+	e->end = s->end;
+	e->slot = slot;
+	e->n_local = 0;
+	e->flags = flags;
+	out->store_slot = slot;
+	out->store_pos = pos;
+	lh_host_count(env, LH_C_cached_segments, 1);
+	lh_host_count(env, LH_C_cached_bytes, s->payload_bytes);
+	return true;
+}
+
+/* The sender sent [s->seq, s->end) again, or something that overlaps what is
+ * cached from @pos on. @e: the entry at @pos. */
+LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       u32 pos, struct lh_seg *e, struct lh_actions *out)
+{
+	struct lh_seg *next = pos + 1 == f->tail ? NULL : lh_seg_at(env, f, pos + 1);
+	bool fits = e->seq == s->seq && !lh_before(s->end, e->end) &&
+		    !(next && lh_before(next->seq, s->end));
+
+	if (!fits) {
+		lh_cache_mark_sender(env, f, s->seq, s->end);
+		lh_host_count(env, LH_C_uncached_overlap, 1);
+		return;
+	}
+	/* The newer bytes are kept: the same data with a younger timestamp, or
+	 * more of it (SPEC: keep the longer). Repairs start anew (S4). */
+	e->end = s->end;
+	e->flags = (e->flags & LH_SEG_SACKED) | LH_SEG_SENDER_RTX;
+	e->n_local = 0;
+	e->last_tx_ns = env->now_ns;
+	out->store_slot = e->slot;
+	out->store_pos = pos;
+	lh_host_count(env, LH_C_refreshed_segments, 1);
+}
+
+/*
+ * Puts the data segment @s into the cache, if it may be there. Sets
+ * f->max. Data that is new stops at nine tenths of the share, so that a late
+ * earlier segment, which is needed first, still fits (Click's rule).
+ */
+LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			  struct lh_actions *out)
+{
+	u32 cap = lh_min(env->cap_segments, (u32)LH_FLOW_SEGS);
+	bool fresh = !lh_before(s->seq, f->max);
+	struct lh_seg *e = NULL;
+	u32 pos;
+
+	if (fresh) {
+		f->max = s->end;
+		cap -= cap / 10;
+		pos = f->tail;
+	} else {
+		if (lh_after(s->end, f->max))
+			f->max = s->end;
+		pos = lh_cache_find(env, f, s->seq);
+		if (pos != f->tail)
+			e = lh_seg_at(env, f, pos);
+	}
+	if (e && lh_before(e->seq, s->end)) {
+		lh_cache_resent(env, f, s, pos, e, out);
+		return 0;
+	}
+	if (!env->accepted)
+		return 0;
+	if (lh_cached(f) >= cap) {
+		lh_host_count(env, LH_C_uncached_full, 1);
+		return 0;
+	}
+	if (fresh) {
+		lh_cache_insert(env, f, s, pos, 0, out);
+		return 0;
+	}
+	/* Below what has departed, but not here: lost or reordered upstream, or
+	 * forwarded uncached and now resent. Its duplicates are the sender's. */
+	f->nr_upstream_lost++;
+	lh_host_count(env, LH_C_upstream_lost, 1);
+	lh_cache_insert(env, f, s, pos, LH_SEG_CONG, out);
+	return 0;
+}
+
+/* Marks the segments that lie wholly inside the SACK blocks of @s. SACKed
+ * entries stay until they are acknowledged: receivers may renege (RFC 2018). */
+LH_FUNC int lh_cache_sack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 left, right, pos;
+	int b, i;
+
+	lh_for (b, LH_MAX_SACK) {
+		u32 k = b;
+
+		if (k >= s->nr_sack)
+			break;
+		lh_barrier(k);
+		k &= LH_MAX_SACK - 1;
+		left = s->sack[k].left;
+		right = s->sack[k].right;
+		if (!lh_after(right, s->ack) || !lh_before(left, right) ||
+		    lh_after(right, f->max) || (k == 0 && s->dsack))
+			continue;
+		if (lh_after(right, f->sacked_max))
+			f->sacked_max = right;
+		pos = lh_cache_find(env, f, left);
+		lh_for (i, LH_FLOW_SEGS) {
+			struct lh_seg *e;
+
+			if (pos == f->tail)
+				break;
+			e = lh_seg_at(env, f, pos++);
+			if (!e || lh_after(e->end, right))
+				break;
+			if (!lh_before(e->seq, left))
+				e->flags |= LH_SEG_SACKED;
+		}
+	}
+	return 0;
+}
+
+/* Whether the segment can still be repaired here without hiding congestion. */
+LH_INLINE bool lh_seg_repairable(struct lh_env *env, const struct lh_seg *e)
+{
+	return !(e->flags & (LH_SEG_CONG | LH_SEG_SENDER_RTX | LH_SEG_NO_COPY)) &&
+	       e->n_local < LH_CFG(env)->max_local;
+}
+
+/* Whether every byte in [una, upto) is either SACKed or repairable here
+ * (bsnoop's rule, SPEC section 1, "Suppressible"). */
+LH_FUNC bool lh_cache_covers(struct lh_env *env, const struct lh_flow *f, u32 upto)
+{
+	u32 pos = f->head, expect = f->una;
+	bool ok = true;
+	int i;
+
+	lh_for (i, LH_FLOW_SEGS) {
+		struct lh_seg *e;
+
+		if (!lh_before(expect, upto))
+			break;
+		e = pos == f->tail ? NULL : lh_seg_at(env, f, pos++);
+		if (!e || lh_after(e->seq, expect) ||
+		    (!(e->flags & LH_SEG_SACKED) && !lh_seg_repairable(env, e))) {
+			ok = false;
+			break;
+		}
+		expect = e->end;
+	}
+	return ok && !lh_before(expect, upto);
+}
+
+#endif /* LH_CACHE_H */

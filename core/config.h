@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What an operator or an experiment may set. Constant while a device is
+ * attached: .rodata in BPF, so that the verifier prunes the other schemes.
+ * Defaults stand in SPEC section 2.15 and are set by the hosts.
+ */
+#ifndef LH_CONFIG_H
+#define LH_CONFIG_H
+
+#include "types.h"
+
+/* X(identifier, one line for help texts). A scheme is one file in scheme/,
+ * one line here and one case in agent.h. */
+/* clang-format off */
+#define LH_SCHEMES(X) \
+	X(none, "observe and count only") \
+	X(snoop, "classic Snoop (1995) with the local timers of the Linux version")
+/* clang-format on */
+
+#define LH_SCHEME_ENUM(name, doc) LH_SCHEME_##name,
+enum lh_scheme { LH_SCHEMES(LH_SCHEME_ENUM) LH_NR_SCHEMES };
+
+enum lh_rtt_profile {
+	LH_RTT_STD, /* RFC 6298 gains, floor against delayed ACKs */
+	LH_RTT_NS2, /* ns-2.35 as papers/snoop-ns2-evaluation.txt prints it */
+};
+
+enum lh_timer_arm {
+	LH_TIMER_ALWAYS, /* while anything is cached (ns-2) */
+	LH_TIMER_AFTER_DUP, /* only after a duplicate-driven repair (S1 on earlier schemes) */
+};
+
+struct lh_config {
+	u32 scheme; /* enum lh_scheme */
+	u32 rtt_profile; /* enum lh_rtt_profile */
+	u32 timer_arm; /* enum lh_timer_arm */
+	u32 dup_thresh; /* duplicates: the repair goes out on this one, at least 1 */
+	u32 max_local; /* local retransmissions per segment before it counts as lost by congestion */
+	u32 strict_window; /* 1: every duplicate that changes the window passes (SPEC Q17) */
+	u64 lrto_floor_ns; /* least local retransmission timeout, profile std */
+	u64 lrto_max_ns; /* greatest local retransmission timeout before backoff */
+	u64 hold_min_ns; /* bounds of the time that an ACK may be kept back */
+	u64 hold_max_ns;
+	u64 idle_ns; /* a flow without packets for so long is forgotten */
+	u64 ns2_tick_ns; /* snoopTick: least timeout of profile ns2 */
+	u64 ns2_srtt_ns; /* start values of profile ns2 */
+	u64 ns2_rttvar_ns;
+	u32 ns2_gain_1024; /* g of profile ns2, in 1/1024 */
+	u32 pad;
+};
+
+#endif /* LH_CONFIG_H */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The core for native hosts (crates/lasthop-core, ns3/): the entry points of
+ * agent.h as exported functions, over a host that lends memory through a
+ * table of callbacks.
+ */
+#include "core.h"
+
+struct lh_host {
+	struct lh_host_ops ops;
+};
+
+#include "flow.h"
+
+LH_INLINE struct lh_chunk *lh_host_chunk(struct lh_env *env, u32 id)
+{
+	return env->host->ops.chunk(env->host->ops.ctx, id);
+}
+
+LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id)
+{
+	return env->host->ops.get_chunk(env->host->ops.ctx, id);
+}
+
+LH_INLINE void lh_host_put_chunk(struct lh_env *env, u32 id)
+{
+	env->host->ops.put_chunk(env->host->ops.ctx, id);
+}
+
+LH_INLINE bool lh_host_get_slot(struct lh_env *env, u32 *slot)
+{
+	return env->host->ops.get_slot(env->host->ops.ctx, slot);
+}
+
+LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 slot)
+{
+	env->host->ops.put_slot(env->host->ops.ctx, slot);
+}
+
+LH_INLINE void lh_host_count(struct lh_env *env, enum lh_counter id, u64 n)
+{
+	env->host->ops.count(env->host->ops.ctx, id, n);
+}
+
+#include "agent.h"
+
+/* One call's environment from the flat argument of the exported functions. */
+static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,
+			    const struct lh_call *call)
+{
+	struct lh_env env = {
+		.host = host,
+		.cfg = cfg,
+		.now_ns = call->now_ns,
+		.cap_segments = call->cap_segments,
+		.alive = call->alive,
+		.accepted = call->accepted,
+	};
+
+	return env;
+}
+
+int lhc_parse(const u8 *packet, u32 len, u32 l2_bytes, u32 vlan, u32 to_mh, struct lh_segment *seg,
+	      struct lh_flow_key *key)
+{
+	u32 hdr_len = len < LH_HDR_BYTES ? len : LH_HDR_BYTES;
+	struct lh_hdr hdr;
+
+	__builtin_memset(&hdr, 0, sizeof(hdr));
+	__builtin_memset(seg, 0, sizeof(*seg));
+	__builtin_memset(key, 0, sizeof(*key));
+	__builtin_memcpy(hdr.b, packet, hdr_len);
+	return lh_parse(&hdr, hdr_len, len, l2_bytes, vlan, to_mh, seg, key);
+}
+
+void lhc_flow_init(struct lh_flow *flow)
+{
+	__builtin_memset(flow, 0, sizeof(*flow));
+	flow->wscale_fh = flow->wscale_mh = LH_WSCALE_NONE;
+}
+
+void lhc_on_data(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_data(&env, flow, seg, out);
+}
+
+void lhc_on_ack(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_ack(&env, flow, seg, out);
+}
+
+void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		  const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_timer(&env, flow, out);
+}
+
+void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
+		      const struct lh_actions *actions)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = {.host = &host};
+
+	lh_store_failed(&env, flow, actions);
+}
+
+void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = {.host = &host};
+
+	lh_flow_free(&env, flow);
+}
+
+int lhc_flow_over(const struct lh_flow *flow, const struct lh_config *cfg, u64 now_ns)
+{
+	struct lh_env env = {.cfg = cfg, .now_ns = now_ns};
+
+	return lh_flow_over(&env, flow);
+}
+
+u64 lhc_lrto_ns(const struct lh_flow *flow, const struct lh_config *cfg)
+{
+	struct lh_env env = {.cfg = cfg};
+
+	return lh_lrto(&env, flow);
+}
+
+u64 lhc_hold_ns(const struct lh_flow *flow, const struct lh_config *cfg)
+{
+	struct lh_env env = {.cfg = cfg};
+
+	return lh_hold_time(&env, flow);
+}
+
+struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *flow, u32 pos)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = {.host = &host};
+
+	return lh_seg_at(&env, flow, pos);
+}
+
+int lhc_before(u32 a, u32 b)
+{
+	return lh_before(a, b);
+}
+
+#define LH_NAME(name, doc) #name,
+#define LH_DOC(name, doc) doc,
+
+static const char *const counter_names[] = {LH_COUNTERS(LH_NAME)};
+static const char *const counter_docs[] = {LH_COUNTERS(LH_DOC)};
+static const char *const scheme_names[] = {LH_SCHEMES(LH_NAME)};
+static const char *const scheme_docs[] = {LH_SCHEMES(LH_DOC)};
+
+const char *lhc_counter_name(u32 id)
+{
+	return id < LH_NR_COUNTERS ? counter_names[id] : NULL;
+}
+
+const char *lhc_counter_doc(u32 id)
+{
+	return id < LH_NR_COUNTERS ? counter_docs[id] : NULL;
+}
+
+const char *lhc_scheme_name(u32 id)
+{
+	return id < LH_NR_SCHEMES ? scheme_names[id] : NULL;
+}
+
+const char *lhc_scheme_doc(u32 id)
+{
+	return id < LH_NR_SCHEMES ? scheme_docs[id] : NULL;
+}

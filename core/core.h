@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The exported functions of core.c, for hosts in other languages. Prefix lhc_
+ * (lasthop core, callable); agent.h says what each does. Not thread-safe per
+ * flow: the caller holds the flow's lock.
+ */
+#ifndef LH_CORE_H
+#define LH_CORE_H
+
+#include "flow.h"
+
+/* Memory and counters lent by the caller; @ctx is passed through. Semantics as
+ * lh_host_* in flow.h: get_* return 0 when there is nothing left. */
+struct lh_host_ops {
+	void *ctx;
+	struct lh_chunk *(*chunk)(void *ctx, u32 id);
+	int (*get_chunk)(void *ctx, u32 *id);
+	void (*put_chunk)(void *ctx, u32 id);
+	int (*get_slot)(void *ctx, u32 *slot);
+	void (*put_slot)(void *ctx, u32 slot);
+	void (*count)(void *ctx, u32 counter, u64 n);
+};
+
+/* The values of struct lh_env that a caller gives for one call. */
+struct lh_call {
+	u64 now_ns;
+	u32 cap_segments;
+	u8 alive; /* 1: the caller keeps the timers it is asked for */
+	u8 accepted; /* 1: the link's queue took the packet, or can't be seen */
+	u8 pad[2];
+};
+
+/* @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP. */
+int lhc_parse(const u8 *packet, u32 len, u32 l2_bytes, u32 vlan, u32 to_mh, struct lh_segment *seg,
+	      struct lh_flow_key *key);
+void lhc_flow_init(struct lh_flow *flow);
+void lhc_on_data(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
+void lhc_on_ack(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
+void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		  const struct lh_call *call, struct lh_actions *out);
+void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
+		      const struct lh_actions *actions);
+void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow);
+int lhc_flow_over(const struct lh_flow *flow, const struct lh_config *cfg, u64 now_ns);
+u64 lhc_lrto_ns(const struct lh_flow *flow, const struct lh_config *cfg);
+u64 lhc_hold_ns(const struct lh_flow *flow, const struct lh_config *cfg);
+struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *flow, u32 pos);
+int lhc_before(u32 a, u32 b);
+const char *lhc_counter_name(u32 id); /* NULL past the last */
+const char *lhc_counter_doc(u32 id);
+const char *lhc_scheme_name(u32 id);
+const char *lhc_scheme_doc(u32 id);
+
+#endif /* LH_CORE_H */

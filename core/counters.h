@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The counters of one device: the one list from which the enumeration in C,
+ * the names in `lasthop status -j` and their documentation are made.
+ * X(name, what it counts); names are stable.
+ */
+#ifndef LH_COUNTERS_H
+#define LH_COUNTERS_H
+
+/* clang-format off */
+#define LH_COUNTERS(X) \
+	X(data_segments, "TCP segments with payload or FIN that went out to the lossy link, super-packets counted by their segments") \
+	X(data_bytes, "TCP payload bytes that went out to the lossy link") \
+	X(ack_segments, "TCP segments with an ACK that came in from the lossy link") \
+	X(cached_segments, "segments copied into the cache") \
+	X(cached_bytes, "payload bytes copied into the cache") \
+	X(refreshed_segments, "segments that the sender sent again while they were cached") \
+	X(uncached_full, "segments forwarded uncached: share of the flow or cache of the device full") \
+	X(uncached_overlap, "segments forwarded uncached: they overlap cached ones unevenly or came too far out of order") \
+	X(uncached_size, "segments forwarded uncached: larger than a cache slot") \
+	X(upstream_lost, "segments that filled a gap left upstream of the agent, marked as lost by congestion") \
+	X(local_retransmits, "segments sent again from the cache, all reasons") \
+	X(retransmits_dupack, "of these, for a duplicate ACK") \
+	X(retransmits_partial, "of these, for an ACK that moved only up to the next hole") \
+	X(retransmits_timer, "of these, by the local timer") \
+	X(retransmit_errors, "local retransmissions that could not be sent") \
+	X(exhausted_segments, "segments given up after max_local retransmissions") \
+	X(duplicate_acks, "duplicate ACKs seen") \
+	X(suppressed_acks, "duplicate ACKs kept from the sender") \
+	X(released_acks, "kept ACKs that were sent on after all, copies counted") \
+	X(held_expired, "times that the hold timer ran out") \
+	X(bypass_not_tcp, "packets that are not TCP") \
+	X(bypass_fragment, "IP fragments") \
+	X(bypass_malformed, "packets whose headers could not be parsed") \
+	X(bypass_filtered, "TCP segments outside --match or inside --exclude") \
+	X(bypass_table_full, "TCP segments of flows that found no room in the flow table") \
+	X(bypass_lock, "TCP segments that passed because the flow was busy on another CPU") \
+	X(bypass_stale, "TCP segments that passed because user space gave no sign of life") \
+	X(flows_created, "flows entered into the table") \
+	X(flows_removed, "flows removed from the table: closed, reset, idle or displaced") \
+	X(timer_kicks, "times that a flow's timer had work done")
+/* clang-format on */
+
+#define LH_COUNTER_ENUM(name, doc) LH_C_##name,
+enum lh_counter { LH_COUNTERS(LH_COUNTER_ENUM) LH_NR_COUNTERS };
+
+#endif /* LH_COUNTERS_H */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How a loss is found and repaired: classes of ACKs (SPEC section 1), the
+ * duplicate count, the timer of the oldest segment. Schemes combine these.
+ */
+#ifndef LH_DETECT_H
+#define LH_DETECT_H
+
+#include "hold.h"
+
+enum lh_ack_class {
+	LH_ACK_NEW, /* moves una */
+	LH_ACK_OLD, /* below una */
+	LH_ACK_BEYOND, /* above everything seen: we joined late or missed data */
+	LH_ACK_DUPLICATE, /* something above una has arrived, una has not */
+	LH_ACK_SAME, /* same number for another reason: window update, keepalive */
+};
+
+LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh_segment *s)
+{
+	int i;
+
+	if (lh_after(s->ack, f->max))
+		return LH_ACK_BEYOND;
+	if (lh_after(s->ack, f->una))
+		return LH_ACK_NEW;
+	if (lh_before(s->ack, f->una))
+		return LH_ACK_OLD;
+	if (f->una == f->max || (s->flags & (LH_SYN | LH_FIN)))
+		return LH_ACK_SAME;
+	if (!lh_flow_sack(f))
+		return !s->payload_bytes && s->window == f->last_window ? LH_ACK_DUPLICATE
+									: LH_ACK_SAME;
+	for (i = 0; i < LH_MAX_SACK; i++)
+		if (i < s->nr_sack && lh_after(s->sack[i].right, s->ack))
+			return LH_ACK_DUPLICATE;
+	return LH_ACK_SAME;
+}
+
+/* What drives a local retransmission, for the counters. */
+enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_TIMER };
+
+/* Sends the segment @e again. False: no room in this call's actions. */
+LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
+			 enum lh_reason why, struct lh_actions *out)
+{
+	u32 n = out->nr_retransmit;
+
+	if (n >= LH_MAX_RETRANSMIT)
+		return false;
+	out->retransmit[n].slot = e->slot;
+	out->retransmit[n].seq = e->seq;
+	out->nr_retransmit = n + 1;
+	e->last_tx_ns = env->now_ns;
+	e->n_local++;
+	f->nr_retransmits++;
+	lh_host_count(env, LH_C_local_retransmits, 1);
+	lh_host_count(env,
+		      why == LH_BY_DUPACK    ? LH_C_retransmits_dupack
+		      : why == LH_BY_PARTIAL ? LH_C_retransmits_partial
+					     : LH_C_retransmits_timer,
+		      1);
+	if (e->n_local >= LH_CFG(env)->max_local) {
+		/* The limit's last try is under way; whatever FH does about the
+		 * hole from here on is its own affair (invariant 6). */
+		e->flags |= LH_SEG_CONG;
+		lh_host_count(env, LH_C_exhausted_segments, 1);
+	}
+	return true;
+}
+
+/* The cached segment that MH wants next, NULL if it is not here. */
+LH_INLINE struct lh_seg *lh_head(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+
+	return e && !lh_after(e->seq, f->una) ? e : NULL;
+}
+
+/*
+ * When the oldest segment counts as lost: LRTO after the later of its latest
+ * departure and the last progress (on a FIFO link a segment behind a queue
+ * that still moves is not late), doubled per repair (SPEC 1, rule b).
+ * 0: no such time.
+ */
+LH_INLINE u64 lh_head_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_head(env, f);
+	u64 from, shift;
+
+	if (!e || (e->flags & LH_SEG_NO_COPY) || e->n_local >= LH_CFG(env)->max_local)
+		return 0;
+	if (LH_CFG(env)->timer_arm == LH_TIMER_AFTER_DUP && !(f->flags & LH_FLOW_DUP_DRIVEN))
+		return 0;
+	from = lh_max(e->last_tx_ns, f->progress_ns);
+	shift = lh_min(e->n_local, 4);
+	return from + (lh_lrto(env, f) << shift);
+}
+
+#endif /* LH_DETECT_H */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * State of one half-flow: data from the fixed host (FH) to the mobile host
+ * (MH) over the lossy link, ACKs back. Soft: losing it costs speed only.
+ * Also the actions that the core asks of its host.
+ */
+#ifndef LH_FLOW_H
+#define LH_FLOW_H
+
+#include "config.h"
+#include "counters.h"
+#include "segment.h"
+
+#define LH_CHUNK_SHIFT 6
+#define LH_CHUNK_SEGS (1 << LH_CHUNK_SHIFT)
+#define LH_FLOW_CHUNKS 128 /* directory entries, a power of two */
+#define LH_FLOW_SEGS 4096 /* most segments cached per flow: 8 MiB of 2 KiB slots */
+#define LH_MAX_RETRANSMIT 4 /* per event */
+#define LH_NO_SLOT 0xffffffffU
+
+enum lh_seg_flag {
+	LH_SEG_SENDER_RTX = 1, /* the sender sent it again: its duplicates are the sender's */
+	LH_SEG_CONG = 2, /* lost upstream, or local repairs exhausted */
+	LH_SEG_SACKED = 4,
+	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
+};
+
+/* One cached segment. Its bytes are in a slot of the host's pool. */
+struct lh_seg {
+	u64 first_tx_ns; /* first departure towards the link */
+	u64 last_tx_ns; /* latest departure, anyone's */
+	u32 seq, end; /* sequence numbers */
+	u32 slot; /* index into the host's payload pool */
+	u8 n_local; /* local retransmissions since the sender last sent it */
+	u8 flags; /* enum lh_seg_flag */
+	u8 pad[2];
+};
+
+/* The ring of a flow is made of chunks, so that an idle flow holds none. */
+struct lh_chunk {
+	struct lh_seg seg[LH_CHUNK_SEGS];
+};
+
+enum lh_flow_flag {
+	LH_FLOW_STARTED = 0x001, /* una and max are valid */
+	LH_FLOW_SACK_FH = 0x002, /* FH's SYN permits SACK */
+	LH_FLOW_SACK_MH = 0x004,
+	LH_FLOW_SACK_SEEN = 0x008, /* MH has sent a SACK block: picked up in mid-stream */
+	LH_FLOW_WSCALE = 0x010, /* both shifts are known */
+	LH_FLOW_MPTCP = 0x020,
+	LH_FLOW_AUTH = 0x040,
+	LH_FLOW_FIN_FH = 0x080, /* FH's FIN was seen: fin_fh is valid */
+	LH_FLOW_FIN_MH = 0x100,
+	LH_FLOW_FIN_FH_ACKED = 0x200,
+	LH_FLOW_FIN_MH_ACKED = 0x400,
+	LH_FLOW_RESET = 0x800,
+	LH_FLOW_DUP_DRIVEN = 0x1000, /* a duplicate has driven a repair of the head */
+	LH_FLOW_RECOVERY = 0x2000, /* recovery_point is valid */
+	LH_FLOW_HELD = 0x4000, /* an ACK is kept back */
+	LH_FLOW_ABANDONED = 0x8000, /* duplicates pass until the next new ACK */
+	LH_FLOW_FWD = 0x10000, /* fwd_* are valid */
+};
+
+struct lh_flow {
+	u32 flags; /* enum lh_flow_flag */
+	/* Data direction. */
+	u32 una; /* highest acknowledgement number from MH (SND.UNA of FH as MH sees it) */
+	u32 max; /* highest sequence number + 1 that departed */
+	u32 sacked_max; /* highest right edge of a SACK block above una, else una */
+	u32 head, tail; /* ring positions: cached are [head, tail) */
+	u32 dir[LH_FLOW_CHUNKS]; /* chunk of position p: dir[(p >> 6) & 127] */
+	/* Duplicate ACKs and recovery (SPEC 2.2). */
+	u32 nr_dup; /* duplicates since the last new ACK */
+	u32 exp_dup; /* duplicates that the repaired loss may still cause */
+	u32 recovery_point; /* what had provably departed when recovery began */
+	u32 rtt_end; /* profile ns2, one sample per window: none below this */
+	/* The ACK that FH saw last, and the last one that came. */
+	u32 fwd_ack;
+	u32 fwd_edge; /* right edge of the window that FH knows */
+	u16 fwd_flags;
+	u16 last_window; /* as in the header */
+	u16 mss; /* of MH's SYN; 0: unknown */
+	u8 wscale_fh, wscale_mh;
+	u32 fin_fh, fin_mh; /* sequence number after the FIN */
+	/* Times, ns on the host's monotonic clock; 0: none. */
+	u64 seen_ns; /* last packet in either direction */
+	u64 progress_ns; /* last advance of una */
+	u64 syn_tx_ns; /* SYN or SYN-ACK that left towards MH, for a first local sample */
+	u64 syn_rx_ns; /* SYN or SYN-ACK that came from MH, for the wired round trip */
+	u64 held_since_ns; /* first suppression since the last forwarded ACK */
+	u64 srtt_ns, rttvar_ns; /* local round trip */
+	u64 wired_rtt_ns; /* least seen between the agent and FH */
+	/* Counts for `lasthop flows`. */
+	u64 nr_data, nr_retransmits, nr_suppressed, nr_released, nr_upstream_lost;
+	u64 payload_bytes;
+};
+
+struct lh_host;
+
+struct lh_counters {
+	u64 n[LH_NR_COUNTERS]; /* indexed by enum lh_counter */
+};
+
+/*
+ * What holds for one call, and what the host lends for it. First argument of
+ * every function. In BPF it holds no pointer, so that the entry points can be
+ * global functions, which the verifier looks at once each and not in every
+ * state of their callers; the configuration is .rodata there.
+ */
+struct lh_env {
+#ifdef LH_BPF
+	struct lh_counters counters; /* of this CPU, ever growing */
+#else
+	struct lh_host *host;
+	const struct lh_config *cfg;
+#endif
+	u64 now_ns; /* never decreases for one flow */
+	u32 cap_segments; /* this flow's share of the cache now */
+	u8 alive; /* 1: the host can wake us in time: suppression allowed */
+	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it */
+	u8 pad[2];
+};
+
+#ifdef LH_BPF
+#define LH_CFG(env) ((const struct lh_config *)&lh_setup.config)
+#else
+#define LH_CFG(env) ((env)->cfg)
+#endif
+
+enum lh_verdict { LH_PASS, LH_DROP };
+
+struct lh_retransmit {
+	u32 slot;
+	u32 seq; /* for logs and tests */
+};
+
+/* What the host shall do after a call. Zeroed by the core. */
+struct lh_actions {
+	u32 verdict; /* enum lh_verdict: of the packet of this call */
+	u32 nr_retransmit;
+	struct lh_retransmit retransmit[LH_MAX_RETRANSMIT]; /* send in this order */
+	u32 store_slot; /* copy this packet's bytes there, LH_NO_SLOT: don't */
+	u32 store_pos; /* ring position, for lh_store_failed() */
+	u32 hold; /* 1: keep a copy of this ACK as the flow's held ACK */
+	u32 emit_held; /* copies of the held ACK to send to FH */
+	u64 next_deadline_ns; /* call lh_on_timer() then; 0: no timer */
+};
+
+/*
+ * What a host lends: memory and counters, nothing else. Every host defines
+ * these before it includes agent.h (core/core.c for native ones). Slots and
+ * chunks are handed out and taken back by index; a failed get is no error.
+ */
+LH_INLINE struct lh_chunk *lh_host_chunk(struct lh_env *env, u32 id);
+LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id);
+LH_INLINE void lh_host_put_chunk(struct lh_env *env, u32 id);
+LH_INLINE bool lh_host_get_slot(struct lh_env *env, u32 *slot);
+LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 slot);
+LH_INLINE void lh_host_count(struct lh_env *env, enum lh_counter id, u64 n);
+
+#endif /* LH_FLOW_H */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Hold and release of duplicate ACKs (SPEC section 1, "Suppressible" and
+ * "Hold, don't discard"): which ACK may be kept from FH, for how long, and
+ * what FH gets when the repair fails.
+ */
+#ifndef LH_HOLD_H
+#define LH_HOLD_H
+
+#include "cache.h"
+#include "rtt.h"
+
+/* Flags whose change FH must see (CAKE's ACK filter refuses the same). */
+#define LH_ECN_FLAGS (LH_ECE | LH_CWR | LH_AE)
+
+LH_INLINE bool lh_flow_sack(const struct lh_flow *f)
+{
+	u32 both = LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
+
+	return (f->flags & both) == both || (f->flags & LH_FLOW_SACK_SEEN);
+}
+
+/* Right edge of the window in @s; just the ACK where the scale is unknown. */
+LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s)
+{
+	if (!(f->flags & LH_FLOW_WSCALE))
+		return s->ack;
+	return s->ack + ((u32)s->window << (f->wscale_mh & 15));
+}
+
+/*
+ * SPEC Q17: receivers that tune their buffer open the window on duplicates.
+ * Such an ACK must pass when FH is about to run out of window, and always
+ * when the window shrinks or its scale is unknown.
+ */
+LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
+				const struct lh_segment *s)
+{
+	u32 mss = f->mss ? f->mss : 536;
+	u32 edge = lh_window_edge(f, s);
+
+	if (s->window == f->last_window)
+		return false;
+	if (LH_CFG(env)->strict_window || !(f->flags & LH_FLOW_WSCALE) || !(f->flags & LH_FLOW_FWD))
+		return true;
+	return lh_before(edge, f->fwd_edge) || !lh_before(f->max + 2 * mss, f->fwd_edge);
+}
+
+/* Whether the duplicate @s may be kept from FH. */
+LH_INLINE bool lh_suppressible(struct lh_env *env, const struct lh_flow *f,
+			       const struct lh_segment *s)
+{
+	u32 keep = LH_FIN | LH_SYN | LH_RST | LH_URG;
+
+	if (!env->alive || (f->flags & LH_FLOW_ABANDONED) || (f->flags & LH_FLOW_MPTCP))
+		return false;
+	if (s->payload_bytes || (s->flags & keep) || s->dsack ||
+	    (s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN)))
+		return false;
+	/* FH must have seen an ACK to compare with, this very number. */
+	if (!(f->flags & LH_FLOW_FWD) || f->fwd_ack != s->ack ||
+	    ((f->fwd_flags ^ s->flags) & LH_ECN_FLAGS))
+		return false;
+	if ((f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f))
+		return false;
+	if (lh_window_needed(env, f, s))
+		return false;
+	return lh_cache_covers(env, f, lh_flow_sack(f) ? f->sacked_max : f->una + 1);
+}
+
+LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	if (!(f->flags & LH_FLOW_HELD)) {
+		f->flags |= LH_FLOW_HELD;
+		f->held_since_ns = env->now_ns;
+	}
+	f->nr_suppressed++;
+	lh_host_count(env, LH_C_suppressed_acks, 1);
+	out->verdict = LH_DROP;
+	out->hold = 1;
+}
+
+/*
+ * The repair is given up: FH gets what was kept, and everything from here to
+ * the next new ACK. A sender without SACK needs three duplicates to start fast
+ * retransmit; one that uses SACK needs the newest blocks once. @passing: a
+ * duplicate passes by itself in this call.
+ */
+LH_INLINE void lh_abandon(struct lh_env *env, struct lh_flow *f, bool passing,
+			  struct lh_actions *out)
+{
+	u32 copies = lh_flow_sack(f) ? 1 : 3;
+
+	if (f->flags & LH_FLOW_HELD) {
+		out->emit_held = copies - passing;
+		f->nr_released += out->emit_held;
+		lh_host_count(env, LH_C_released_acks, out->emit_held);
+	}
+	f->flags &= ~LH_FLOW_HELD;
+	f->flags |= LH_FLOW_ABANDONED;
+}
+
+/* @s goes on to FH. */
+LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s)
+{
+	f->flags |= LH_FLOW_FWD;
+	f->fwd_ack = s->ack;
+	f->fwd_edge = lh_window_edge(f, s);
+	f->fwd_flags = s->flags;
+}
+
+#endif /* LH_HOLD_H */

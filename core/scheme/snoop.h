@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Scheme `snoop`: the classic rules of Amir, Balakrishnan, Seshan and Katz
+ * (1995; SPEC 2.2) with the head timer of the Linux version (SPEC 2.3).
+ * One repair per run of duplicates and per partial ACK; several losses in a
+ * window are repaired one local round trip each.
+ */
+#ifndef LH_SCHEME_SNOOP_H
+#define LH_SCHEME_SNOOP_H
+
+#include "../detect.h"
+
+LH_INLINE void lh_snoop_on_data(struct lh_env *env, struct lh_flow *f,
+				const struct lh_segment *s, struct lh_actions *out)
+{
+	lh_cache_data(env, f, s, out);
+}
+
+/*
+ * What has provably departed: on a FIFO link the n-th duplicate was caused by
+ * the n-th segment after the lost one, or a later one. A repair that overtakes
+ * queued segments must not make those look lost (SPEC 1, "Recovery point").
+ */
+LH_INLINE void lh_snoop_extend_recovery(struct lh_env *env, struct lh_flow *f)
+{
+	u32 point = f->una, n = lh_min(f->nr_dup, lh_cached(f) - 1);
+
+	if (lh_flow_sack(f)) {
+		point = f->sacked_max;
+	} else if (lh_cached(f)) {
+		struct lh_seg *e = lh_seg_at(env, f, f->head + n);
+
+		if (e)
+			point = e->end;
+	}
+	if (!(f->flags & LH_FLOW_RECOVERY) || lh_after(point, f->recovery_point))
+		f->recovery_point = point;
+	f->flags |= LH_FLOW_RECOVERY;
+}
+
+/*
+ * The segment at una, if a duplicate says that it is lost and it may be sent
+ * again now: at first sight, and once more when there are more duplicates than
+ * the loss explains (Click's limit of two), a local round trip apart.
+ */
+LH_INLINE bool lh_snoop_repair(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
+			       struct lh_actions *out)
+{
+	if (e->n_local && (e->n_local >= 2 || env->now_ns - e->last_tx_ns < f->srtt_ns))
+		return false;
+	/* Everything cached behind it may still cause a duplicate each; an upper
+	 * bound, since ACKs get lost and merged. */
+	f->exp_dup = lh_cached(f) - 1 > f->nr_dup ? lh_cached(f) - 1 - f->nr_dup : 0;
+	f->flags |= LH_FLOW_DUP_DRIVEN;
+	return lh_resend(env, f, e, LH_BY_DUPACK, out);
+}
+
+LH_INLINE void lh_snoop_duplicate(struct lh_env *env, struct lh_flow *f,
+				  const struct lh_segment *s, struct lh_actions *out)
+{
+	struct lh_seg *e = lh_head(env, f);
+	bool can_hold = lh_suppressible(env, f, s);
+
+	f->nr_dup++;
+	lh_snoop_extend_recovery(env, f);
+	if (!e || !lh_seg_repairable(env, e) || (f->flags & LH_FLOW_ABANDONED))
+		goto pass;
+	if (f->nr_dup < LH_CFG(env)->dup_thresh)
+		return; /* ns-2 forwards what comes before the threshold */
+	if (f->exp_dup && e->n_local)
+		f->exp_dup--;
+	else if (!lh_snoop_repair(env, f, e, out) && env->now_ns - e->last_tx_ns >= f->srtt_ns)
+		goto pass; /* sent twice, and still they come */
+	if (can_hold) {
+		lh_suppress(env, f, out);
+		return;
+	}
+pass:
+	if (f->flags & LH_FLOW_HELD)
+		lh_abandon(env, f, true, out);
+}
+
+/* S4's "expected ACK": a new ACK that stops short of what had departed when
+ * the repair began uncovers the next hole. It passes, and the hole is filled. */
+LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	struct lh_seg *e;
+
+	if (!(f->flags & LH_FLOW_RECOVERY))
+		return;
+	if (!lh_before(f->una, f->recovery_point)) {
+		f->flags &= ~LH_FLOW_RECOVERY;
+		return;
+	}
+	e = lh_head(env, f);
+	if (!e || e->n_local || !lh_seg_repairable(env, e))
+		return;
+	f->exp_dup = lh_cached(f) - 1;
+	lh_resend(env, f, e, LH_BY_PARTIAL, out);
+}
+
+LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f,
+			       const struct lh_segment *s, enum lh_ack_class class,
+			       struct lh_actions *out)
+{
+	if (class == LH_ACK_NEW)
+		lh_snoop_new(env, f, out);
+	else if (class == LH_ACK_DUPLICATE)
+		lh_snoop_duplicate(env, f, s, out);
+}
+
+/* The hold timer and the head's timer; both may be due. */
+LH_INLINE void lh_snoop_on_timer(struct lh_env *env, struct lh_flow *f,
+				 struct lh_actions *out)
+{
+	u64 due = lh_head_deadline(env, f);
+
+	if ((f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f)) {
+		lh_host_count(env, LH_C_held_expired, 1);
+		lh_abandon(env, f, false, out);
+	}
+	if (due && env->now_ns >= due) {
+		struct lh_seg *e = lh_head(env, f);
+
+		if (e)
+			lh_resend(env, f, e, LH_BY_TIMER, out);
+	}
+}
+
+#endif /* LH_SCHEME_SNOOP_H */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Integer types and the few macros by which one source compiles as tc-BPF,
+ * as native C and inside ns-3. The core includes no other header of a system.
+ */
+#ifndef LH_TYPES_H
+#define LH_TYPES_H
+
+#ifdef LH_BPF
+/* bpf/kernel.h has declared u8..u64 and bool, and included bpf_helpers.h. */
+#define lh_for(i, n) bpf_for (i, 0, n)
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+/* A bounded loop: @i runs from 0 to @n - 1. An open-coded iterator in BPF
+ * (kernel 6.4), because the verifier walks a plain bounded loop turn by turn. */
+#define lh_for(i, n) for ((i) = 0; (i) < (int)(n); (i)++)
+#endif
+
+#define LH_INLINE static inline __attribute__((always_inline))
+/* Big shared steps: a real function in BPF keeps the program small. All return
+ * an int, and `used` keeps clang from dropping it: a function that ends with a
+ * stack pointer left in r0 is refused by the verifier. */
+#define LH_FUNC static __attribute__((noinline, used))
+
+/* The entry points: global functions in BPF, verified once each. */
+#ifdef LH_BPF
+#define LH_ENTRY __attribute__((noinline))
+#else
+#define LH_ENTRY static __attribute__((noinline, used))
+#endif
+
+/* Keeps the compiler from proving a bound away that the verifier must see. */
+#define lh_barrier(x) __asm__ volatile("" : "+r"(x))
+
+#define LH_MSEC 1000000ULL /* ns */
+#define LH_SEC 1000000000ULL /* ns */
+
+#define lh_min(a, b) ((a) < (b) ? (a) : (b))
+#define lh_max(a, b) ((a) > (b) ? (a) : (b))
+
+LH_INLINE u64 lh_clamp64(u64 v, u64 lo, u64 hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* Sequence arithmetic modulo 2^32 (RFC 9293 section 3.4): valid while the two
+ * numbers lie less than 2^31 apart. */
+LH_INLINE bool lh_before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+LH_INLINE bool lh_after(u32 a, u32 b)
+{
+	return (s32)(b - a) < 0;
+}
+
+#endif /* LH_TYPES_H */
