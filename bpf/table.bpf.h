@@ -55,8 +55,9 @@ LH_INLINE void lh_send_event(struct lh_flow_entry *e, u32 index)
 
 	if (e->kick_sent)
 		return;
-	if (!bpf_ringbuf_output(&events, &event, sizeof(event), 0))
-		e->kick_sent = 1;
+	e->kick_sent = 1; /* before the event: the kick may run at once */
+	if (bpf_ringbuf_output(&events, &event, sizeof(event), 0))
+		e->kick_sent = 0;
 }
 
 /* The flow's timer. Fires late rather than often: whoever moves the deadline
@@ -64,10 +65,12 @@ LH_INLINE void lh_send_event(struct lh_flow_entry *e, u32 index)
 static int lh_timer_fires(void *map, u32 *index, struct lh_flow_value *v)
 {
 	struct lh_flow_entry *e = &v->entry;
-	u64 now = bpf_ktime_get_ns();
-	u64 due = *(volatile u64 *)&e->deadline_ns;
+	u64 now = bpf_ktime_get_ns(), due;
 
-	e->armed_ns = 0;
+	/* Full barriers here and in lh_set_deadline(): either we see its new
+	 * deadline, or it sees that we are not armed any more. */
+	__sync_lock_test_and_set(&e->armed_ns, 0);
+	due = *(volatile u64 *)&e->deadline_ns;
 	if (!due)
 		return 0;
 	if (now < due) {
@@ -87,11 +90,13 @@ static int lh_timer_fires(void *map, u32 *index, struct lh_flow_value *v)
 LH_INLINE void lh_set_deadline(struct lh_flow_value *v, u64 deadline_ns, u64 now_ns)
 {
 	struct lh_flow_entry *e = &v->entry;
+	u64 armed;
 
-	e->deadline_ns = deadline_ns;
+	*(volatile u64 *)&e->deadline_ns = deadline_ns;
 	if (lh_setup.test_clock || !deadline_ns)
 		return;
-	if (e->armed_ns && e->armed_ns <= deadline_ns)
+	armed = __sync_fetch_and_add(&e->armed_ns, 0);
+	if (armed && armed <= deadline_ns)
 		return;
 	e->armed_ns = deadline_ns;
 	bpf_timer_start(&v->timer, deadline_ns > now_ns ? deadline_ns - now_ns : 0, 0);

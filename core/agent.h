@@ -164,6 +164,10 @@ LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, const stru
 		e->flags |= LH_SEG_NO_COPY;
 }
 
+/* A connection that was never answered is forgotten sooner: SYNs are cheap to
+ * send and must not fill the table. */
+#define LH_HALF_OPEN_NS (10 * LH_SEC)
+
 /*
  * Whether the host may forget the flow: closed and quiet, or idle. Never
  * while an ACK is kept back: it would be lost.
@@ -179,6 +183,8 @@ LH_INLINE bool lh_flow_over(struct lh_env *env, const struct lh_flow *f)
 		return true;
 	if ((f->flags & closed) == closed)
 		return quiet > 2 * lh_lrto(env, f);
+	if (!(f->flags & LH_FLOW_FWD))
+		return quiet > lh_min(LH_HALF_OPEN_NS, LH_CFG(env)->idle_ns);
 	return quiet > LH_CFG(env)->idle_ns;
 }
 
