@@ -103,12 +103,22 @@ struct lh_setup {
 	u32 mark_value; /* fwmark bits that tell our own packets */
 	u32 mark_mask;
 	u32 priority; /* skb->priority of local retransmissions */
-	u32 nr_slots, nr_chunks, nr_flows; /* sizes of the pools */
+	u32 nr_slots; /* payload slots, a multiple of LH_BATCH_SLOTS */
+	u32 nr_chunks, nr_flows;
 	u32 flow_segments; /* cap per flow while memory is plenty */
 	u32 nr_rules;
 	u32 has_match; /* 1: only flows that a match rule covers are assisted */
 	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
 	u64 stale_ns; /* heartbeat older than this: pass everything */
+};
+
+/* Slots travel between CPUs by the batch: what one frees is what the other
+ * needs, and a stack map's lock per segment cost a third of the agent's time. */
+#define LH_BATCH_SLOTS 32
+
+/* Value of map `free_slots`. */
+struct lh_batch {
+	u32 slot[LH_BATCH_SLOTS];
 };
 
 /* Map `counters`, per CPU, one entry: the value begins with struct lh_counters

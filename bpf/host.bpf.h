@@ -50,7 +50,13 @@ struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
 	__uint(max_entries, 1);
 	__type(value, u32);
-} free_flows SEC(".maps"), free_chunks SEC(".maps"), free_slots SEC(".maps");
+} free_flows SEC(".maps"), free_chunks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__type(value, struct lh_batch);
+} free_slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -107,7 +113,7 @@ LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id)
 
 	if (bpf_map_pop_elem(&free_chunks, &got))
 		return false;
-	__sync_fetch_and_add(&lh_shared.chunks_used, 1);
+	env->chunks_taken++;
 	*id = got;
 	return true;
 }
@@ -115,29 +121,45 @@ LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id)
 LH_INLINE void lh_host_put_chunk(struct lh_env *env, u32 id)
 {
 	if (!bpf_map_push_elem(&free_chunks, &id, 0))
-		__sync_fetch_and_add(&lh_shared.chunks_used, -1ULL);
+		env->chunks_taken--;
 }
+
+#define LH_SPARE_MAX 64 /* two batches: one to give, one to keep */
 
 LH_INLINE bool lh_host_get_slot(struct lh_env *env, u32 *slot)
 {
-	u32 got = 0;
+	u32 n = env->nr_spare;
 
-	if (bpf_map_pop_elem(&free_slots, &got))
-		return false;
-	__sync_fetch_and_add(&lh_shared.slots_used, 1);
-	*slot = got;
+	if (!n) {
+		if (bpf_map_pop_elem(&free_slots, env->spare))
+			return false;
+		n = LH_BATCH_SLOTS;
+	}
+	n--;
+	lh_barrier(n);
+	*slot = env->spare[n & (LH_SPARE_MAX - 1)];
+	env->nr_spare = n;
+	env->slots_taken++;
 	return true;
 }
 
 LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 id)
 {
 	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &id);
+	u32 n = env->nr_spare;
 
 	if (!slot)
 		return;
 	slot->generation++; /* a repair that still names it comes too late */
-	if (!bpf_map_push_elem(&free_slots, &id, 0))
-		__sync_fetch_and_add(&lh_shared.slots_used, -1ULL);
+	if (n >= LH_SPARE_MAX) {
+		if (bpf_map_push_elem(&free_slots, &env->spare[LH_BATCH_SLOTS], 0))
+			return;
+		n = LH_BATCH_SLOTS;
+	}
+	lh_barrier(n);
+	env->spare[n & (LH_SPARE_MAX - 1)] = id;
+	env->nr_spare = n + 1;
+	env->slots_taken--;
 }
 
 LH_INLINE struct lh_scratch *lh_scratch(void)
@@ -187,8 +209,19 @@ LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
 	env->now_ns = lh_now(skb);
 	env->cap_segments = lh_share();
 	env->alive = lh_alive(env->now_ns);
+	env->slots_taken = env->chunks_taken = 0;
 	env->accepted = 1; /* tc sees packets before the queue does */
 	return env;
+}
+
+/* Books what the run took of the pools: once, not per segment, since both
+ * CPUs of a flow fight for these words. */
+LH_INLINE void lh_env_done(struct lh_env *env)
+{
+	if (env->slots_taken)
+		__sync_fetch_and_add(&lh_shared.slots_used, env->slots_taken);
+	if (env->chunks_taken)
+		__sync_fetch_and_add(&lh_shared.chunks_used, env->chunks_taken);
 }
 
 #include "../core/agent.h"

@@ -67,7 +67,7 @@ LH_INLINE struct lh_slot *lh_cache_one(struct __sk_buff *skb, struct lh_flow_val
 	id = act->store_slot;
 	if (id == LH_NO_SLOT)
 		return NULL;
-	if (lh_store(skb, &sc->slice, id, off, sc->key.family))
+	if (lh_store(skb, sc, id, off))
 		return bpf_map_lookup_elem(&slots, &id);
 	lh_store_failed(env, &v->entry.flow, act);
 	return NULL;
@@ -146,6 +146,7 @@ int lh_egress(struct __sk_buff *skb)
 		return TCX_NEXT;
 	if (lh_read(skb, sc, env, true))
 		lh_from_fh(skb, sc, env);
+	lh_env_done(env);
 	return TCX_NEXT;
 }
 
@@ -296,6 +297,7 @@ int lh_ingress(struct __sk_buff *skb)
 {
 	struct lh_scratch *sc;
 	struct lh_env *env;
+	int verdict;
 
 	if (lh_marked(skb)) { /* a held ACK that we released */
 		skb->mark &= ~lh_setup.mark_mask;
@@ -306,7 +308,9 @@ int lh_ingress(struct __sk_buff *skb)
 		return TCX_NEXT;
 	if (!lh_read(skb, sc, env, false))
 		return TCX_NEXT;
-	return lh_from_mh(skb, sc, env);
+	verdict = lh_from_mh(skb, sc, env);
+	lh_env_done(env);
+	return verdict;
 }
 
 /* Sends what @slot holds on the packet of a test run. @ingress: to the stack,
@@ -434,6 +438,7 @@ int lh_kick(struct __sk_buff *skb)
 		return 0;
 	}
 	lh_kick_flow(skb, v, env, sc, index);
+	lh_env_done(env);
 	return 0;
 }
 
@@ -497,6 +502,7 @@ int lh_sweep(struct __sk_buff *skb)
 			break;
 		removed += lh_sweep_one(skb, first + i, env, sc, force);
 	}
+	lh_env_done(env);
 	return removed;
 }
 

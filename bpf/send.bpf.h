@@ -170,11 +170,11 @@ LH_INLINE bool lh_marked(const struct __sk_buff *skb)
 	return (skb->mark & lh_setup.mark_mask) == lh_setup.mark_value;
 }
 
-/* Copies a whole packet, or one slice of a super-packet, into its slot.
- * @off: of the payload in @skb. */
-LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_segment *s, u32 slot_id, u32 off,
-			u32 family)
+/* Copies the segment in sc->slice, a whole packet or a slice of one, into its
+ * slot. @off: of the payload in @skb. */
+LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 slot_id, u32 off)
 {
+	const struct lh_segment *s = &sc->slice;
 	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &slot_id);
 	u32 hdr = s->hdr_bytes, len = s->payload_bytes, end;
 
@@ -184,8 +184,11 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_segment *s, u32 s
 	lh_barrier(len);
 	if (len > LH_CACHE_PKT_MAX - LH_HDR_BYTES)
 		return false;
-	if (bpf_skb_load_bytes(skb, 0, slot->pkt, hdr))
-		return false;
+	/* What is copied past the headers the payload overwrites. */
+	if (hdr <= 128)
+		__builtin_memcpy(slot->pkt, sc->hdr.b, 128);
+	else
+		__builtin_memcpy(slot->pkt, sc->hdr.b, LH_HDR_BYTES);
 	if (len && bpf_skb_load_bytes(skb, off, slot->pkt + hdr, len))
 		return false;
 	end = hdr + len;
@@ -197,7 +200,7 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_segment *s, u32 s
 	slot->l3_offset = s->l3_offset;
 	slot->l4_offset = s->l4_offset;
 	slot->hdr_bytes = hdr;
-	slot->family = family;
+	slot->family = sc->key.family;
 	slot->vlan_tci = skb->vlan_tci;
 	slot->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
 	slot->slice = 0;

@@ -110,6 +110,9 @@ struct lh_counters {
 struct lh_env {
 #ifdef LH_BPF
 	struct lh_counters counters; /* of this CPU, ever growing */
+	s64 slots_taken, chunks_taken; /* in this run; negative: given back */
+	u32 nr_spare; /* free slots at hand on this CPU */
+	u32 spare[64];
 #else
 	struct lh_host *host;
 	const struct lh_config *cfg;
@@ -122,7 +125,8 @@ struct lh_env {
 };
 
 #ifdef LH_BPF
-#define LH_CFG(env) ((const struct lh_config *)&lh_setup.config)
+/* Stays volatile: clang would fold the zeros that user space overwrites. */
+#define LH_CFG(env) (&lh_setup.config)
 #else
 #define LH_CFG(env) ((env)->cfg)
 #endif
