@@ -36,7 +36,7 @@ LH_INLINE bool lh_read(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	if (len > LH_HDR_BYTES)
 		len = LH_HDR_BYTES;
 	lh_barrier(len);
-	if (len < 40 || len > LH_HDR_BYTES || bpf_skb_load_bytes(skb, 0, sc->hdr.b, len)) {
+	if (lh_outside(len, 40, LH_HDR_BYTES) || bpf_skb_load_bytes(skb, 0, sc->hdr.b, len)) {
 		lh_host_count(env, LH_C_bypass_not_tcp, 1);
 		return false;
 	}
@@ -218,7 +218,7 @@ LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 	skb->mark = mark;
 	skb->priority = prio;
 	lh_barrier(len);
-	if (len < 40 || len > LH_HDR_BYTES)
+	if (lh_outside(len, 40, LH_HDR_BYTES))
 		return TCX_NEXT;
 	/* An ACK that can't be restored is worth less than a wrong one. */
 	if (bpf_skb_change_tail(skb, len, 0) || bpf_skb_store_bytes(skb, 0, sc->hdr.b, len, 0))

@@ -37,7 +37,7 @@ LH_FUNC u32 lh_slot_sum(struct lh_slot *slot, u32 off, u32 len, u32 sum)
 
 		lh_barrier(n);
 		lh_barrier(off);
-		if (!n || n > LH_CSUM_STEP || off > LH_CACHE_PKT_MAX)
+		if (lh_outside(n, 1, LH_CSUM_STEP) || off > LH_CACHE_PKT_MAX)
 			break;
 		sum = bpf_csum_diff(NULL, 0, (__be32 *)(slot->pkt + off), n, sum);
 		off += n;
@@ -143,7 +143,7 @@ LH_ENTRY int lh_load_vehicle(struct __sk_buff *skb, struct lh_slot *slot, u32 at
 	len = slot->bytes;
 	lh_slot_finish(slot);
 	lh_barrier(len);
-	if (len < 40 || len > LH_CACHE_PKT_MAX)
+	if (lh_outside(len, 40, LH_CACHE_PKT_MAX))
 		return -1;
 	if (bpf_skb_change_tail(skb, at + len, 0))
 		return -1;
@@ -179,7 +179,7 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 
 	u32 hdr = s->hdr_bytes, len = s->payload_bytes, end;
 
 	lh_barrier(hdr);
-	if (!slot || hdr < 40 || hdr > LH_HDR_BYTES)
+	if (!slot || lh_outside(hdr, 40, LH_HDR_BYTES))
 		return false;
 	lh_barrier(len);
 	if (len > LH_CACHE_PKT_MAX - LH_HDR_BYTES)

@@ -209,12 +209,14 @@ LH_INLINE void lh_parse_option(const struct lh_hdr *h, u32 at, u32 kind, u32 len
 	}
 }
 
-/* The options between @at and @end. False: malformed. */
-LH_INLINE bool lh_parse_options(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
+/* The options between @at and @end. 0: malformed. */
+LH_ENTRY int lh_parse_options(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
 {
 	bool ok = true;
 	int i;
 
+	if (!h || !s)
+		return 0;
 	lh_for (i, 40) {
 		u32 kind, len;
 

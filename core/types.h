@@ -40,6 +40,14 @@ typedef int64_t s64;
 /* Keeps the compiler from proving a bound away that the verifier must see. */
 #define lh_barrier(x) __asm__ volatile("" : "+r"(x))
 
+/* Whether @x is out of [lo, hi]. Of two plain comparisons clang makes one of
+ * @x - lo, from which Linux 6.12's verifier learns nothing about @x. */
+#define lh_outside(x, lo, hi)                                                                      \
+	((x) < (lo) || ({                                                                          \
+		 lh_barrier(x);                                                                    \
+		 (x) > (hi);                                                                       \
+	 }))
+
 #define LH_MSEC 1000000ULL /* ns */
 #define LH_SEC 1000000000ULL /* ns */
 
