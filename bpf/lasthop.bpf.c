@@ -53,24 +53,38 @@ LH_INLINE bool lh_read(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 }
 
 /* The segment in sc->slice goes through the core and into the cache. @off: of
- * its payload in @skb. */
-LH_INLINE struct lh_slot *lh_cache_one(struct __sk_buff *skb, struct lh_flow_value *v,
-				       struct lh_env *env, struct lh_scratch *sc, u32 off)
+ * its payload in @skb. @return 1: it is in slot sc->act.store_slot. A global
+ * function: before Linux 6.12 the verifier finds no end of the loop around it. */
+LH_ENTRY int lh_cache_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
+			  struct lh_scratch *sc, u32 off)
 {
-	struct lh_actions *act = &sc->act;
-	u32 id;
+	struct lh_actions *act;
 
+	if (!f || !env || !sc)
+		return 0;
+	act = &sc->act;
 	env->accepted = sc->slice.payload_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
 	if (!env->accepted)
 		lh_host_count(env, LH_C_uncached_size, 1);
-	lh_on_data(env, &v->entry.flow, &sc->slice, act);
-	id = act->store_slot;
-	if (id == LH_NO_SLOT)
-		return NULL;
-	if (lh_store(skb, sc, id, off))
-		return bpf_map_lookup_elem(&slots, &id);
-	lh_store_failed(env, &v->entry.flow, act);
-	return NULL;
+	lh_on_data(env, f, &sc->slice, act);
+	if (act->store_slot == LH_NO_SLOT)
+		return 0;
+	if (lh_store(skb, sc, act->store_slot, off))
+		return 1;
+	lh_store_failed(env, f, act);
+	return 0;
+}
+
+/* The slot holds slice @index of a super-packet, still with its headers. */
+LH_INLINE void lh_mark_slice(u32 id, u32 index, u32 seq, bool last)
+{
+	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &id);
+
+	if (!slot)
+		return;
+	slot->slice = index;
+	slot->slice_seq = seq;
+	slot->flags |= LH_SLOT_SLICE | (last ? LH_SLOT_SLICE_LAST : 0);
 }
 
 /* The packet in sc->seg, cut into the segments that will be on the wire if it
@@ -86,7 +100,6 @@ LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, s
 	bpf_for (i, 0, LH_MAX_SLICES) {
 		u32 n = mss && left > mss ? mss : left;
 		bool last = n == left;
-		struct lh_slot *slot;
 
 		if (mss) {
 			sc->slice.seq = seq;
@@ -96,12 +109,8 @@ LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, s
 			if (last)
 				sc->slice.flags |= last_flags;
 		}
-		slot = lh_cache_one(skb, v, env, sc, off);
-		if (slot && mss) {
-			slot->slice = i;
-			slot->slice_seq = seq;
-			slot->flags |= LH_SLOT_SLICE | (last ? LH_SLOT_SLICE_LAST : 0);
-		}
+		if (lh_cache_one(skb, &v->entry.flow, env, sc, off) && mss)
+			lh_mark_slice(sc->act.store_slot, i, seq, last);
 		if (last)
 			break;
 		seq += n;
@@ -443,13 +452,13 @@ int lh_kick(struct __sk_buff *skb)
 }
 
 /* One entry of the sweep. @return 1: it was removed. */
-LH_FUNC int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
-			 struct lh_scratch *sc, u32 force)
+LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
+			  struct lh_scratch *sc, u32 force)
 {
 	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
 	struct lh_flow_entry *e;
 
-	if (!v || !v->entry.used)
+	if (!v || !env || !sc || !v->entry.used)
 		return 0;
 	e = &v->entry;
 	/* What may be emitted has the family of the test run's packet. */

@@ -176,7 +176,7 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 
 {
 	const struct lh_segment *s = &sc->slice;
 	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &slot_id);
-	u32 hdr = s->hdr_bytes, len = s->payload_bytes, end;
+	u32 hdr = s->hdr_bytes, len = s->payload_bytes, end, more;
 
 	lh_barrier(hdr);
 	if (!slot || lh_outside(hdr, 40, LH_HDR_BYTES))
@@ -189,7 +189,11 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 
 		__builtin_memcpy(slot->pkt, sc->hdr.b, 128);
 	else
 		__builtin_memcpy(slot->pkt, sc->hdr.b, LH_HDR_BYTES);
-	if (len && bpf_skb_load_bytes(skb, off, slot->pkt + hdr, len))
+	/* Before Linux 6.8 `len && ...` is no lower bound, len - 1 is one. */
+	more = len - 1;
+	lh_barrier(more);
+	if (len && (more >= LH_CACHE_PKT_MAX - LH_HDR_BYTES ||
+		    bpf_skb_load_bytes(skb, off, slot->pkt + hdr, more + 1)))
 		return false;
 	end = hdr + len;
 	lh_barrier(end);

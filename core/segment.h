@@ -209,35 +209,40 @@ LH_INLINE void lh_parse_option(const struct lh_hdr *h, u32 at, u32 kind, u32 len
 	}
 }
 
-/* The options between @at and @end. 0: malformed. */
-LH_ENTRY int lh_parse_options(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
+/*
+ * The option at @at. @return where the next one is; @end behind the last one,
+ * more than @end: malformed. An entry of its own, since before Linux 6.18 the
+ * verifier walks through all options after each other if it knows @at.
+ */
+LH_ENTRY int lh_parse_next(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
 {
-	bool ok = true;
-	int i;
+	u32 kind, len;
 
 	if (!h || !s)
 		return 0;
-	lh_for (i, 40) {
-		u32 kind, len;
+	kind = lh_get8(h, at);
+	if (kind == 0)
+		return end;
+	if (kind == 1)
+		return at + 1;
+	len = lh_get8(h, at + 1);
+	if (len < 2 || len > 40 || at + len > end)
+		return end + 1;
+	lh_parse_option(h, at, kind, len, s);
+	return at + len;
+}
 
+/* The options between @at and @end. False: malformed. */
+LH_INLINE bool lh_parse_options(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
+{
+	int i;
+
+	lh_for (i, 40) {
 		if (at >= end)
 			break;
-		kind = lh_get8(h, at);
-		if (kind == 0)
-			break;
-		if (kind == 1) {
-			at++;
-			continue;
-		}
-		len = lh_get8(h, at + 1);
-		if (len < 2 || len > 40 || at + len > end) {
-			ok = false;
-			break;
-		}
-		lh_parse_option(h, at, kind, len, s);
-		at += len;
+		at = lh_parse_next(h, at, end, s);
 	}
-	return ok;
+	return at == end;
 }
 
 /* The TCP header at s->l4_offset. @hdr_len: valid bytes in @h. */
