@@ -130,7 +130,8 @@ LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
 	return 0;
 }
 
-/* Marks what [left, right) touches as sent again by the sender. */
+/* Marks what [left, right) touches as sent again by the sender: repairs start
+ * anew (SPEC 2.2), even though the cached bytes stay the old ones. */
 LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
 {
 	u32 pos = lh_cache_find(env, f, left);
@@ -145,6 +146,8 @@ LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left
 		if (!s || !lh_before(s->seq, right))
 			break;
 		s->flags |= LH_SEG_SENDER_RTX;
+		s->n_local = 0;
+		s->last_tx_ns = env->now_ns;
 	}
 	return 0;
 }

@@ -39,11 +39,14 @@ LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 	u32 mss = f->mss ? f->mss : 536;
 	u32 edge = lh_window_edge(f, s);
 
-	if (s->window == f->last_window)
+	if (!(f->flags & LH_FLOW_WSCALE) || !(f->flags & LH_FLOW_FWD))
+		return s->window != f->last_window;
+	/* Against what FH knows, not what came last: that one may have been kept
+	 * back when FH had room, and has none now. */
+	if (edge == f->fwd_edge)
 		return false;
-	if (LH_CFG(env)->strict_window || !(f->flags & LH_FLOW_WSCALE) || !(f->flags & LH_FLOW_FWD))
-		return true;
-	return lh_before(edge, f->fwd_edge) || !lh_before(f->max + 2 * mss, f->fwd_edge);
+	return LH_CFG(env)->strict_window || lh_before(edge, f->fwd_edge) ||
+	       !lh_before(f->max + 2 * mss, f->fwd_edge);
 }
 
 /* Whether the duplicate @s may be kept from FH. */

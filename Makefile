@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Every goal installs what it lacks (scripts/setup.sh) and says so.
+
+CARGO ?= cargo
+RELEASE := target/release
+SHELL := /bin/bash
+
+.PHONY: help build demo test test-long bench lint clean install
+
+help: ## show the goals
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
+
+build: ## release build of all programs, into target/release
+	@scripts/setup.sh build
+	$(CARGO) build --release --locked
+
+demo: build ## a transfer over a lossy link without and with the agent
+	@scripts/setup.sh run
+	@scripts/demo.sh $(RELEASE)
+
+test: ## all tests but the long ones (root: also BPF and namespaces)
+	@scripts/setup.sh build
+	@LASTHOP_ALLOW_OLD_KERNEL=1 scripts/setup.sh run
+	@scripts/test.sh
+
+test-long: ## longer end-to-end transfers, 1,000 flows
+	@scripts/setup.sh run
+	@scripts/test.sh --long
+
+bench: build ## nanoseconds per packet, forwarding with and without the agent
+	@scripts/setup.sh run
+	@scripts/bench.sh $(RELEASE)
+
+lint: ## format, clippy, generated files, the core's other targets
+	@scripts/setup.sh lint
+	@scripts/lint.sh
+
+install: build ## install lasthop to $(DESTDIR)/usr/local/sbin
+	install -D -m 755 $(RELEASE)/lasthop $(DESTDIR)/usr/local/sbin/lasthop
+	install -D -m 644 crates/lasthop/lasthop.example.toml $(DESTDIR)/etc/lasthop/lasthop.example.toml
+
+clean: ## remove what was built
+	$(CARGO) clean

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Compiles core/core.c, the same source that runs in the kernel as BPF.
+
+use std::path::Path;
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for dir in ["core", "core/scheme", "bpf/abi.h"] {
+        // Of a directory cargo watches every file in it.
+        println!("cargo:rerun-if-changed={}", root.join(dir).display());
+    }
+    cc::Build::new()
+        .file(root.join("core/core.c"))
+        .std("gnu11")
+        .warnings(true)
+        .extra_warnings(true)
+        // Entry points take all that any scheme may need.
+        .flag("-Wno-unused-parameter")
+        .compile("lasthop_core_c");
+}

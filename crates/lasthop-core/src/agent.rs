@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! A whole agent over byte buffers: what the BPF host does in the kernel
+//! (bpf/lasthop.bpf.c), with a flow table, packets and time as values. For
+//! tests, fuzzers, replay of captures, and comparison with the BPF programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bindings::{
+    LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
+    LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_released_acks,
+    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES,
+};
+use crate::config::Config;
+use crate::host::{Actions, Call, Flow, Host};
+use crate::pool::Limits;
+use crate::segment::{Bypass, Key, Segment, parse};
+
+/// Longest payload that is cached, as in the BPF host.
+const PAYLOAD_MAX: u32 = LH_CACHE_PKT_MAX - LH_HDR_BYTES;
+
+/// How an [`Agent`] is set up: what `lh_setup` is to the BPF host.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// What the core is told.
+    pub config: Config,
+    /// 14 with an Ethernet header, 0 without.
+    pub l2_bytes: u32,
+    /// Memory of all flows together.
+    pub limits: Limits,
+    /// Flows in the table; further ones pass unassisted.
+    pub max_flows: usize,
+    /// Cached segments per flow while memory is plenty.
+    pub flow_segments: u32,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            config: Config::default(),
+            l2_bytes: 0,
+            limits: Limits::default(),
+            max_flows: 65_536,
+            flow_segments: LH_FLOW_SEGS,
+        }
+    }
+}
+
+/// What came of one packet, or of one flow's timer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The packet is kept from its receiver. Data never is.
+    pub dropped: bool,
+    /// Why the packet did not reach the core, if it is not even TCP.
+    pub bypass: Option<Bypass>,
+    /// What the core said; none if there was no flow to ask for.
+    pub actions: Option<Actions>,
+    /// Goes out to the lossy link: repairs, byte for byte as they were cached.
+    pub to_mh: Vec<Vec<u8>>,
+    /// Goes on to FH beside (before) the packet itself: released ACKs.
+    pub to_fh: Vec<Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct Tracked {
+    flow: Flow,
+    /// The newest ACK that was kept back.
+    held: Vec<u8>,
+    deadline_ns: Option<u64>,
+}
+
+/// The agent of one device.
+#[derive(Debug)]
+pub struct Agent {
+    setup: Setup,
+    host: Host,
+    flows: BTreeMap<Key, Tracked>,
+    /// The flows' deadlines, earliest first.
+    timers: BTreeSet<(u64, Key)>,
+    alive: bool,
+}
+
+impl Agent {
+    /// An agent that has seen nothing.
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            host: Host::new(setup.limits),
+            setup,
+            flows: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            alive: true,
+        }
+    }
+
+    /// Whether the timers are served in time. If not, nothing is kept back:
+    /// the BPF host's heartbeat.
+    pub fn set_alive(&mut self, alive: bool) {
+        self.alive = alive;
+    }
+
+    /// Memory and counters.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The value of counter `id`, one of `LH_C_*`.
+    pub fn counter(&self, id: u32) -> u64 {
+        self.host.counter(id)
+    }
+
+    /// The state of a flow.
+    pub fn flow(&self, key: &Key) -> Option<&Flow> {
+        self.flows.get(key).map(|t| &t.flow)
+    }
+
+    /// What a flow has cached.
+    pub fn entries(&mut self, key: &Key) -> Vec<crate::host::Entry> {
+        match self.flows.get(key) {
+            Some(tracked) => self.host.entries(&tracked.flow),
+            None => Vec::new(),
+        }
+    }
+
+    /// The keys of all flows.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.flows.keys()
+    }
+
+    /// When [`Agent::on_timer`] is wanted next.
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.timers.first().map(|&(at, _)| at)
+    }
+
+    /// A packet leaves towards the lossy link. It always goes on.
+    pub fn on_egress(&mut self, packet: &[u8], now_ns: u64) -> Outcome {
+        self.on_egress_vlan(packet, None, now_ns)
+    }
+
+    /// As [`Agent::on_egress`], with a VLAN tag beside the packet.
+    pub fn on_egress_vlan(&mut self, packet: &[u8], vlan: Option<u16>, now_ns: u64) -> Outcome {
+        let (segment, key) = match parse(packet, self.setup.l2_bytes, vlan, true) {
+            Ok(parsed) => parsed,
+            Err(bypass) => return self.bypassed(bypass),
+        };
+        // Only what opens a connection or carries data starts a flow.
+        let opens = !segment.is_rst() && segment.seq != segment.end;
+        if !self.find_or_create(&key, opens) {
+            return Outcome::default();
+        }
+        let mut call = self.call(now_ns);
+        if segment.payload_bytes > PAYLOAD_MAX {
+            call.accepted = 0;
+            self.host.count(LH_C_uncached_size, 1);
+        }
+        let Some(tracked) = self.flows.get_mut(&key) else {
+            return Outcome::default();
+        };
+        let config = &self.setup.config;
+        let actions = self
+            .host
+            .on_data(&mut tracked.flow, config, &segment, &call);
+        if let Some(slot) = actions.store() {
+            if call.accepted != 0 {
+                self.host.store(slot, whole(packet, &segment));
+            } else {
+                self.host.store_failed(&mut tracked.flow, &actions);
+            }
+        }
+        self.finish(&key, actions, None)
+    }
+
+    /// A packet came from the lossy link.
+    pub fn on_ingress(&mut self, packet: &[u8], now_ns: u64) -> Outcome {
+        self.on_ingress_vlan(packet, None, now_ns)
+    }
+
+    /// As [`Agent::on_ingress`], with a VLAN tag beside the packet.
+    pub fn on_ingress_vlan(&mut self, packet: &[u8], vlan: Option<u16>, now_ns: u64) -> Outcome {
+        let (segment, key) = match parse(packet, self.setup.l2_bytes, vlan, false) {
+            Ok(parsed) => parsed,
+            Err(bypass) => return self.bypassed(bypass),
+        };
+        let opens = segment.is_syn() && !segment.is_rst();
+        if !self.find_or_create(&key, opens) {
+            return Outcome::default();
+        }
+        if !self.alive {
+            self.host.count(LH_C_bypass_stale, 1);
+        }
+        let call = self.call(now_ns);
+        let Some(tracked) = self.flows.get_mut(&key) else {
+            return Outcome::default();
+        };
+        let config = &self.setup.config;
+        let actions = self.host.on_ack(&mut tracked.flow, config, &segment, &call);
+        let ack = whole(packet, &segment);
+        if actions.hold != 0 {
+            tracked.held = ack.to_vec();
+        }
+        self.finish(&key, actions, Some(ack))
+    }
+
+    /// Runs every flow whose deadline has come, the earliest first.
+    pub fn on_timer(&mut self, now_ns: u64) -> Vec<(Key, Outcome)> {
+        let mut done = Vec::new();
+        let due: Vec<Key> = self
+            .timers
+            .iter()
+            .take_while(|&&(at, _)| at <= now_ns)
+            .map(|&(_, key)| key)
+            .collect();
+        for key in due {
+            if let Some(outcome) = self.kick(&key, now_ns) {
+                done.push((key, outcome));
+            }
+        }
+        done
+    }
+
+    /// Runs one flow's timer, due or not.
+    pub fn kick(&mut self, key: &Key, now_ns: u64) -> Option<Outcome> {
+        let call = self.call(now_ns);
+        let tracked = self.flows.get_mut(key)?;
+        let config = &self.setup.config;
+        let actions = self.host.on_timer(&mut tracked.flow, config, &call);
+        Some(self.finish(key, actions, None))
+    }
+
+    /// Forgets the flows that are closed or idle. @return how many.
+    pub fn sweep(&mut self, now_ns: u64) -> usize {
+        let config = &self.setup.config;
+        let over: Vec<Key> = self
+            .flows
+            .iter()
+            .filter(|(_, tracked)| tracked.flow.is_over(config, now_ns))
+            .map(|(key, _)| *key)
+            .collect();
+        for key in &over {
+            self.forget(key);
+        }
+        over.len()
+    }
+
+    /// Forgets a flow at once, whatever its state. What was kept back from FH
+    /// is returned, to be sent.
+    pub fn forget(&mut self, key: &Key) -> Vec<Vec<u8>> {
+        let Some(mut tracked) = self.flows.remove(key) else {
+            return Vec::new();
+        };
+        if let Some(at) = tracked.deadline_ns {
+            self.timers.remove(&(at, *key));
+        }
+        let mut released = Vec::new();
+        if tracked.flow.is_held() {
+            // As lh_abandon(): three start fast retransmit in a sender without
+            // SACK.
+            let copies = if tracked.flow.uses_sack() { 1 } else { 3 };
+            released = vec![std::mem::take(&mut tracked.held); copies];
+            self.host.count(LH_C_released_acks, copies as u64);
+        }
+        self.host.free(&mut tracked.flow);
+        self.host.count(LH_C_flows_removed, 1);
+        released
+    }
+
+    fn bypassed(&mut self, bypass: Bypass) -> Outcome {
+        let counter = match bypass {
+            Bypass::NotTcp => LH_C_bypass_not_tcp,
+            Bypass::Fragment => LH_C_bypass_fragment,
+            Bypass::Malformed => LH_C_bypass_malformed,
+        };
+        self.host.count(counter, 1);
+        Outcome {
+            bypass: Some(bypass),
+            ..Outcome::default()
+        }
+    }
+
+    fn find_or_create(&mut self, key: &Key, opens: bool) -> bool {
+        if self.flows.contains_key(key) {
+            return true;
+        }
+        if !opens {
+            return false;
+        }
+        if self.flows.len() >= self.setup.max_flows {
+            self.host.count(LH_C_bypass_table_full, 1);
+            return false;
+        }
+        let tracked = Tracked {
+            flow: Flow::new(),
+            held: Vec::new(),
+            deadline_ns: None,
+        };
+        self.flows.insert(*key, tracked);
+        self.host.count(LH_C_flows_created, 1);
+        true
+    }
+
+    fn call(&self, now_ns: u64) -> Call {
+        Call {
+            cap_segments: self.share(),
+            alive: u8::from(self.alive),
+            ..Call::at(now_ns)
+        }
+    }
+
+    /// A flow's share of the cache: all it may have while three quarters of the
+    /// pool suffice for everybody, an equal part of it under pressure.
+    fn share(&self) -> u32 {
+        let slots = self.setup.limits.slots;
+        if self.host.pool().slots_used() < slots - slots / 4 {
+            return self.setup.flow_segments;
+        }
+        let active = self.flows.values().filter(|t| t.flow.cached() > 0).count();
+        let part = slots / (active as u32).max(1);
+        part.max(4).min(self.setup.flow_segments)
+    }
+
+    /// Carries out what concerns both directions. `ack`: the packet of this
+    /// call, if it came from MH. The copies that stand for a held ACK are then
+    /// of this one: the same number, and newer blocks.
+    fn finish(&mut self, key: &Key, actions: Actions, ack: Option<&[u8]>) -> Outcome {
+        let mut outcome = Outcome {
+            dropped: actions.is_drop(),
+            ..Outcome::default()
+        };
+        for retransmit in actions.retransmits() {
+            let packet = self.host.pool().packet(retransmit.slot);
+            let packet = packet.expect("the core resends from slots that it has");
+            outcome.to_mh.push(packet.to_vec());
+        }
+        if let Some(tracked) = self.flows.get_mut(key) {
+            let copy = ack.unwrap_or(&tracked.held);
+            outcome.to_fh = vec![copy.to_vec(); actions.emit_held as usize];
+            if let Some(at) = tracked.deadline_ns {
+                self.timers.remove(&(at, *key));
+            }
+            tracked.deadline_ns = actions.deadline_ns();
+            if let Some(at) = tracked.deadline_ns {
+                self.timers.insert((at, *key));
+            }
+        }
+        outcome.actions = Some(actions);
+        outcome
+    }
+}
+
+/// The packet without the padding that short Ethernet frames carry.
+fn whole<'a>(packet: &'a [u8], segment: &Segment) -> &'a [u8] {
+    let bytes = usize::from(segment.hdr_bytes) + segment.payload_bytes as usize;
+    &packet[..bytes.min(packet.len())]
+}

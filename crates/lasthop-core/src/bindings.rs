@@ -1,0 +1,1083 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Generated from core/core.h and bpf/abi.h by `cargo run -p xtask -- bindings`.
+// Do not edit.
+
+pub const LH_MSEC: u32 = 1000000;
+pub const LH_SEC: u32 = 1000000000;
+pub const LH_HDR_BYTES: u32 = 256;
+pub const LH_HDR_MASK: u32 = 255;
+pub const LH_MAX_SACK: u32 = 4;
+pub const LH_WSCALE_NONE: u32 = 255;
+pub const LH_CHUNK_SHIFT: u32 = 6;
+pub const LH_CHUNK_SEGS: u32 = 64;
+pub const LH_FLOW_CHUNKS: u32 = 128;
+pub const LH_FLOW_SEGS: u32 = 4096;
+pub const LH_MAX_RETRANSMIT: u32 = 4;
+pub const LH_NO_SLOT: u32 = 4294967295;
+pub const LH_SLOT_BYTES: u32 = 2048;
+pub const LH_SLOT_PKT_BYTES: u32 = 2016;
+pub const LH_CACHE_PKT_MAX: u32 = 1888;
+pub const LH_HELD_BYTES: u32 = 256;
+pub const LH_MAX_RULES: u32 = 32;
+pub const LH_BATCH_SLOTS: u32 = 32;
+pub const LH_SWEEP_MAX: u32 = 512;
+pub const LH_SCHEME_none: lh_scheme = 0;
+pub const LH_SCHEME_snoop: lh_scheme = 1;
+pub const LH_NR_SCHEMES: lh_scheme = 2;
+pub type lh_scheme = ::core::ffi::c_uint;
+#[doc = " RFC 6298 gains, floor against delayed ACKs"]
+pub const LH_RTT_STD: lh_rtt_profile = 0;
+#[doc = " ns-2.35 as papers/snoop-ns2-evaluation.txt prints it"]
+pub const LH_RTT_NS2: lh_rtt_profile = 1;
+pub type lh_rtt_profile = ::core::ffi::c_uint;
+#[doc = " while anything is cached (ns-2)"]
+pub const LH_TIMER_ALWAYS: lh_timer_arm = 0;
+#[doc = " only after a duplicate-driven repair (S1 on earlier schemes)"]
+pub const LH_TIMER_AFTER_DUP: lh_timer_arm = 1;
+pub type lh_timer_arm = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_config {
+    #[doc = " enum lh_scheme"]
+    pub scheme: u32,
+    #[doc = " enum lh_rtt_profile"]
+    pub rtt_profile: u32,
+    #[doc = " enum lh_timer_arm"]
+    pub timer_arm: u32,
+    #[doc = " duplicates: the repair goes out on this one, at least 1"]
+    pub dup_thresh: u32,
+    #[doc = " local retransmissions per segment before it counts as lost by congestion"]
+    pub max_local: u32,
+    #[doc = " 1: every duplicate that changes the window passes (SPEC Q17)"]
+    pub strict_window: u32,
+    #[doc = " least local retransmission timeout, profile std"]
+    pub lrto_floor_ns: u64,
+    #[doc = " greatest local retransmission timeout before backoff"]
+    pub lrto_max_ns: u64,
+    #[doc = " bounds of the time that an ACK may be kept back"]
+    pub hold_min_ns: u64,
+    pub hold_max_ns: u64,
+    #[doc = " a flow without packets for so long is forgotten"]
+    pub idle_ns: u64,
+    #[doc = " snoopTick: least timeout of profile ns2"]
+    pub ns2_tick_ns: u64,
+    #[doc = " start values of profile ns2"]
+    pub ns2_srtt_ns: u64,
+    pub ns2_rttvar_ns: u64,
+    #[doc = " g of profile ns2, in 1/1024"]
+    pub ns2_gain_1024: u32,
+    pub pad: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 96usize];
+    ["Alignment of lh_config"][::core::mem::align_of::<lh_config>() - 8usize];
+    ["Offset of field: lh_config::scheme"][::core::mem::offset_of!(lh_config, scheme) - 0usize];
+    ["Offset of field: lh_config::rtt_profile"]
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 4usize];
+    ["Offset of field: lh_config::timer_arm"]
+        [::core::mem::offset_of!(lh_config, timer_arm) - 8usize];
+    ["Offset of field: lh_config::dup_thresh"]
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 12usize];
+    ["Offset of field: lh_config::max_local"]
+        [::core::mem::offset_of!(lh_config, max_local) - 16usize];
+    ["Offset of field: lh_config::strict_window"]
+        [::core::mem::offset_of!(lh_config, strict_window) - 20usize];
+    ["Offset of field: lh_config::lrto_floor_ns"]
+        [::core::mem::offset_of!(lh_config, lrto_floor_ns) - 24usize];
+    ["Offset of field: lh_config::lrto_max_ns"]
+        [::core::mem::offset_of!(lh_config, lrto_max_ns) - 32usize];
+    ["Offset of field: lh_config::hold_min_ns"]
+        [::core::mem::offset_of!(lh_config, hold_min_ns) - 40usize];
+    ["Offset of field: lh_config::hold_max_ns"]
+        [::core::mem::offset_of!(lh_config, hold_max_ns) - 48usize];
+    ["Offset of field: lh_config::idle_ns"][::core::mem::offset_of!(lh_config, idle_ns) - 56usize];
+    ["Offset of field: lh_config::ns2_tick_ns"]
+        [::core::mem::offset_of!(lh_config, ns2_tick_ns) - 64usize];
+    ["Offset of field: lh_config::ns2_srtt_ns"]
+        [::core::mem::offset_of!(lh_config, ns2_srtt_ns) - 72usize];
+    ["Offset of field: lh_config::ns2_rttvar_ns"]
+        [::core::mem::offset_of!(lh_config, ns2_rttvar_ns) - 80usize];
+    ["Offset of field: lh_config::ns2_gain_1024"]
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 88usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 92usize];
+};
+pub const LH_C_data_segments: lh_counter = 0;
+pub const LH_C_data_bytes: lh_counter = 1;
+pub const LH_C_ack_segments: lh_counter = 2;
+pub const LH_C_cached_segments: lh_counter = 3;
+pub const LH_C_cached_bytes: lh_counter = 4;
+pub const LH_C_refreshed_segments: lh_counter = 5;
+pub const LH_C_uncached_full: lh_counter = 6;
+pub const LH_C_uncached_overlap: lh_counter = 7;
+pub const LH_C_uncached_size: lh_counter = 8;
+pub const LH_C_upstream_lost: lh_counter = 9;
+pub const LH_C_local_retransmits: lh_counter = 10;
+pub const LH_C_retransmits_dupack: lh_counter = 11;
+pub const LH_C_retransmits_partial: lh_counter = 12;
+pub const LH_C_retransmits_timer: lh_counter = 13;
+pub const LH_C_retransmit_errors: lh_counter = 14;
+pub const LH_C_exhausted_segments: lh_counter = 15;
+pub const LH_C_duplicate_acks: lh_counter = 16;
+pub const LH_C_suppressed_acks: lh_counter = 17;
+pub const LH_C_released_acks: lh_counter = 18;
+pub const LH_C_held_expired: lh_counter = 19;
+pub const LH_C_bypass_not_tcp: lh_counter = 20;
+pub const LH_C_bypass_fragment: lh_counter = 21;
+pub const LH_C_bypass_malformed: lh_counter = 22;
+pub const LH_C_bypass_filtered: lh_counter = 23;
+pub const LH_C_bypass_table_full: lh_counter = 24;
+pub const LH_C_bypass_lock: lh_counter = 25;
+pub const LH_C_bypass_stale: lh_counter = 26;
+pub const LH_C_flows_created: lh_counter = 27;
+pub const LH_C_flows_removed: lh_counter = 28;
+pub const LH_C_timer_kicks: lh_counter = 29;
+pub const LH_NR_COUNTERS: lh_counter = 30;
+pub type lh_counter = ::core::ffi::c_uint;
+#[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_hdr {
+    pub b: [u8; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_hdr"][::core::mem::size_of::<lh_hdr>() - 256usize];
+    ["Alignment of lh_hdr"][::core::mem::align_of::<lh_hdr>() - 1usize];
+    ["Offset of field: lh_hdr::b"][::core::mem::offset_of!(lh_hdr, b) - 0usize];
+};
+impl Default for lh_hdr {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+pub const LH_FIN: lh_tcp_flag = 1;
+pub const LH_SYN: lh_tcp_flag = 2;
+pub const LH_RST: lh_tcp_flag = 4;
+pub const LH_PSH: lh_tcp_flag = 8;
+pub const LH_ACK: lh_tcp_flag = 16;
+pub const LH_URG: lh_tcp_flag = 32;
+pub const LH_ECE: lh_tcp_flag = 64;
+pub const LH_CWR: lh_tcp_flag = 128;
+#[doc = " AccECN, RFC 9768; formerly NS"]
+pub const LH_AE: lh_tcp_flag = 256;
+pub type lh_tcp_flag = ::core::ffi::c_uint;
+pub const LH_OPT_MSS: lh_tcp_opt = 1;
+pub const LH_OPT_WSCALE: lh_tcp_opt = 2;
+pub const LH_OPT_SACK_OK: lh_tcp_opt = 4;
+pub const LH_OPT_SACK: lh_tcp_opt = 8;
+pub const LH_OPT_TS: lh_tcp_opt = 16;
+pub const LH_OPT_MPTCP: lh_tcp_opt = 32;
+#[doc = " TCP-MD5 or TCP-AO: nothing may be edited"]
+pub const LH_OPT_AUTH: lh_tcp_opt = 64;
+pub const LH_OPT_UNKNOWN: lh_tcp_opt = 128;
+pub type lh_tcp_opt = ::core::ffi::c_uint;
+pub const LH_PARSED_TCP: lh_parsed = 0;
+pub const LH_PARSED_NOT_TCP: lh_parsed = 1;
+pub const LH_PARSED_FRAGMENT: lh_parsed = 2;
+pub const LH_PARSED_MALFORMED: lh_parsed = 3;
+pub type lh_parsed = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_sack_block {
+    #[doc = " sequence numbers, host byte order, [left, right)"]
+    pub left: u32,
+    #[doc = " sequence numbers, host byte order, [left, right)"]
+    pub right: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_sack_block"][::core::mem::size_of::<lh_sack_block>() - 8usize];
+    ["Alignment of lh_sack_block"][::core::mem::align_of::<lh_sack_block>() - 4usize];
+    ["Offset of field: lh_sack_block::left"][::core::mem::offset_of!(lh_sack_block, left) - 0usize];
+    ["Offset of field: lh_sack_block::right"]
+        [::core::mem::offset_of!(lh_sack_block, right) - 4usize];
+};
+#[doc = " One TCP segment; all numbers in host byte order. Owned by the host for the\n length of one call."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_segment {
+    pub seq: u32,
+    #[doc = " seq + payload + SYN + FIN"]
+    pub end: u32,
+    pub ack: u32,
+    pub payload_bytes: u32,
+    #[doc = " valid with LH_OPT_TS"]
+    pub tsval: u32,
+    #[doc = " valid with LH_OPT_TS"]
+    pub tsecr: u32,
+    #[doc = " as in the header, not scaled"]
+    pub window: u16,
+    #[doc = " of a SYN's option, else 0"]
+    pub mss: u16,
+    #[doc = " enum lh_tcp_flag"]
+    pub flags: u16,
+    #[doc = " bytes from the start of struct lh_hdr"]
+    pub l3_offset: u16,
+    pub l4_offset: u16,
+    #[doc = " offset of the payload"]
+    pub hdr_bytes: u16,
+    #[doc = " enum lh_tcp_opt"]
+    pub opts: u8,
+    #[doc = " shift of a SYN's option, else LH_WSCALE_NONE"]
+    pub wscale: u8,
+    pub nr_sack: u8,
+    #[doc = " 1: the first SACK block reports a duplicate (RFC 2883)"]
+    pub dsack: u8,
+    pub sack: [lh_sack_block; 4usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 72usize];
+    ["Alignment of lh_segment"][::core::mem::align_of::<lh_segment>() - 4usize];
+    ["Offset of field: lh_segment::seq"][::core::mem::offset_of!(lh_segment, seq) - 0usize];
+    ["Offset of field: lh_segment::end"][::core::mem::offset_of!(lh_segment, end) - 4usize];
+    ["Offset of field: lh_segment::ack"][::core::mem::offset_of!(lh_segment, ack) - 8usize];
+    ["Offset of field: lh_segment::payload_bytes"]
+        [::core::mem::offset_of!(lh_segment, payload_bytes) - 12usize];
+    ["Offset of field: lh_segment::tsval"][::core::mem::offset_of!(lh_segment, tsval) - 16usize];
+    ["Offset of field: lh_segment::tsecr"][::core::mem::offset_of!(lh_segment, tsecr) - 20usize];
+    ["Offset of field: lh_segment::window"][::core::mem::offset_of!(lh_segment, window) - 24usize];
+    ["Offset of field: lh_segment::mss"][::core::mem::offset_of!(lh_segment, mss) - 26usize];
+    ["Offset of field: lh_segment::flags"][::core::mem::offset_of!(lh_segment, flags) - 28usize];
+    ["Offset of field: lh_segment::l3_offset"]
+        [::core::mem::offset_of!(lh_segment, l3_offset) - 30usize];
+    ["Offset of field: lh_segment::l4_offset"]
+        [::core::mem::offset_of!(lh_segment, l4_offset) - 32usize];
+    ["Offset of field: lh_segment::hdr_bytes"]
+        [::core::mem::offset_of!(lh_segment, hdr_bytes) - 34usize];
+    ["Offset of field: lh_segment::opts"][::core::mem::offset_of!(lh_segment, opts) - 36usize];
+    ["Offset of field: lh_segment::wscale"][::core::mem::offset_of!(lh_segment, wscale) - 37usize];
+    ["Offset of field: lh_segment::nr_sack"]
+        [::core::mem::offset_of!(lh_segment, nr_sack) - 38usize];
+    ["Offset of field: lh_segment::dsack"][::core::mem::offset_of!(lh_segment, dsack) - 39usize];
+    ["Offset of field: lh_segment::sack"][::core::mem::offset_of!(lh_segment, sack) - 40usize];
+};
+#[doc = " Names a connection from the agent's place: mh is the side of the lossy\n link. Padding is zero, so that the bytes can be hashed."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_flow_key {
+    #[doc = " network byte order; IPv4 in the first four"]
+    pub mh: [u8; 16usize],
+    pub fh: [u8; 16usize],
+    #[doc = " host byte order"]
+    pub mh_port: u16,
+    pub fh_port: u16,
+    #[doc = " outer and inner tag, TCI & 0xfff | 0x1000 where there is one"]
+    pub vlan: [u16; 2usize],
+    #[doc = " 4 or 6"]
+    pub family: u8,
+    pub pad: [u8; 3usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_flow_key"][::core::mem::size_of::<lh_flow_key>() - 44usize];
+    ["Alignment of lh_flow_key"][::core::mem::align_of::<lh_flow_key>() - 2usize];
+    ["Offset of field: lh_flow_key::mh"][::core::mem::offset_of!(lh_flow_key, mh) - 0usize];
+    ["Offset of field: lh_flow_key::fh"][::core::mem::offset_of!(lh_flow_key, fh) - 16usize];
+    ["Offset of field: lh_flow_key::mh_port"]
+        [::core::mem::offset_of!(lh_flow_key, mh_port) - 32usize];
+    ["Offset of field: lh_flow_key::fh_port"]
+        [::core::mem::offset_of!(lh_flow_key, fh_port) - 34usize];
+    ["Offset of field: lh_flow_key::vlan"][::core::mem::offset_of!(lh_flow_key, vlan) - 36usize];
+    ["Offset of field: lh_flow_key::family"]
+        [::core::mem::offset_of!(lh_flow_key, family) - 40usize];
+    ["Offset of field: lh_flow_key::pad"][::core::mem::offset_of!(lh_flow_key, pad) - 41usize];
+};
+#[doc = " the sender sent it again: its duplicates are the sender's"]
+pub const LH_SEG_SENDER_RTX: lh_seg_flag = 1;
+#[doc = " lost upstream, or local repairs exhausted"]
+pub const LH_SEG_CONG: lh_seg_flag = 2;
+pub const LH_SEG_SACKED: lh_seg_flag = 4;
+#[doc = " the host could not store the bytes"]
+pub const LH_SEG_NO_COPY: lh_seg_flag = 8;
+pub type lh_seg_flag = ::core::ffi::c_uint;
+#[doc = " One cached segment. Its bytes are in a slot of the host's pool."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_seg {
+    #[doc = " first departure towards the link"]
+    pub first_tx_ns: u64,
+    #[doc = " latest departure, anyone's"]
+    pub last_tx_ns: u64,
+    #[doc = " sequence numbers"]
+    pub seq: u32,
+    #[doc = " sequence numbers"]
+    pub end: u32,
+    #[doc = " index into the host's payload pool"]
+    pub slot: u32,
+    #[doc = " local retransmissions since the sender last sent it"]
+    pub n_local: u8,
+    #[doc = " enum lh_seg_flag"]
+    pub flags: u8,
+    pub pad: [u8; 2usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_seg"][::core::mem::size_of::<lh_seg>() - 32usize];
+    ["Alignment of lh_seg"][::core::mem::align_of::<lh_seg>() - 8usize];
+    ["Offset of field: lh_seg::first_tx_ns"][::core::mem::offset_of!(lh_seg, first_tx_ns) - 0usize];
+    ["Offset of field: lh_seg::last_tx_ns"][::core::mem::offset_of!(lh_seg, last_tx_ns) - 8usize];
+    ["Offset of field: lh_seg::seq"][::core::mem::offset_of!(lh_seg, seq) - 16usize];
+    ["Offset of field: lh_seg::end"][::core::mem::offset_of!(lh_seg, end) - 20usize];
+    ["Offset of field: lh_seg::slot"][::core::mem::offset_of!(lh_seg, slot) - 24usize];
+    ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 28usize];
+    ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 29usize];
+    ["Offset of field: lh_seg::pad"][::core::mem::offset_of!(lh_seg, pad) - 30usize];
+};
+#[doc = " The ring of a flow is made of chunks, so that an idle flow holds none."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_chunk {
+    pub seg: [lh_seg; 64usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_chunk"][::core::mem::size_of::<lh_chunk>() - 2048usize];
+    ["Alignment of lh_chunk"][::core::mem::align_of::<lh_chunk>() - 8usize];
+    ["Offset of field: lh_chunk::seg"][::core::mem::offset_of!(lh_chunk, seg) - 0usize];
+};
+impl Default for lh_chunk {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " una and max are valid"]
+pub const LH_FLOW_STARTED: lh_flow_flag = 1;
+#[doc = " FH's SYN permits SACK"]
+pub const LH_FLOW_SACK_FH: lh_flow_flag = 2;
+pub const LH_FLOW_SACK_MH: lh_flow_flag = 4;
+#[doc = " MH has sent a SACK block: picked up in mid-stream"]
+pub const LH_FLOW_SACK_SEEN: lh_flow_flag = 8;
+#[doc = " both shifts are known"]
+pub const LH_FLOW_WSCALE: lh_flow_flag = 16;
+pub const LH_FLOW_MPTCP: lh_flow_flag = 32;
+pub const LH_FLOW_AUTH: lh_flow_flag = 64;
+#[doc = " FH's FIN was seen: fin_fh is valid"]
+pub const LH_FLOW_FIN_FH: lh_flow_flag = 128;
+pub const LH_FLOW_FIN_MH: lh_flow_flag = 256;
+pub const LH_FLOW_FIN_FH_ACKED: lh_flow_flag = 512;
+pub const LH_FLOW_FIN_MH_ACKED: lh_flow_flag = 1024;
+pub const LH_FLOW_RESET: lh_flow_flag = 2048;
+#[doc = " a duplicate has driven a repair of the head"]
+pub const LH_FLOW_DUP_DRIVEN: lh_flow_flag = 4096;
+#[doc = " recovery_point is valid"]
+pub const LH_FLOW_RECOVERY: lh_flow_flag = 8192;
+#[doc = " an ACK is kept back"]
+pub const LH_FLOW_HELD: lh_flow_flag = 16384;
+#[doc = " duplicates pass until the next new ACK"]
+pub const LH_FLOW_ABANDONED: lh_flow_flag = 32768;
+#[doc = " fwd_* are valid"]
+pub const LH_FLOW_FWD: lh_flow_flag = 65536;
+pub type lh_flow_flag = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_flow {
+    #[doc = " enum lh_flow_flag"]
+    pub flags: u32,
+    #[doc = " highest acknowledgement number from MH (SND.UNA of FH as MH sees it)"]
+    pub una: u32,
+    #[doc = " highest sequence number + 1 that departed"]
+    pub max: u32,
+    #[doc = " highest right edge of a SACK block above una, else una"]
+    pub sacked_max: u32,
+    #[doc = " ring positions: cached are [head, tail)"]
+    pub head: u32,
+    #[doc = " ring positions: cached are [head, tail)"]
+    pub tail: u32,
+    #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
+    pub dir: [u32; 128usize],
+    #[doc = " duplicates since the last new ACK"]
+    pub nr_dup: u32,
+    #[doc = " duplicates that the repaired loss may still cause"]
+    pub exp_dup: u32,
+    #[doc = " what had provably departed when recovery began"]
+    pub recovery_point: u32,
+    #[doc = " profile ns2, one sample per window: none below this"]
+    pub rtt_end: u32,
+    #[doc = " The ACK that FH saw last, and the last one that came."]
+    pub fwd_ack: u32,
+    #[doc = " right edge of the window that FH knows"]
+    pub fwd_edge: u32,
+    pub fwd_flags: u16,
+    #[doc = " as in the header"]
+    pub last_window: u16,
+    #[doc = " of MH's SYN; 0: unknown"]
+    pub mss: u16,
+    pub wscale_fh: u8,
+    pub wscale_mh: u8,
+    #[doc = " sequence number after the FIN"]
+    pub fin_fh: u32,
+    #[doc = " sequence number after the FIN"]
+    pub fin_mh: u32,
+    #[doc = " last packet in either direction"]
+    pub seen_ns: u64,
+    #[doc = " last advance of una"]
+    pub progress_ns: u64,
+    #[doc = " SYN or SYN-ACK that left towards MH, for a first local sample"]
+    pub syn_tx_ns: u64,
+    #[doc = " SYN or SYN-ACK that came from MH, for the wired round trip"]
+    pub syn_rx_ns: u64,
+    #[doc = " first suppression since the last forwarded ACK"]
+    pub held_since_ns: u64,
+    #[doc = " local round trip"]
+    pub srtt_ns: u64,
+    #[doc = " local round trip"]
+    pub rttvar_ns: u64,
+    #[doc = " least seen between the agent and FH"]
+    pub wired_rtt_ns: u64,
+    #[doc = " Counts for `lasthop flows`."]
+    pub nr_data: u64,
+    #[doc = " Counts for `lasthop flows`."]
+    pub nr_retransmits: u64,
+    #[doc = " Counts for `lasthop flows`."]
+    pub nr_suppressed: u64,
+    #[doc = " Counts for `lasthop flows`."]
+    pub nr_released: u64,
+    #[doc = " Counts for `lasthop flows`."]
+    pub nr_upstream_lost: u64,
+    pub payload_bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 688usize];
+    ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
+    ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
+    ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
+    ["Offset of field: lh_flow::max"][::core::mem::offset_of!(lh_flow, max) - 8usize];
+    ["Offset of field: lh_flow::sacked_max"]
+        [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
+    ["Offset of field: lh_flow::head"][::core::mem::offset_of!(lh_flow, head) - 16usize];
+    ["Offset of field: lh_flow::tail"][::core::mem::offset_of!(lh_flow, tail) - 20usize];
+    ["Offset of field: lh_flow::dir"][::core::mem::offset_of!(lh_flow, dir) - 24usize];
+    ["Offset of field: lh_flow::nr_dup"][::core::mem::offset_of!(lh_flow, nr_dup) - 536usize];
+    ["Offset of field: lh_flow::exp_dup"][::core::mem::offset_of!(lh_flow, exp_dup) - 540usize];
+    ["Offset of field: lh_flow::recovery_point"]
+        [::core::mem::offset_of!(lh_flow, recovery_point) - 544usize];
+    ["Offset of field: lh_flow::rtt_end"][::core::mem::offset_of!(lh_flow, rtt_end) - 548usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 552usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 556usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 560usize];
+    ["Offset of field: lh_flow::last_window"]
+        [::core::mem::offset_of!(lh_flow, last_window) - 562usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 564usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 566usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 567usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 568usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 572usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 576usize];
+    ["Offset of field: lh_flow::progress_ns"]
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 584usize];
+    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 592usize];
+    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 600usize];
+    ["Offset of field: lh_flow::held_since_ns"]
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 608usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 616usize];
+    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 624usize];
+    ["Offset of field: lh_flow::wired_rtt_ns"]
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 632usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 640usize];
+    ["Offset of field: lh_flow::nr_retransmits"]
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 648usize];
+    ["Offset of field: lh_flow::nr_suppressed"]
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 656usize];
+    ["Offset of field: lh_flow::nr_released"]
+        [::core::mem::offset_of!(lh_flow, nr_released) - 664usize];
+    ["Offset of field: lh_flow::nr_upstream_lost"]
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 672usize];
+    ["Offset of field: lh_flow::payload_bytes"]
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 680usize];
+};
+impl Default for lh_flow {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_counters {
+    #[doc = " indexed by enum lh_counter"]
+    pub n: [u64; 30usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 240usize];
+    ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
+    ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
+};
+pub const LH_PASS: lh_verdict = 0;
+pub const LH_DROP: lh_verdict = 1;
+pub type lh_verdict = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_retransmit {
+    pub slot: u32,
+    #[doc = " for logs and tests"]
+    pub seq: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_retransmit"][::core::mem::size_of::<lh_retransmit>() - 8usize];
+    ["Alignment of lh_retransmit"][::core::mem::align_of::<lh_retransmit>() - 4usize];
+    ["Offset of field: lh_retransmit::slot"][::core::mem::offset_of!(lh_retransmit, slot) - 0usize];
+    ["Offset of field: lh_retransmit::seq"][::core::mem::offset_of!(lh_retransmit, seq) - 4usize];
+};
+#[doc = " What the host shall do after a call. Zeroed by the core."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_actions {
+    #[doc = " enum lh_verdict: of the packet of this call"]
+    pub verdict: u32,
+    pub nr_retransmit: u32,
+    #[doc = " send in this order"]
+    pub retransmit: [lh_retransmit; 4usize],
+    #[doc = " copy this packet's bytes there, LH_NO_SLOT: don't"]
+    pub store_slot: u32,
+    #[doc = " ring position, for lh_store_failed()"]
+    pub store_pos: u32,
+    #[doc = " 1: keep a copy of this ACK as the flow's held ACK"]
+    pub hold: u32,
+    #[doc = " copies of the held ACK to send to FH"]
+    pub emit_held: u32,
+    #[doc = " call lh_on_timer() then; 0: no timer"]
+    pub next_deadline_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 64usize];
+    ["Alignment of lh_actions"][::core::mem::align_of::<lh_actions>() - 8usize];
+    ["Offset of field: lh_actions::verdict"][::core::mem::offset_of!(lh_actions, verdict) - 0usize];
+    ["Offset of field: lh_actions::nr_retransmit"]
+        [::core::mem::offset_of!(lh_actions, nr_retransmit) - 4usize];
+    ["Offset of field: lh_actions::retransmit"]
+        [::core::mem::offset_of!(lh_actions, retransmit) - 8usize];
+    ["Offset of field: lh_actions::store_slot"]
+        [::core::mem::offset_of!(lh_actions, store_slot) - 40usize];
+    ["Offset of field: lh_actions::store_pos"]
+        [::core::mem::offset_of!(lh_actions, store_pos) - 44usize];
+    ["Offset of field: lh_actions::hold"][::core::mem::offset_of!(lh_actions, hold) - 48usize];
+    ["Offset of field: lh_actions::emit_held"]
+        [::core::mem::offset_of!(lh_actions, emit_held) - 52usize];
+    ["Offset of field: lh_actions::next_deadline_ns"]
+        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 56usize];
+};
+#[doc = " Memory and counters lent by the caller; @ctx is passed through. Semantics as\n lh_host_* in flow.h: get_* return 0 when there is nothing left."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct lh_host_ops {
+    pub ctx: *mut ::core::ffi::c_void,
+    pub chunk: ::core::option::Option<
+        unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, id: u32) -> *mut lh_chunk,
+    >,
+    pub get_chunk: ::core::option::Option<
+        unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, id: *mut u32) -> ::core::ffi::c_int,
+    >,
+    pub put_chunk:
+        ::core::option::Option<unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, id: u32)>,
+    pub get_slot: ::core::option::Option<
+        unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, slot: *mut u32) -> ::core::ffi::c_int,
+    >,
+    pub put_slot:
+        ::core::option::Option<unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, slot: u32)>,
+    pub count: ::core::option::Option<
+        unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, counter: u32, n: u64),
+    >,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_host_ops"][::core::mem::size_of::<lh_host_ops>() - 56usize];
+    ["Alignment of lh_host_ops"][::core::mem::align_of::<lh_host_ops>() - 8usize];
+    ["Offset of field: lh_host_ops::ctx"][::core::mem::offset_of!(lh_host_ops, ctx) - 0usize];
+    ["Offset of field: lh_host_ops::chunk"][::core::mem::offset_of!(lh_host_ops, chunk) - 8usize];
+    ["Offset of field: lh_host_ops::get_chunk"]
+        [::core::mem::offset_of!(lh_host_ops, get_chunk) - 16usize];
+    ["Offset of field: lh_host_ops::put_chunk"]
+        [::core::mem::offset_of!(lh_host_ops, put_chunk) - 24usize];
+    ["Offset of field: lh_host_ops::get_slot"]
+        [::core::mem::offset_of!(lh_host_ops, get_slot) - 32usize];
+    ["Offset of field: lh_host_ops::put_slot"]
+        [::core::mem::offset_of!(lh_host_ops, put_slot) - 40usize];
+    ["Offset of field: lh_host_ops::count"][::core::mem::offset_of!(lh_host_ops, count) - 48usize];
+};
+impl Default for lh_host_ops {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " The values of struct lh_env that a caller gives for one call."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_call {
+    pub now_ns: u64,
+    pub cap_segments: u32,
+    #[doc = " 1: the caller keeps the timers it is asked for"]
+    pub alive: u8,
+    #[doc = " 1: the link's queue took the packet, or can't be seen"]
+    pub accepted: u8,
+    pub pad: [u8; 2usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_call"][::core::mem::size_of::<lh_call>() - 16usize];
+    ["Alignment of lh_call"][::core::mem::align_of::<lh_call>() - 8usize];
+    ["Offset of field: lh_call::now_ns"][::core::mem::offset_of!(lh_call, now_ns) - 0usize];
+    ["Offset of field: lh_call::cap_segments"]
+        [::core::mem::offset_of!(lh_call, cap_segments) - 8usize];
+    ["Offset of field: lh_call::alive"][::core::mem::offset_of!(lh_call, alive) - 12usize];
+    ["Offset of field: lh_call::accepted"][::core::mem::offset_of!(lh_call, accepted) - 13usize];
+    ["Offset of field: lh_call::pad"][::core::mem::offset_of!(lh_call, pad) - 14usize];
+};
+unsafe extern "C" {
+    #[doc = " @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
+    pub fn lhc_parse(
+        packet: *const u8,
+        len: u32,
+        l2_bytes: u32,
+        vlan: u32,
+        to_mh: u32,
+        seg: *mut lh_segment,
+        key: *mut lh_flow_key,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_flow_init(flow: *mut lh_flow);
+}
+unsafe extern "C" {
+    pub fn lhc_on_data(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        seg: *const lh_segment,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_on_ack(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        seg: *const lh_segment,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_on_timer(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_store_failed(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        actions: *const lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_flow_free(ops: *const lh_host_ops, flow: *mut lh_flow);
+}
+unsafe extern "C" {
+    pub fn lhc_flow_over(
+        flow: *const lh_flow,
+        cfg: *const lh_config,
+        now_ns: u64,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_lrto_ns(flow: *const lh_flow, cfg: *const lh_config) -> u64;
+}
+unsafe extern "C" {
+    pub fn lhc_hold_ns(flow: *const lh_flow, cfg: *const lh_config) -> u64;
+}
+unsafe extern "C" {
+    pub fn lhc_seg_at(ops: *const lh_host_ops, flow: *const lh_flow, pos: u32) -> *mut lh_seg;
+}
+unsafe extern "C" {
+    pub fn lhc_before(a: u32, b: u32) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_counter_name(id: u32) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn lhc_counter_doc(id: u32) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn lhc_scheme_name(id: u32) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn lhc_scheme_doc(id: u32) -> *const ::core::ffi::c_char;
+}
+#[doc = " cut from a super-packet: headers still to be made its own"]
+pub const LH_SLOT_SLICE: lh_slot_flag = 1;
+#[doc = " the super-packet's last one keeps FIN and PSH"]
+pub const LH_SLOT_SLICE_LAST: lh_slot_flag = 2;
+#[doc = " the TCP checksum is not finished"]
+pub const LH_SLOT_PARTIAL: lh_slot_flag = 4;
+pub type lh_slot_flag = ::core::ffi::c_uint;
+#[doc = " One cached packet as it left, from layer 2 (or 3) on. Owned by the flow\n whose segment names it; read and written under that flow's lock."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_slot {
+    #[doc = " counts how often the slot was given back"]
+    pub generation: u32,
+    #[doc = " index within the super-packet"]
+    pub slice: u32,
+    #[doc = " the slice's own sequence number, host byte order"]
+    pub slice_seq: u32,
+    #[doc = " valid in pkt"]
+    pub bytes: u16,
+    pub l3_offset: u16,
+    pub l4_offset: u16,
+    #[doc = " offset of the payload"]
+    pub hdr_bytes: u16,
+    #[doc = " tag beside the packet; vlan_proto 0: none"]
+    pub vlan_tci: u16,
+    #[doc = " network byte order, as in __sk_buff"]
+    pub vlan_proto: u16,
+    #[doc = " enum lh_slot_flag"]
+    pub flags: u8,
+    #[doc = " 4 or 6"]
+    pub family: u8,
+    pub pad: [u8; 6usize],
+    pub pkt: [u8; 2016usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_slot"][::core::mem::size_of::<lh_slot>() - 2048usize];
+    ["Alignment of lh_slot"][::core::mem::align_of::<lh_slot>() - 4usize];
+    ["Offset of field: lh_slot::generation"][::core::mem::offset_of!(lh_slot, generation) - 0usize];
+    ["Offset of field: lh_slot::slice"][::core::mem::offset_of!(lh_slot, slice) - 4usize];
+    ["Offset of field: lh_slot::slice_seq"][::core::mem::offset_of!(lh_slot, slice_seq) - 8usize];
+    ["Offset of field: lh_slot::bytes"][::core::mem::offset_of!(lh_slot, bytes) - 12usize];
+    ["Offset of field: lh_slot::l3_offset"][::core::mem::offset_of!(lh_slot, l3_offset) - 14usize];
+    ["Offset of field: lh_slot::l4_offset"][::core::mem::offset_of!(lh_slot, l4_offset) - 16usize];
+    ["Offset of field: lh_slot::hdr_bytes"][::core::mem::offset_of!(lh_slot, hdr_bytes) - 18usize];
+    ["Offset of field: lh_slot::vlan_tci"][::core::mem::offset_of!(lh_slot, vlan_tci) - 20usize];
+    ["Offset of field: lh_slot::vlan_proto"]
+        [::core::mem::offset_of!(lh_slot, vlan_proto) - 22usize];
+    ["Offset of field: lh_slot::flags"][::core::mem::offset_of!(lh_slot, flags) - 24usize];
+    ["Offset of field: lh_slot::family"][::core::mem::offset_of!(lh_slot, family) - 25usize];
+    ["Offset of field: lh_slot::pad"][::core::mem::offset_of!(lh_slot, pad) - 26usize];
+    ["Offset of field: lh_slot::pkt"][::core::mem::offset_of!(lh_slot, pkt) - 32usize];
+};
+impl Default for lh_slot {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " The newest ACK that was kept from FH."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_held {
+    pub bytes: u16,
+    pub l3_offset: u16,
+    pub l4_offset: u16,
+    pub vlan_tci: u16,
+    pub vlan_proto: u16,
+    #[doc = " the TCP checksum is not finished"]
+    pub partial: u8,
+    pub family: u8,
+    pub pkt: [u8; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_held"][::core::mem::size_of::<lh_held>() - 268usize];
+    ["Alignment of lh_held"][::core::mem::align_of::<lh_held>() - 2usize];
+    ["Offset of field: lh_held::bytes"][::core::mem::offset_of!(lh_held, bytes) - 0usize];
+    ["Offset of field: lh_held::l3_offset"][::core::mem::offset_of!(lh_held, l3_offset) - 2usize];
+    ["Offset of field: lh_held::l4_offset"][::core::mem::offset_of!(lh_held, l4_offset) - 4usize];
+    ["Offset of field: lh_held::vlan_tci"][::core::mem::offset_of!(lh_held, vlan_tci) - 6usize];
+    ["Offset of field: lh_held::vlan_proto"][::core::mem::offset_of!(lh_held, vlan_proto) - 8usize];
+    ["Offset of field: lh_held::partial"][::core::mem::offset_of!(lh_held, partial) - 10usize];
+    ["Offset of field: lh_held::family"][::core::mem::offset_of!(lh_held, family) - 11usize];
+    ["Offset of field: lh_held::pkt"][::core::mem::offset_of!(lh_held, pkt) - 12usize];
+};
+impl Default for lh_held {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " A repair that the packet at hand could not carry: sent by the next kick."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_pending {
+    pub slot: u32,
+    pub generation: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_pending"][::core::mem::size_of::<lh_pending>() - 8usize];
+    ["Alignment of lh_pending"][::core::mem::align_of::<lh_pending>() - 4usize];
+    ["Offset of field: lh_pending::slot"][::core::mem::offset_of!(lh_pending, slot) - 0usize];
+    ["Offset of field: lh_pending::generation"]
+        [::core::mem::offset_of!(lh_pending, generation) - 4usize];
+};
+#[doc = " Value of map `flows`, behind the 16 bytes of the BPF side's timer."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_flow_entry {
+    #[doc = " 1: taken; compare-and-swap"]
+    pub lock: u32,
+    #[doc = " counts how often the entry was given to a flow"]
+    pub generation: u32,
+    #[doc = " 1: the key is in flow_ids"]
+    pub used: u32,
+    pub nr_pending: u32,
+    pub key: lh_flow_key,
+    #[doc = " 1: an event for user space is under way"]
+    pub kick_sent: u32,
+    #[doc = " what the core asked for, 0: none"]
+    pub deadline_ns: u64,
+    #[doc = " when the timer fires, 0: not armed"]
+    pub armed_ns: u64,
+    pub created_ns: u64,
+    pub pending: [lh_pending; 4usize],
+    pub flow: lh_flow,
+    pub held: lh_held,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1080usize];
+    ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
+    ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
+    ["Offset of field: lh_flow_entry::generation"]
+        [::core::mem::offset_of!(lh_flow_entry, generation) - 4usize];
+    ["Offset of field: lh_flow_entry::used"][::core::mem::offset_of!(lh_flow_entry, used) - 8usize];
+    ["Offset of field: lh_flow_entry::nr_pending"]
+        [::core::mem::offset_of!(lh_flow_entry, nr_pending) - 12usize];
+    ["Offset of field: lh_flow_entry::key"][::core::mem::offset_of!(lh_flow_entry, key) - 16usize];
+    ["Offset of field: lh_flow_entry::kick_sent"]
+        [::core::mem::offset_of!(lh_flow_entry, kick_sent) - 60usize];
+    ["Offset of field: lh_flow_entry::deadline_ns"]
+        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 64usize];
+    ["Offset of field: lh_flow_entry::armed_ns"]
+        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 72usize];
+    ["Offset of field: lh_flow_entry::created_ns"]
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 80usize];
+    ["Offset of field: lh_flow_entry::pending"]
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 88usize];
+    ["Offset of field: lh_flow_entry::flow"]
+        [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
+    ["Offset of field: lh_flow_entry::held"]
+        [::core::mem::offset_of!(lh_flow_entry, held) - 808usize];
+};
+impl Default for lh_flow_entry {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " Map `events`, a ring buffer: run lh_kick for this flow."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_event {
+    #[doc = " index into `flows`"]
+    pub flow: u32,
+    #[doc = " of the entry; another one: too late, forget it"]
+    pub generation: u32,
+    #[doc = " 4 or 6: which template packet to run lh_kick with"]
+    pub family: u32,
+    pub pad: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_event"][::core::mem::size_of::<lh_event>() - 16usize];
+    ["Alignment of lh_event"][::core::mem::align_of::<lh_event>() - 4usize];
+    ["Offset of field: lh_event::flow"][::core::mem::offset_of!(lh_event, flow) - 0usize];
+    ["Offset of field: lh_event::generation"]
+        [::core::mem::offset_of!(lh_event, generation) - 4usize];
+    ["Offset of field: lh_event::family"][::core::mem::offset_of!(lh_event, family) - 8usize];
+    ["Offset of field: lh_event::pad"][::core::mem::offset_of!(lh_event, pad) - 12usize];
+};
+pub const LH_RULE_MATCH: lh_rule_action = 1;
+pub const LH_RULE_EXCLUDE: lh_rule_action = 2;
+pub type lh_rule_action = ::core::ffi::c_uint;
+#[doc = " --match and --exclude: a rule applies if either end of the connection is in\n the prefix and, with a port, has that port."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_rule {
+    #[doc = " network byte order; IPv4 in the first four"]
+    pub addr: [u8; 16usize],
+    #[doc = " 4 or 6; 0: any address"]
+    pub family: u8,
+    pub prefix_bits: u8,
+    #[doc = " host byte order, 0: any"]
+    pub port: u16,
+    #[doc = " enum lh_rule_action"]
+    pub action: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_rule"][::core::mem::size_of::<lh_rule>() - 24usize];
+    ["Alignment of lh_rule"][::core::mem::align_of::<lh_rule>() - 4usize];
+    ["Offset of field: lh_rule::addr"][::core::mem::offset_of!(lh_rule, addr) - 0usize];
+    ["Offset of field: lh_rule::family"][::core::mem::offset_of!(lh_rule, family) - 16usize];
+    ["Offset of field: lh_rule::prefix_bits"]
+        [::core::mem::offset_of!(lh_rule, prefix_bits) - 17usize];
+    ["Offset of field: lh_rule::port"][::core::mem::offset_of!(lh_rule, port) - 18usize];
+    ["Offset of field: lh_rule::action"][::core::mem::offset_of!(lh_rule, action) - 20usize];
+};
+#[doc = " Set before load (.rodata)."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_setup {
+    pub config: lh_config,
+    #[doc = " of the attached device"]
+    pub ifindex: u32,
+    #[doc = " 14: Ethernet header; 0: none"]
+    pub l2_bytes: u32,
+    #[doc = " fwmark bits that tell our own packets"]
+    pub mark_value: u32,
+    pub mark_mask: u32,
+    #[doc = " skb->priority of local retransmissions"]
+    pub priority: u32,
+    #[doc = " payload slots, a multiple of LH_BATCH_SLOTS"]
+    pub nr_slots: u32,
+    pub nr_chunks: u32,
+    pub nr_flows: u32,
+    #[doc = " cap per flow while memory is plenty"]
+    pub flow_segments: u32,
+    pub nr_rules: u32,
+    #[doc = " 1: only flows that a match rule covers are assisted"]
+    pub has_match: u32,
+    #[doc = " 1: the time is skb->tstamp (differential test)"]
+    pub test_clock: u32,
+    #[doc = " heartbeat older than this: pass everything"]
+    pub stale_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 152usize];
+    ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
+    ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
+    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 96usize];
+    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 100usize];
+    ["Offset of field: lh_setup::mark_value"]
+        [::core::mem::offset_of!(lh_setup, mark_value) - 104usize];
+    ["Offset of field: lh_setup::mark_mask"]
+        [::core::mem::offset_of!(lh_setup, mark_mask) - 108usize];
+    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 112usize];
+    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 116usize];
+    ["Offset of field: lh_setup::nr_chunks"]
+        [::core::mem::offset_of!(lh_setup, nr_chunks) - 120usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 124usize];
+    ["Offset of field: lh_setup::flow_segments"]
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 128usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 132usize];
+    ["Offset of field: lh_setup::has_match"]
+        [::core::mem::offset_of!(lh_setup, has_match) - 136usize];
+    ["Offset of field: lh_setup::test_clock"]
+        [::core::mem::offset_of!(lh_setup, test_clock) - 140usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 144usize];
+};
+impl Default for lh_setup {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " Value of map `free_slots`."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_batch {
+    pub slot: [u32; 32usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_batch"][::core::mem::size_of::<lh_batch>() - 128usize];
+    ["Alignment of lh_batch"][::core::mem::align_of::<lh_batch>() - 4usize];
+    ["Offset of field: lh_batch::slot"][::core::mem::offset_of!(lh_batch, slot) - 0usize];
+};
+#[doc = " Shared live values (.bss)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_shared {
+    #[doc = " CLOCK_MONOTONIC, written by user space"]
+    pub heartbeat_ns: u64,
+    #[doc = " payload slots handed out"]
+    pub slots_used: u64,
+    pub chunks_used: u64,
+    pub flows_used: u64,
+    #[doc = " flows with at least one cached segment"]
+    pub active_flows: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 40usize];
+    ["Alignment of lh_shared"][::core::mem::align_of::<lh_shared>() - 8usize];
+    ["Offset of field: lh_shared::heartbeat_ns"]
+        [::core::mem::offset_of!(lh_shared, heartbeat_ns) - 0usize];
+    ["Offset of field: lh_shared::slots_used"]
+        [::core::mem::offset_of!(lh_shared, slots_used) - 8usize];
+    ["Offset of field: lh_shared::chunks_used"]
+        [::core::mem::offset_of!(lh_shared, chunks_used) - 16usize];
+    ["Offset of field: lh_shared::flows_used"]
+        [::core::mem::offset_of!(lh_shared, flows_used) - 24usize];
+    ["Offset of field: lh_shared::active_flows"]
+        [::core::mem::offset_of!(lh_shared, active_flows) - 32usize];
+};
+#[doc = " kick: index; sweep: first index"]
+pub const LH_CB_FLOW: lh_cb = 0;
+#[doc = " kick: generation; sweep: number of entries, at most LH_SWEEP_MAX"]
+pub const LH_CB_GENERATION: lh_cb = 1;
+#[doc = " sweep: 1 forgets also live flows, held ACKs are emitted first"]
+pub const LH_CB_FORCE: lh_cb = 2;
+#[doc = " skb->cb of a test run of lh_kick or lh_sweep."]
+pub type lh_cb = ::core::ffi::c_uint;

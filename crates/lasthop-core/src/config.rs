@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Defaults of SPEC section 2.15. The fields and their units are documented in
+//! core/config.h, whence the type is generated.
+
+use crate::bindings::{
+    LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_snoop, LH_TIMER_ALWAYS, lh_config,
+};
+
+/// What an operator or an experiment may set (core/config.h).
+pub type Config = lh_config;
+
+/// One millisecond in nanoseconds.
+pub const MSEC_NS: u64 = 1_000_000;
+/// One second in nanoseconds.
+pub const SEC_NS: u64 = 1_000_000_000;
+
+impl lh_config {
+    /// Scheme `snoop` as ns-2.35 ran it: its estimator and start values, and
+    /// the repair on the second duplicate (SPEC section 2.2, [R]).
+    pub fn ns2() -> Self {
+        Self {
+            rtt_profile: LH_RTT_NS2,
+            dup_thresh: 2,
+            ..Self::default()
+        }
+    }
+
+    /// Scheme `none`: observe and count only.
+    pub fn observe() -> Self {
+        Self {
+            scheme: LH_SCHEME_none,
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for lh_config {
+    fn default() -> Self {
+        Self {
+            scheme: LH_SCHEME_snoop,
+            rtt_profile: LH_RTT_STD,
+            timer_arm: LH_TIMER_ALWAYS,
+            dup_thresh: 1,
+            max_local: 10,
+            strict_window: 0,
+            lrto_floor_ns: 80 * MSEC_NS,
+            lrto_max_ns: SEC_NS,
+            hold_min_ns: 20 * MSEC_NS,
+            hold_max_ns: SEC_NS,
+            idle_ns: 60 * SEC_NS,
+            ns2_tick_ns: 100 * MSEC_NS,
+            ns2_srtt_ns: 100 * MSEC_NS,
+            ns2_rttvar_ns: 250 * MSEC_NS,
+            ns2_gain_1024: 128, // 0.125
+            pad: 0,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The core's entry points (core/core.h) over a [`Pool`]: one call, one flow.
+
+use crate::bindings::{
+    LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN, LH_NO_SLOT,
+    lh_actions, lh_call, lh_flow, lh_retransmit, lh_seg, lhc_flow_free, lhc_flow_init,
+    lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data, lhc_on_timer, lhc_seg_at,
+    lhc_store_failed,
+};
+use crate::config::Config;
+use crate::pool::{Limits, Pool};
+use crate::segment::Segment;
+
+/// What the core asks of its host after a call (core/flow.h).
+pub type Actions = lh_actions;
+
+/// One cached segment (core/flow.h).
+pub type Entry = lh_seg;
+
+/// The values that hold for one call (core/core.h).
+pub type Call = lh_call;
+
+impl lh_call {
+    /// A call at `now_ns` with nothing in short supply.
+    pub fn at(now_ns: u64) -> Self {
+        Self {
+            now_ns,
+            cap_segments: u32::MAX,
+            alive: 1,
+            accepted: 1,
+            pad: [0; 2],
+        }
+    }
+}
+
+impl lh_actions {
+    /// Whether the packet of the call goes no further.
+    pub fn is_drop(&self) -> bool {
+        self.verdict == LH_DROP
+    }
+
+    /// Cached segments to send again, in this order.
+    pub fn retransmits(&self) -> &[lh_retransmit] {
+        &self.retransmit[..(self.nr_retransmit as usize).min(self.retransmit.len())]
+    }
+
+    /// The slot that wants a copy of the packet of the call.
+    pub fn store(&self) -> Option<u32> {
+        (self.store_slot != LH_NO_SLOT).then_some(self.store_slot)
+    }
+
+    /// When the core wants to be called again.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        (self.next_deadline_ns != 0).then_some(self.next_deadline_ns)
+    }
+}
+
+/// The state of one half-flow. Holds memory of its [`Host`] while segments are
+/// cached: give it back with [`Host::free`].
+#[derive(Debug, Clone)]
+pub struct Flow(Box<lh_flow>);
+
+impl Flow {
+    /// A flow that has seen nothing.
+    pub fn new() -> Self {
+        let mut flow = Box::new(lh_flow::default());
+        // SAFETY: writes to the flow only.
+        unsafe { lhc_flow_init(&mut *flow) };
+        Self(flow)
+    }
+
+    /// The core's own record (core/flow.h says what its fields mean).
+    pub fn raw(&self) -> &lh_flow {
+        &self.0
+    }
+
+    /// For tests that set a flow up by hand. Safe as long as the ring (`head`,
+    /// `tail`, `dir`) is left alone or empty; the pool finds out otherwise.
+    pub fn raw_mut(&mut self) -> &mut lh_flow {
+        &mut self.0
+    }
+
+    /// Number of cached segments.
+    pub fn cached(&self) -> u32 {
+        self.0.tail.wrapping_sub(self.0.head)
+    }
+
+    /// Whether `flag`, one of `LH_FLOW_*`, is set.
+    pub fn has(&self, flag: u32) -> bool {
+        self.0.flags & flag != 0
+    }
+
+    /// Whether an ACK is kept back from the sender.
+    pub fn is_held(&self) -> bool {
+        self.has(LH_FLOW_HELD)
+    }
+
+    /// Whether the sender reads SACK blocks, as far as was seen.
+    pub fn uses_sack(&self) -> bool {
+        let both = LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
+        self.0.flags & both == both || self.has(LH_FLOW_SACK_SEEN)
+    }
+
+    /// Whether the host may forget the flow now.
+    pub fn is_over(&self, config: &Config, now_ns: u64) -> bool {
+        // SAFETY: both are read only, for the length of the call.
+        unsafe { lhc_flow_over(&*self.0, config, now_ns) != 0 }
+    }
+
+    /// Local retransmission timeout, before backoff.
+    pub fn lrto_ns(&self, config: &Config) -> u64 {
+        // SAFETY: both are read only, for the length of the call.
+        unsafe { lhc_lrto_ns(&*self.0, config) }
+    }
+
+    /// How long an ACK may be kept back.
+    pub fn hold_ns(&self, config: &Config) -> u64 {
+        // SAFETY: both are read only, for the length of the call.
+        unsafe { lhc_hold_ns(&*self.0, config) }
+    }
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The memory of many flows, and the calls of the core over it.
+#[derive(Debug)]
+pub struct Host {
+    pool: Pool,
+}
+
+impl Host {
+    /// A host that lends at most `limits`; memory is allocated when first lent.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            pool: Pool::new(limits),
+        }
+    }
+
+    /// Memory and counters.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The value of counter `id`, one of `LH_C_*`.
+    pub fn counter(&self, id: u32) -> u64 {
+        self.pool.counters().get(id as usize).copied().unwrap_or(0)
+    }
+
+    /// Counts what only a host can see (core/counters.h, `bypass_*`).
+    pub fn count(&mut self, id: u32, n: u64) {
+        self.pool.add(id, n);
+    }
+
+    /// Carries out `Actions::store_slot`.
+    pub fn store(&mut self, slot: u32, packet: &[u8]) {
+        self.pool.store(slot, packet);
+    }
+
+    /// A segment of the flow leaves towards MH.
+    pub fn on_data(
+        &mut self,
+        flow: &mut Flow,
+        config: &Config,
+        segment: &Segment,
+        call: &Call,
+    ) -> Actions {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: `ops` leads to our pool, which nothing else uses during the
+        // call; the core keeps none of the pointers.
+        unsafe { lhc_on_data(&ops, &mut *flow.0, config, segment, call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// A segment of the flow came from MH.
+    pub fn on_ack(
+        &mut self,
+        flow: &mut Flow,
+        config: &Config,
+        segment: &Segment,
+        call: &Call,
+    ) -> Actions {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_ack(&ops, &mut *flow.0, config, segment, call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// `Actions::next_deadline_ns` has passed.
+    pub fn on_timer(&mut self, flow: &mut Flow, config: &Config, call: &Call) -> Actions {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_timer(&ops, &mut *flow.0, config, call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// The packet of the last on_data() could not be copied.
+    pub fn store_failed(&mut self, flow: &mut Flow, actions: &Actions) {
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_store_failed(&ops, &mut *flow.0, actions) };
+        self.pool.check();
+    }
+
+    /// Takes all memory of the flow back.
+    pub fn free(&mut self, flow: &mut Flow) {
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_flow_free(&ops, &mut *flow.0) };
+        self.pool.check();
+    }
+
+    /// What the flow has cached, in the order of the ring.
+    pub fn entries(&mut self, flow: &Flow) -> Vec<Entry> {
+        let ops = self.pool.ops();
+        let entries = (0..flow.cached())
+            .filter_map(|i| {
+                let pos = flow.0.head.wrapping_add(i);
+                // SAFETY: as in on_data(); the result points into a chunk of
+                // our pool and is copied before anything else happens.
+                unsafe { lhc_seg_at(&ops, &*flow.0, pos).as_ref().copied() }
+            })
+            .collect();
+        self.pool.check();
+        entries
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! One flow over a host, without packets: for tests that look inside.
+
+use lasthop_core::bindings::*;
+use lasthop_core::{Actions, Call, Config, Entry, Flow, Host, Limits, Segment};
+
+pub struct Bench {
+    pub host: Host,
+    pub flow: Flow,
+    pub config: Config,
+    pub now_ns: u64,
+    /// The flow's share of the cache.
+    pub cap: u32,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    pub fn with(limits: Limits) -> Self {
+        Self {
+            host: Host::new(limits),
+            flow: Flow::new(),
+            config: Config::default(),
+            now_ns: 1_000_000_000,
+            cap: u32::MAX,
+        }
+    }
+
+    fn call(&self) -> Call {
+        Call {
+            cap_segments: self.cap,
+            ..Call::at(self.now_ns)
+        }
+    }
+
+    /// FH sends `len` bytes.
+    pub fn data(&mut self, seq: u32, len: u32) -> Actions {
+        let segment = Segment {
+            seq,
+            end: seq.wrapping_add(len),
+            payload_bytes: len,
+            flags: LH_ACK as u16,
+            wscale: LH_WSCALE_NONE as u8,
+            ..Segment::default()
+        };
+        let call = self.call();
+        self.host
+            .on_data(&mut self.flow, &self.config, &segment, &call)
+    }
+
+    /// MH acknowledges; the window never changes.
+    pub fn ack(&mut self, ack: u32) -> Actions {
+        let segment = Segment {
+            ack,
+            flags: LH_ACK as u16,
+            window: 1_000,
+            wscale: LH_WSCALE_NONE as u8,
+            ..Segment::default()
+        };
+        let call = self.call();
+        self.host
+            .on_ack(&mut self.flow, &self.config, &segment, &call)
+    }
+
+    pub fn timer(&mut self) -> Actions {
+        let call = self.call();
+        self.host.on_timer(&mut self.flow, &self.config, &call)
+    }
+
+    pub fn entries(&mut self) -> Vec<Entry> {
+        self.host.entries(&self.flow)
+    }
+
+    /// The ring as `(seq, end)`.
+    pub fn ring(&mut self) -> Vec<(u32, u32)> {
+        self.entries().iter().map(|e| (e.seq, e.end)).collect()
+    }
+
+    pub fn memory(&self) -> (u32, u32) {
+        let pool = self.host.pool();
+        (pool.slots_used(), pool.chunks_used())
+    }
+}

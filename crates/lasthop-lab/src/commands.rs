@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The verbs of the command line.
+
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use lasthop_lab::agent;
+use lasthop_lab::compare::{self, CompareOptions, NO_AGENT, Verdict};
+use lasthop_lab::interrupt;
+use lasthop_lab::netns::{self, Host, Namespace};
+use lasthop_lab::options::LinkOptions;
+use lasthop_lab::runs::{self, Condition, Run};
+use lasthop_lab::testbed::TestBed;
+
+/// As shells report a command that SIGINT ended.
+const EXIT_INTERRUPTED: u8 = 130;
+/// How long a periodic outage comes back on a bed that stands.
+const OUTAGE_HORIZON: Duration = Duration::from_secs(3600);
+
+/// Options of `up`.
+#[derive(Debug, clap::Args)]
+pub struct UpOptions {
+    /// Name of the run, part of its namespaces' names [default: a unique one]
+    #[arg(long, value_name = "RUN")]
+    name: Option<String>,
+
+    /// Attach the agent with this scheme to BS' lossy device; none: no agent
+    #[arg(long, value_name = "SCHEME", default_value = NO_AGENT)]
+    scheme: String,
+
+    /// Configuration file handed to the agent
+    #[arg(long = "agent-config", value_name = "FILE")]
+    agent_config: Option<PathBuf>,
+
+    /// Seed of the emulators' losses
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    link: LinkOptions,
+}
+
+/// Options of `down`.
+#[derive(Debug, clap::Args)]
+pub struct DownOptions {
+    /// Name of the run; the only one if none is given
+    #[arg(value_name = "RUN", conflicts_with_all = ["all", "crashed"])]
+    run: Option<String>,
+
+    /// Every run that `up` made or that a crash left; not those of a lab that runs now
+    #[arg(long)]
+    all: bool,
+
+    /// Only what crashes left
+    #[arg(long, conflicts_with_all = ["all", "force"])]
+    crashed: bool,
+
+    /// Also runs of a lab that runs now
+    #[arg(long)]
+    force: bool,
+}
+
+/// Options of `shell`.
+#[derive(Debug, clap::Args)]
+pub struct ShellOptions {
+    /// Host to work on
+    #[arg(value_enum)]
+    host: Host,
+
+    /// Name of the run; the only one if none is given
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+
+    /// Command in place of $SHELL
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// `compare`.
+pub fn compare(options: &CompareOptions) -> Result<ExitCode> {
+    interrupt::install()?;
+    Ok(match compare::run(options)? {
+        Verdict::Good => ExitCode::SUCCESS,
+        Verdict::Failed => ExitCode::FAILURE,
+        Verdict::Interrupted => {
+            eprintln!("lasthop-lab: interrupted; everything has been removed");
+            ExitCode::from(EXIT_INTERRUPTED)
+        }
+    })
+}
+
+/// `up`.
+pub fn up(options: &UpOptions) -> Result<ExitCode> {
+    interrupt::install()?;
+    let mut link = options.link.clone();
+    link.seed = options.seed;
+    let bed = TestBed::build(options.name.as_deref(), &link, true)?;
+    if let Some(outage) = link.outage {
+        bed.schedule_outage(outage, Instant::now(), OUTAGE_HORIZON)?;
+    }
+    if options.scheme != NO_AGENT {
+        let args = agent::config_args(options.agent_config.as_deref());
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        bed.start_agent(&options.scheme, &args)?;
+    }
+    interrupt::check()?;
+    for note in bed.notes() {
+        eprintln!("lasthop-lab: note: {note}");
+    }
+    let name = bed.keep()?;
+    print(&format!(
+        "run {name}: {}\n\
+         \n  fh ──── wan ──── bs ──── air ──── mh\
+         \n  10.1.0.2   10.1.0.1 10.2.0.1   10.2.0.2\
+         \n  fd01::2    fd01::1  fd02::1    fd02::2\n\
+         \nlasthop-lab shell mh {name}      lasthop-lab down {name}\n",
+        link.summary()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `down`.
+pub fn down(options: &DownOptions) -> Result<ExitCode> {
+    if options.all || options.crashed {
+        return down_many(options);
+    }
+    let name = match &options.run {
+        Some(name) => name.clone(),
+        None => runs::find(None)?.name,
+    };
+    if let Some(Some(run)) = runs::list()?.get(&name) {
+        if run.condition() == Condition::Busy && !options.force {
+            bail!("{}; stop that one, or use --force", busy(run));
+        }
+    }
+    runs::remove(&name)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn down_many(options: &DownOptions) -> Result<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
+    let mut names = Vec::new();
+    for (name, run) in runs::list()? {
+        match run.as_ref().map(|run| (run, run.condition())) {
+            Some((run, Condition::Busy)) if !options.force => {
+                eprintln!("lasthop-lab: {}: left alone", busy(run));
+            }
+            Some((_, Condition::Up)) if options.crashed => {}
+            _ => names.push(name),
+        }
+    }
+    names.extend(runs::orphans()?);
+    for name in names {
+        match runs::remove(&name) {
+            Ok(()) => print(&format!("removed {name}\n"))?,
+            Err(error) => {
+                eprintln!("lasthop-lab: {name}: {error:#}");
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(code)
+}
+
+fn busy(run: &Run) -> String {
+    let pid = run.owner.as_ref().map_or(0, |owner| owner.pid);
+    format!(
+        "run {} belongs to a lasthop-lab that runs now (process {pid})",
+        run.name
+    )
+}
+
+/// `shell`: this process becomes the command, so that signals and the exit code are its own.
+pub fn shell(options: &ShellOptions) -> Result<ExitCode> {
+    let run = runs::find(options.run.as_deref())?;
+    let name = netns::namespace_name(&run.name, options.host);
+    Namespace::open(&name)?.enter()?;
+    let (program, args) = match options.command.split_first() {
+        Some((program, args)) => (program.clone(), args),
+        None => (
+            std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into()),
+            &[][..],
+        ),
+    };
+    let error = Command::new(&program)
+        .args(args)
+        .env("LASTHOP_LAB_RUN", &run.name)
+        .env("LASTHOP_LAB_HOST", options.host.name())
+        .exec();
+    Err(error).with_context(|| format!("{program}: cannot run it"))
+}
+
+/// `list`.
+pub fn list() -> Result<ExitCode> {
+    let mut text = String::new();
+    for (name, run) in runs::list()? {
+        let line = match &run {
+            None => format!("{name}  crashed while it was set up\n"),
+            Some(run) => {
+                let condition = match run.condition() {
+                    Condition::Up => "up",
+                    Condition::Busy => "in use",
+                    Condition::Crashed => "crashed",
+                };
+                let scheme = run.scheme.as_deref().unwrap_or(NO_AGENT);
+                format!(
+                    "{name}  {condition}  agent {scheme}  {}\n",
+                    run.link.summary()
+                )
+            }
+        };
+        text.push_str(&line);
+    }
+    for name in runs::orphans()? {
+        text.push_str(&format!("{name}  namespaces without a record\n"));
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `fields`.
+pub fn fields() -> Result<ExitCode> {
+    print(&compare::fields_markdown())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // The reader has seen enough, as with `| head`.
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("standard output"),
+    }
+}

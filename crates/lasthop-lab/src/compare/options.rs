@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The command line of `compare`.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::agent;
+use crate::options::LinkOptions;
+use crate::process;
+use crate::topology::Family;
+use crate::transfer::{Opener, Transfer, Way, sockets};
+use crate::units;
+
+/// Scheme that stands for the plain router, without any agent.
+pub const NO_AGENT: &str = "none";
+
+/// What is sent over the link.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Traffic")]
+pub struct TrafficOptions {
+    /// Parallel connections
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub flows: u16,
+
+    /// Congestion control of each flow in turn, in place of --cc
+    #[arg(
+        long = "flow-cc",
+        value_name = "LIST",
+        value_delimiter = ',',
+        conflicts_with = "cc"
+    )]
+    pub flow_cc: Vec<String>,
+
+    /// Between one flow's start and the next
+    #[arg(long = "start-gap", value_name = "TIME", default_value = "0s", value_parser = units::duration_ns)]
+    pub start_gap_ns: u64,
+
+    /// IP version: 4 or 6
+    #[arg(long, value_name = "VERSION", default_value_t)]
+    pub family: Family,
+
+    /// Which end calls connect()
+    #[arg(long, value_enum, default_value_t)]
+    pub opener: Opener,
+
+    /// down: FH sends; up: MH sends
+    #[arg(long, value_enum, default_value_t)]
+    pub direction: Way,
+
+    /// Each flow carries so much and ends, in place of --duration
+    #[arg(long, value_name = "SIZE", value_parser = units::size_bytes, conflicts_with_all = ["duration_ns", "warmup_ns"])]
+    pub bytes: Option<u64>,
+
+    /// Measured time
+    #[arg(long = "duration", value_name = "TIME", default_value = "20s", value_parser = units::duration_ns)]
+    pub duration_ns: u64,
+
+    /// Before --duration, counted in no figure
+    #[arg(long = "warmup", value_name = "TIME", default_value = "5s", value_parser = units::duration_ns)]
+    pub warmup_ns: u64,
+
+    /// With --bytes: a cell that takes longer is cut off and has failed
+    #[arg(long = "deadline", value_name = "TIME", default_value = "15min", value_parser = units::duration_ns)]
+    pub deadline_ns: u64,
+}
+
+/// All options of `compare`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct CompareOptions {
+    /// Congestion controls to compare
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "cubic,bbr,reno"
+    )]
+    pub cc: Vec<String>,
+
+    /// Schemes of the agent to compare; none: no agent
+    #[arg(
+        long = "scheme",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "none,snoop"
+    )]
+    pub schemes: Vec<String>,
+
+    /// Seeds: a list, or N..M with both ends; each combination runs once with each
+    #[arg(long = "seed", value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = units::seed_range)]
+    pub seeds: Vec<RangeInclusive<u64>>,
+
+    /// Configuration file handed to the agent
+    #[arg(long = "agent-config", value_name = "FILE")]
+    pub agent_config: Option<PathBuf>,
+
+    /// Print one JSON object per line and cell; `lasthop-lab fields` describes it
+    #[arg(short = 'j', long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub link: LinkOptions,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub traffic: TrafficOptions,
+}
+
+/// One combination to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// Congestion control, or those of the flows joined by `+`.
+    pub cc: String,
+    /// Scheme, or [`NO_AGENT`].
+    pub scheme: String,
+    /// Seed of losses and content.
+    pub seed: u64,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} seed {}", self.cc, self.scheme, self.seed)
+    }
+}
+
+impl TrafficOptions {
+    /// One line for people: `1 flow down over IPv4, 20s after 5s of warm-up`.
+    pub fn summary(&self) -> String {
+        let way = match self.direction {
+            Way::Down => "down",
+            Way::Up => "up",
+        };
+        let amount = match self.bytes {
+            Some(bytes) => format!("{:.3} MB each", bytes as f64 / 1e6),
+            None => format!(
+                "{} after {} of warm-up",
+                units::show_duration(self.duration_ns),
+                units::show_duration(self.warmup_ns)
+            ),
+        };
+        let flows = if self.flows == 1 { "flow" } else { "flows" };
+        format!(
+            "{} {flows} {way} over IPv{}, {amount}",
+            self.flows, self.family
+        )
+    }
+}
+
+impl CompareOptions {
+    /// All combinations; the schemes of one congestion control and seed stand side by side.
+    pub fn cells(&self) -> Vec<Cell> {
+        let ccs = if self.traffic.flow_cc.is_empty() {
+            self.cc.clone()
+        } else {
+            vec![self.traffic.flow_cc.join("+")]
+        };
+        let mut cells = Vec::new();
+        for cc in &ccs {
+            for seed in self.seeds.iter().cloned().flatten() {
+                for scheme in &self.schemes {
+                    let (cc, scheme) = (cc.clone(), scheme.clone());
+                    cells.push(Cell { cc, scheme, seed });
+                }
+            }
+        }
+        cells
+    }
+
+    /// Finds out what would make every cell fail, before the first one runs.
+    ///
+    /// # Errors
+    /// Contradicting options, congestion controls that this kernel lacks, a missing binary or
+    /// file.
+    pub fn check(&self) -> Result<()> {
+        self.link.validate()?;
+        if self.traffic.bytes.is_none() && self.traffic.duration_ns == 0 {
+            bail!("--duration 0: nothing would be measured");
+        }
+        for cc in self.cc.iter().chain(&self.traffic.flow_cc) {
+            sockets::check_congestion_control(cc)?;
+        }
+        process::find_binary("linkemu")?;
+        if self.schemes.iter().any(|scheme| scheme != NO_AGENT) {
+            process::find_binary(agent::BINARY)?;
+        }
+        if let Some(path) = &self.agent_config {
+            std::fs::metadata(path)
+                .with_context(|| format!("--agent-config {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// The longest that a transfer may take.
+    pub fn longest_cell(&self) -> Duration {
+        let traffic = &self.traffic;
+        Duration::from_nanos(match traffic.bytes {
+            Some(_) => traffic.deadline_ns,
+            None => traffic.warmup_ns + traffic.duration_ns,
+        })
+    }
+
+    /// The transfer of one cell.
+    pub fn transfer(&self, cell: &Cell) -> Transfer {
+        let traffic = &self.traffic;
+        let nanos = Duration::from_nanos;
+        let cc = match traffic.flow_cc.is_empty() {
+            true => vec![cell.cc.clone()],
+            false => traffic.flow_cc.clone(),
+        };
+        let transfer = Transfer::new()
+            .flows(traffic.flows.into())
+            .flow_cc(cc)
+            .start_gap(nanos(traffic.start_gap_ns))
+            .family(traffic.family)
+            .opener(traffic.opener)
+            .direction(traffic.direction)
+            .seed(cell.seed)
+            .deadline(self.longest_cell());
+        match traffic.bytes {
+            Some(bytes) => transfer.bytes(bytes),
+            None => transfer.duration(self.longest_cell()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        compare: CompareOptions,
+    }
+
+    fn parse(words: &str) -> Result<CompareOptions, String> {
+        let words = std::iter::once("compare").chain(words.split_whitespace());
+        match Cli::try_parse_from(words) {
+            Ok(cli) => Ok(cli.compare),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn defaults_of_the_design() {
+        let options = parse("").unwrap();
+        assert_eq!(options.cells().len(), 6);
+        assert_eq!(options.traffic.duration_ns, 20_000_000_000);
+        assert_eq!(options.traffic.warmup_ns, 5_000_000_000);
+        assert_eq!(options.link, LinkOptions::default());
+    }
+
+    #[test]
+    fn cells_keep_schemes_side_by_side() {
+        let options = parse("--cc reno,bbr --scheme none,snoop --seed 1..2,9").unwrap();
+        let cells = options.cells();
+        assert_eq!(cells.len(), 12);
+        let shown: Vec<String> = cells[..3]
+            .iter()
+            .map(|c| format!("{} {} {}", c.cc, c.seed, c.scheme))
+            .collect();
+        assert_eq!(shown, ["reno 1 none", "reno 1 snoop", "reno 2 none"]);
+    }
+
+    #[test]
+    fn flow_cc_replaces_cc() {
+        let options = parse("--flow-cc cubic,bbr --flows 4 --scheme none").unwrap();
+        assert_eq!(options.cells()[0].cc, "cubic+bbr");
+        assert!(parse("--flow-cc cubic --cc reno").is_err());
+    }
+
+    #[test]
+    fn usage_errors_name_the_option() {
+        for (words, hint) in [
+            ("--rate 20", "20mbit"),
+            ("--loss 2", "2%"),
+            ("--bytes 1MB --duration 3s", "--duration"),
+            ("--family 5", "4 or 6"),
+            ("--flows 0", "--flows"),
+            ("--seed 5..1", "upwards"),
+            ("--outage 1s", "START,LENGTH"),
+        ] {
+            let error = parse(words).unwrap_err();
+            assert!(error.contains(hint), "{words}: {error}");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! One cell's result, and the one description of its fields that the code, `lasthop-lab fields`
+//! and `docs/compare-fields.md` share.
+
+use serde::Serialize;
+
+use crate::options::Profile;
+
+/// What a field is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Key in the JSON object.
+    pub name: &'static str,
+    /// Unit of its value.
+    pub unit: &'static str,
+    /// What it says, and when it is null.
+    pub meaning: &'static str,
+}
+
+const fn field(name: &'static str, unit: &'static str, meaning: &'static str) -> Field {
+    Field {
+        name,
+        unit,
+        meaning,
+    }
+}
+
+/// All fields of a record, in their order.
+pub const FIELDS: [Field; 27] = [
+    field(
+        "scheme",
+        "name",
+        "scheme of the agent; `none`: no agent is attached",
+    ),
+    field(
+        "cc",
+        "name",
+        "congestion control; with `--flow-cc` those of the flows, joined by `+`",
+    ),
+    field(
+        "profile",
+        "name",
+        "TCP stack of the end hosts: `modern` or `vintage`",
+    ),
+    field(
+        "seed",
+        "number",
+        "seed of the emulators' losses and of the content",
+    ),
+    field("flows", "connections", "parallel connections"),
+    field("rate_mbit", "Mbit/s", "rate of the lossy hop (`--rate`)"),
+    field(
+        "rtt_ms",
+        "ms",
+        "unloaded round trip from end to end (`--rtt`)",
+    ),
+    field(
+        "local_rtt_ms",
+        "ms",
+        "its part on the lossy hop (`--local-rtt`)",
+    ),
+    field(
+        "loss_pct",
+        "%",
+        "frames that the hop loses at random in the data direction (`--loss`, or `--loss-up` with `--direction up`)",
+    ),
+    field(
+        "queue_pkts",
+        "packets",
+        "limit of the queue at the lossy hop (`--queue`)",
+    ),
+    field(
+        "duration_s",
+        "s",
+        "measured time; with `--bytes` from the first connect() to the last byte",
+    ),
+    field(
+        "goodput_mbit",
+        "Mbit/s",
+        "bytes read by the receiving applications per measured time",
+    ),
+    field(
+        "bound_mbit",
+        "Mbit/s",
+        "the most that any transport could deliver: min(wired rate, rate × (1 − mean loss in the data direction)) × payload bytes / frame bytes",
+    ),
+    field(
+        "efficiency",
+        "ratio",
+        "`goodput_mbit` / `bound_mbit`; above 1 over a short time in which bytes that had waited behind a hole were read",
+    ),
+    field(
+        "sender_retransmits",
+        "segments",
+        "sent again by the senders (`tcpi_total_retrans`)",
+    ),
+    field(
+        "sender_tail_probes",
+        "segments",
+        "tail loss probes of the sending host (`TcpExt TCPLossProbes`)",
+    ),
+    field(
+        "local_retransmits",
+        "segments",
+        "sent again by the agent; null without an agent",
+    ),
+    field(
+        "link_lost",
+        "frames",
+        "data frames lost by the lossy hop in the data direction, repairs included",
+    ),
+    field(
+        "queue_dropped",
+        "frames",
+        "data frames that found its queue full",
+    ),
+    field(
+        "suppressed_acks",
+        "segments",
+        "ACKs that the agent held back; null without an agent",
+    ),
+    field(
+        "rtt_p50_ms",
+        "ms",
+        "median of the senders' smoothed RTT (`tcpi_rtt`), read every 100 ms; null without a sample",
+    ),
+    field("rtt_p95_ms", "ms", "95th percentile of the same"),
+    field("rtt_p99_ms", "ms", "99th percentile of the same"),
+    field(
+        "jain",
+        "ratio",
+        "Jain's fairness index of the flows' goodput; null if nothing arrived",
+    ),
+    field(
+        "completion_ms",
+        "ms",
+        "from the first connect() to the last byte of the last flow; null without `--bytes` or if bytes are missing",
+    ),
+    field(
+        "bytes",
+        "bytes",
+        "read by the receiving applications in the measured time, all flows",
+    ),
+    field(
+        "content_ok",
+        "boolean",
+        "every byte received was right and none was missing, warm-up included",
+    ),
+];
+
+/// Result of one cell. The fields are described in [`FIELDS`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Record {
+    pub scheme: String,
+    pub cc: String,
+    pub profile: Profile,
+    pub seed: u64,
+    pub flows: usize,
+    pub rate_mbit: f64,
+    pub rtt_ms: f64,
+    pub local_rtt_ms: f64,
+    pub loss_pct: f64,
+    pub queue_pkts: u64,
+    pub duration_s: f64,
+    pub goodput_mbit: f64,
+    pub bound_mbit: f64,
+    pub efficiency: f64,
+    pub sender_retransmits: u64,
+    pub sender_tail_probes: u64,
+    pub local_retransmits: Option<u64>,
+    pub link_lost: u64,
+    pub queue_dropped: u64,
+    pub suppressed_acks: Option<u64>,
+    pub rtt_p50_ms: Option<f64>,
+    pub rtt_p95_ms: Option<f64>,
+    pub rtt_p99_ms: Option<f64>,
+    pub jain: Option<f64>,
+    pub completion_ms: Option<f64>,
+    pub bytes: u64,
+    pub content_ok: bool,
+}
+
+/// The fields as a table in Markdown, the body of `docs/compare-fields.md`.
+pub fn fields_markdown() -> String {
+    let mut text = String::from("| field | unit | meaning |\n| --- | --- | --- |\n");
+    for Field {
+        name,
+        unit,
+        meaning,
+    } in FIELDS
+    {
+        text.push_str(&format!("| `{name}` | {unit} | {meaning} |\n"));
+    }
+    text
+}
+
+/// Rounds to so many decimals: digits beyond the noise only make lines longer.
+pub(super) fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    (value * scale).round() / scale
+}
+
+#[cfg(test)]
+pub(super) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Record {
+    Record {
+        scheme: scheme.into(),
+        cc: cc.into(),
+        profile: Profile::Modern,
+        seed,
+        flows: 1,
+        rate_mbit: 20.0,
+        rtt_ms: 110.0,
+        local_rtt_ms: 10.0,
+        loss_pct: 2.0,
+        queue_pkts: 181,
+        duration_s: 20.0,
+        goodput_mbit,
+        bound_mbit: 18.7,
+        efficiency: goodput_mbit / 18.7,
+        sender_retransmits: 10,
+        sender_tail_probes: 1,
+        local_retransmits: (scheme != "none").then_some(100),
+        link_lost: 100,
+        queue_dropped: 0,
+        suppressed_acks: None,
+        rtt_p50_ms: Some(115.0),
+        rtt_p95_ms: Some(120.0),
+        rtt_p99_ms: None,
+        jain: Some(1.0),
+        completion_ms: None,
+        bytes: 1000,
+        content_ok: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_and_description_have_the_same_fields_in_the_same_order() {
+        let json = serde_json::to_string(&sample("none", "reno", 1, 1.0)).unwrap();
+        let mut rest = json.as_str();
+        for Field { name, .. } in FIELDS {
+            let key = format!("\"{name}\":");
+            let position = rest
+                .find(&key)
+                .unwrap_or_else(|| panic!("{name} missing or misplaced"));
+            rest = &rest[position + key.len()..];
+        }
+        let object: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(object.as_object().unwrap().len(), FIELDS.len());
+    }
+
+    #[test]
+    fn the_page_is_up_to_date() {
+        let page = include_str!("../../docs/compare-fields.md");
+        assert!(
+            page.ends_with(&fields_markdown()),
+            "docs/compare-fields.md must end with the output of `lasthop-lab fields`:\n{}",
+            fields_markdown()
+        );
+    }
+
+    #[test]
+    fn rounding() {
+        assert_eq!(rounded(1.23456, 3), 1.235);
+        assert_eq!(rounded(-0.5, 0), -1.0);
+    }
+}

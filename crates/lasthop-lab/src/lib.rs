@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The lab of `lasthop`: a test bed of five hosts on one machine, real TCP transfers over it, and
+//! comparisons with and without the agent.
+//!
+//! ```text
+//!  FH ──── WAN emulator ──── BS ──── wireless emulator ──── MH
+//! ```
+//!
+//! Integration tests of other crates use the same parts as the command line:
+//!
+//! ```no_run
+//! use lasthop_lab::netns::Host;
+//! use lasthop_lab::options::LinkOptions;
+//! use lasthop_lab::testbed::TestBed;
+//! use lasthop_lab::transfer::Transfer;
+//!
+//! let bed = TestBed::up(&LinkOptions::default())?;
+//! let agent = bed.start_agent("snoop", &[])?;
+//! let running = Transfer::new().bytes(5_000_000).start(&bed)?;
+//! running.wait_for_bytes(1_000_000)?; // in mid-transfer
+//! agent.kill()?;
+//! let report = running.wait()?;
+//! assert!(report.content_ok());
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+
+pub mod agent;
+pub mod compare;
+pub mod emulator;
+pub mod interrupt;
+pub mod measure;
+pub mod netns;
+pub mod options;
+pub mod process;
+pub mod profile;
+pub mod runs;
+pub mod testbed;
+pub mod topology;
+pub mod transfer;
+pub mod units;

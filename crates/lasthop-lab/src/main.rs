@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! `lasthop-lab`: the command line.
+
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use lasthop_lab::compare::CompareOptions;
+
+use crate::commands::{DownOptions, ShellOptions, UpOptions};
+
+const EXAMPLES: &str = "Examples (as root):
+  lasthop-lab compare --rate 20mbit --rtt 110ms --loss 2% --cc reno --scheme none,snoop
+  lasthop-lab up --name demo --loss 5%
+  lasthop-lab shell bs demo -- ip -s link
+  lasthop-lab down demo";
+
+/// Test bed for lasthop: five hosts in series on this machine, FH - WAN emulator - BS - wireless
+/// emulator - MH, and real TCP transfers between them.
+#[derive(Parser)]
+#[command(name = "lasthop-lab", version, about, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the same transfer with each scheme, congestion control and seed, and compare
+    Compare(Box<CompareOptions>),
+    /// Build a test bed that stays until `down`
+    Up(Box<UpOptions>),
+    /// Remove a test bed, or all that nobody uses any more
+    Down(DownOptions),
+    /// Run a shell or a command on one of the hosts
+    Shell(ShellOptions),
+    /// Show the test beds that stand
+    List,
+    /// Describe the fields of `compare -j`
+    Fields,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Compare(options) => commands::compare(&options),
+        Command::Up(options) => commands::up(&options),
+        Command::Down(options) => commands::down(&options),
+        Command::Shell(options) => commands::shell(&options),
+        Command::List => commands::list(),
+        Command::Fields => commands::fields(),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("lasthop-lab: {error:#}");
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Counters at the two ends of the measured time, and the arithmetic on what lies between.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::agent::AgentHandle;
+use crate::emulator::EmulatorStats;
+use crate::netns::{Host, Namespace};
+use crate::options::{FULL_FRAME_BYTES, LinkOptions};
+use crate::profile;
+use crate::testbed::TestBed;
+use crate::topology::Family;
+use crate::transfer::{RttSample, Way, sockets};
+
+/// Everything that counts outside the transfer itself, at one moment.
+#[derive(Debug, Clone)]
+pub struct Counters {
+    /// Both emulators.
+    pub emulators: EmulatorStats,
+    /// `counters` of `lasthop status -j`; none without an agent.
+    pub agent: Option<Value>,
+    /// `TcpExt TCPLossProbes` in the sender's namespace.
+    pub tail_probes: u64,
+}
+
+impl Counters {
+    /// Reads them all. The agent comes first: asking it takes longest, and the emulators'
+    /// counters should be as close to the transfer's own snapshot as can be.
+    ///
+    /// # Errors
+    /// The agent or an emulator does not answer.
+    pub fn read(bed: &TestBed, agent: Option<&mut AgentHandle>, sender: Host) -> Result<Self> {
+        let agent = match agent {
+            None => None,
+            Some(agent) => Some(agent.status()?["counters"].take()),
+        };
+        Ok(Self {
+            agent,
+            tail_probes: kernel_counter(
+                bed.namespace(sender),
+                "netstat",
+                "TcpExt",
+                "TCPLossProbes",
+            )?,
+            emulators: bed.emulator_stats()?,
+        })
+    }
+
+    /// How much one of the agent's counters grew since `before`; none without an agent.
+    ///
+    /// # Errors
+    /// The agent has no counter of that name.
+    pub fn agent_growth(&self, before: &Self, name: &str) -> Result<Option<u64>> {
+        let (Some(now), Some(then)) = (&self.agent, &before.agent) else {
+            return Ok(None);
+        };
+        let read = |counters: &Value| {
+            counters[name]
+                .as_u64()
+                .with_context(|| format!("`lasthop status -j` has no counter {name}"))
+        };
+        Ok(Some(read(now)?.saturating_sub(read(then)?)))
+    }
+}
+
+/// One counter of `/proc/net/netstat` or `/proc/net/snmp` in a namespace; 0 if this kernel has
+/// none of that name.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn kernel_counter(namespace: &Namespace, file: &str, group: &str, name: &str) -> Result<u64> {
+    // /proc/net is that of the process's first thread, which is elsewhere.
+    let path = format!("/proc/thread-self/net/{file}");
+    let text = namespace
+        .run(|| fs::read_to_string(&path))?
+        .with_context(|| format!("cannot read {path}"))?;
+    Ok(parse_counters(&text, group, name).unwrap_or(0))
+}
+
+/// Lines come in pairs: names, then values, both after the group's name and a colon.
+fn parse_counters(text: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(": "));
+    while let (Some((first, names)), Some((_, values))) = (lines.next(), lines.next()) {
+        if first == group {
+            let position = names.split(' ').position(|n| n == name)?;
+            return values.split(' ').nth(position)?.parse().ok();
+        }
+    }
+    None
+}
+
+/// Mean share of full data frames that the hop loses, over the window `[from_ns, to_ns)` since
+/// the start of the transfer; without one, periodic outages count with their long-run share.
+pub fn mean_loss(link: &LinkOptions, way: Way, window_ns: Option<(u64, u64)>) -> f64 {
+    let random = way.random_loss(link);
+    let bits = 8.0 * FULL_FRAME_BYTES as f64;
+    let by_bit_errors = 1.0 - (1.0 - link.ber).powf(bits);
+    let outage = link
+        .outage
+        .map_or(0.0, |outage| match (window_ns, outage.period_ns) {
+            (Some((from_ns, to_ns)), _) => outage.share(from_ns, to_ns),
+            (None, Some(period_ns)) => outage.length_ns as f64 / period_ns as f64,
+            (None, None) => 0.0,
+        });
+    1.0 - (1.0 - random) * (1.0 - by_bit_errors) * (1.0 - outage)
+}
+
+/// The most that any transport could deliver, in bit/s of payload: the smaller of the wired rate
+/// and what the hop does not lose, times payload bytes per frame byte.
+pub fn bound_bps(link: &LinkOptions, family: Family, mean_loss: f64) -> f64 {
+    let timestamps = profile::has_timestamps(link.profile);
+    let payload = sockets::segment_payload_bytes(family, timestamps) as f64;
+    let hop = link.rate_bps as f64 * (1.0 - mean_loss);
+    hop.min(link.wired_rate_bps as f64) * payload / FULL_FRAME_BYTES as f64
+}
+
+/// Jain's index of fairness: 1 when all are equal, 1/n when one has everything. None when nobody
+/// has anything.
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+/// Percentiles of the round-trip times from `from_ns` on, in milliseconds, by the nearest rank;
+/// none without samples.
+pub fn rtt_percentiles_ms<const N: usize>(
+    samples: &[RttSample],
+    from_ns: u64,
+    percentiles: [f64; N],
+) -> Option<[f64; N]> {
+    let mut rtt_us: Vec<u32> = samples
+        .iter()
+        .filter(|sample| sample.at_ns >= from_ns)
+        .map(|sample| sample.rtt_us)
+        .collect();
+    if rtt_us.is_empty() {
+        return None;
+    }
+    rtt_us.sort_unstable();
+    Some(percentiles.map(|percent| {
+        let rank = (percent / 100.0 * rtt_us.len() as f64).ceil() as usize;
+        f64::from(rtt_us[rank.clamp(1, rtt_us.len()) - 1]) / 1000.0
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn counters(agent: Option<Value>) -> Counters {
+        Counters {
+            emulators: EmulatorStats::default(),
+            agent,
+            tail_probes: 0,
+        }
+    }
+
+    #[test]
+    fn growth_of_the_agents_counters() {
+        let before = counters(Some(json!({"local_retransmits": 5})));
+        let after = counters(Some(json!({"local_retransmits": 12})));
+        assert_eq!(
+            after.agent_growth(&before, "local_retransmits").unwrap(),
+            Some(7)
+        );
+        let error = after.agent_growth(&before, "nosuch").unwrap_err();
+        assert!(error.to_string().contains("nosuch"));
+        assert_eq!(counters(None).agent_growth(&before, "x").unwrap(), None);
+    }
+
+    #[test]
+    fn counters_in_pairs_of_lines() {
+        let text = "TcpExt: A TCPLossProbes B\nTcpExt: 1 23 4\nIpExt: InOctets\nIpExt: 9\n";
+        assert_eq!(parse_counters(text, "TcpExt", "TCPLossProbes"), Some(23));
+        assert_eq!(parse_counters(text, "IpExt", "InOctets"), Some(9));
+        assert_eq!(parse_counters(text, "TcpExt", "C"), None);
+    }
+
+    #[test]
+    fn bound_of_the_design() {
+        let link = LinkOptions::default();
+        let loss = mean_loss(&link, Way::Down, None);
+        let bound = bound_bps(&link, Family::V4, loss);
+        assert!((bound / 1e6 - 18.7).abs() < 0.05, "{bound}"); // 20 × 0.98 × 1448 / 1514
+        let wired = LinkOptions {
+            wired_rate_bps: 10_000_000,
+            loss: 0.0,
+            profile: crate::options::Profile::Vintage,
+            ..link
+        };
+        let bound = bound_bps(&wired, Family::V6, mean_loss(&wired, Way::Up, None));
+        assert!(
+            (bound / 1e6 - 10.0 * 1440.0 / 1514.0).abs() < 1e-9,
+            "{bound}"
+        );
+    }
+
+    #[test]
+    fn losses_combine() {
+        let link = LinkOptions {
+            loss: 0.5,
+            loss_up: Some(0.0),
+            ber: 1e-5,
+            outage: Some("1s,1s,4s".parse().unwrap()),
+            ..LinkOptions::default()
+        };
+        let by_bits = 1.0 - (1.0 - 1e-5f64).powi(8 * 1514);
+        let up = mean_loss(&link, Way::Up, None);
+        assert!((up - (1.0 - (1.0 - by_bits) * 0.75)).abs() < 1e-9, "{up}");
+        let down = mean_loss(&link, Way::Down, Some((0, 1_000_000_000)));
+        assert!(
+            (down - (1.0 - 0.5 * (1.0 - by_bits))).abs() < 1e-9,
+            "{down}"
+        );
+    }
+
+    #[test]
+    fn fairness() {
+        assert_eq!(jain(&[2.0, 2.0]), Some(1.0));
+        assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[0.0]), None);
+    }
+
+    #[test]
+    fn percentiles_by_nearest_rank() {
+        let sample = |at_ns, rtt_us| RttSample {
+            at_ns,
+            flow: 0,
+            rtt_us,
+        };
+        let samples: Vec<_> = (1..=100).map(|i| sample(i, i as u32 * 1000)).collect();
+        let all = rtt_percentiles_ms(&samples, 0, [50.0, 95.0, 99.0]).unwrap();
+        assert_eq!(all, [50.0, 95.0, 99.0]);
+        assert_eq!(rtt_percentiles_ms(&samples, 100, [50.0]), Some([100.0]));
+        assert_eq!(rtt_percentiles_ms(&samples, 101, [50.0]), None);
+    }
+}

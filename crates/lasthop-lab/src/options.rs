@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What the test bed's link looks like, as given on the command line or by a test.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::units;
+
+/// Bytes of a full Ethernet frame as the emulator counts them (no frame check sequence).
+pub const FULL_FRAME_BYTES: u64 = 1514;
+/// The smallest queue that `bdp` gives, so that a short fat link still has one worth the name.
+const MIN_BDP_QUEUE_PACKETS: u64 = 20;
+
+/// The TCP stack that the end hosts are made to resemble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// Today's defaults: SACK, timestamps, autotuned buffers of up to 16 MB.
+    #[default]
+    Modern,
+    /// The papers' sender: no SACK, no timestamps, 64 KiB window, RTO at least 500 ms.
+    Vintage,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    #[default]
+    Off,
+}
+
+/// Whether the base station merges received segments, and so sees super-packets.
+pub type Gro = Switch;
+
+/// Tail-drop limit of the lossy hop, each direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Queue {
+    /// One bandwidth-delay product of the whole path, at least 20 packets.
+    #[default]
+    Bdp,
+    /// So many packets.
+    Packets(u64),
+}
+
+impl FromStr for Queue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "bdp" {
+            return Ok(Self::Bdp);
+        }
+        match text.parse::<u64>() {
+            Ok(packets @ 1..=1_000_000) => Ok(Self::Packets(packets)),
+            _ => Err(format!(
+                "`{text}` is no queue: write bdp or a number of packets from 1 to 1000000"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bdp => f.write_str("bdp"),
+            Self::Packets(packets) => packets.fmt(f),
+        }
+    }
+}
+
+/// A scheduled outage of the lossy hop, in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// First moment of the outage, after the transfer began (`up`: after the emulator did).
+    pub start_ns: u64,
+    /// How long it lasts.
+    pub length_ns: u64,
+    /// From the beginning of one outage to that of the next; none: there is only one.
+    pub period_ns: Option<u64>,
+}
+
+impl FromStr for Outage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split(',').collect();
+        if !(2..=3).contains(&parts.len()) {
+            return Err(format!(
+                "`{text}` is no outage: write START,LENGTH or START,LENGTH,PERIOD, such as 6s,300ms,5s"
+            ));
+        }
+        let times = parts
+            .iter()
+            .map(|part| units::duration_ns(part))
+            .collect::<Result<Vec<_>, _>>()?;
+        let period_ns = times.get(2).copied();
+        if times[1] == 0 || period_ns.is_some_and(|period| period <= times[1]) {
+            return Err(format!(
+                "`{text}`: the length must be above 0 and below the period"
+            ));
+        }
+        Ok(Self {
+            start_ns: times[0],
+            length_ns: times[1],
+            period_ns,
+        })
+    }
+}
+
+impl Outage {
+    /// The outages that begin before `until_ns`, as `[start, end)` relative to the first moment
+    /// of the transfer.
+    pub fn intervals_ns(self, until_ns: u64) -> impl Iterator<Item = (u64, u64)> {
+        // A single one is a period that never comes round.
+        let period_ns = self.period_ns.unwrap_or(u64::MAX).max(1);
+        let starts_ns = std::iter::successors(Some(self.start_ns), move |start_ns| {
+            start_ns.checked_add(period_ns)
+        });
+        starts_ns
+            .take_while(move |start_ns| *start_ns < until_ns)
+            .map(move |start_ns| (start_ns, start_ns + self.length_ns))
+    }
+
+    /// Share of the window `[from_ns, to_ns)` during which the hop is out.
+    pub fn share(self, from_ns: u64, to_ns: u64) -> f64 {
+        let out_ns: u64 = self
+            .intervals_ns(to_ns)
+            .map(|(start_ns, end_ns)| end_ns.min(to_ns).saturating_sub(start_ns.max(from_ns)))
+            .sum();
+        out_ns as f64 / (to_ns.saturating_sub(from_ns)).max(1) as f64
+    }
+}
+
+/// The path between FH and MH. The defaults are those of `lasthop-lab compare`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, clap::Args)]
+#[command(next_help_heading = "Link")]
+pub struct LinkOptions {
+    /// Rate of the lossy hop, each direction
+    #[arg(long = "rate", value_name = "RATE", default_value = "20mbit", value_parser = units::rate_bps)]
+    pub rate_bps: u64,
+
+    /// Unloaded round trip from end to end
+    #[arg(long = "rtt", value_name = "TIME", default_value = "110ms", value_parser = units::duration_ns)]
+    pub rtt_ns: u64,
+
+    /// Part of --rtt that lies on the lossy hop
+    #[arg(long = "local-rtt", value_name = "TIME", default_value = "10ms", value_parser = units::duration_ns)]
+    pub local_rtt_ns: u64,
+
+    /// Share of the frames that the hop loses from BS to MH
+    #[arg(long = "loss", value_name = "SHARE", default_value = "2%", value_parser = units::fraction)]
+    pub loss: f64,
+
+    /// Share of the frames that the hop loses from MH to BS [default: --loss]
+    #[arg(long = "loss-up", value_name = "SHARE", value_parser = units::fraction)]
+    pub loss_up: Option<f64>,
+
+    /// Bit-error rate of the hop, both directions: longer frames are lost more often
+    #[arg(long, value_name = "RATE", default_value = "0", value_parser = units::fraction)]
+    pub ber: f64,
+
+    /// Outage of the hop, both directions: START,LENGTH[,PERIOD] from the start of the transfer
+    #[arg(long, value_name = "TIMES")]
+    pub outage: Option<Outage>,
+
+    /// Packets that may wait at the lossy hop: a number, or bdp (rate × rtt, at least 20)
+    #[arg(long, value_name = "PACKETS", default_value = "bdp")]
+    pub queue: Queue,
+
+    /// Rate of the wired part, each direction
+    #[arg(long = "wired-rate", value_name = "RATE", default_value = "1gbit", value_parser = units::rate_bps)]
+    pub wired_rate_bps: u64,
+
+    /// Packets that may wait at the wired part
+    #[arg(long = "wired-queue", value_name = "PACKETS", default_value_t = 4000,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub wired_queue_packets: u64,
+
+    /// Whether BS sees super-packets from the wire
+    #[arg(long, value_enum, default_value_t)]
+    pub gro: Gro,
+
+    /// Whether the hosts leave checksums to their devices (the emulators finish them)
+    #[arg(long = "checksum-offload", value_enum, default_value_t)]
+    pub checksum_offload: Switch,
+
+    /// TCP stack of the end hosts
+    #[arg(long, value_enum, default_value_t)]
+    pub profile: Profile,
+
+    /// Seed of the emulators' losses.
+    #[arg(skip = 1u64)]
+    pub seed: u64,
+}
+
+impl Default for LinkOptions {
+    fn default() -> Self {
+        Self {
+            rate_bps: 20_000_000,
+            rtt_ns: 110_000_000,
+            local_rtt_ns: 10_000_000,
+            loss: 0.02,
+            loss_up: None,
+            ber: 0.0,
+            outage: None,
+            queue: Queue::Bdp,
+            wired_rate_bps: 1_000_000_000,
+            wired_queue_packets: 4000,
+            gro: Gro::Off,
+            checksum_offload: Switch::Off,
+            profile: Profile::Modern,
+            seed: 1,
+        }
+    }
+}
+
+impl LinkOptions {
+    /// Checks what the units alone cannot.
+    ///
+    /// # Errors
+    /// `--local-rtt` above `--rtt`.
+    pub fn validate(&self) -> Result<()> {
+        if self.local_rtt_ns > self.rtt_ns {
+            bail!(
+                "--local-rtt {} is longer than --rtt {}, of which it is a part",
+                units::show_duration(self.local_rtt_ns),
+                units::show_duration(self.rtt_ns)
+            );
+        }
+        Ok(())
+    }
+
+    /// Packets that may wait at the lossy hop.
+    pub fn queue_packets(&self) -> u64 {
+        match self.queue {
+            Queue::Packets(packets) => packets,
+            Queue::Bdp => {
+                let bits = u128::from(self.rate_bps) * u128::from(self.rtt_ns) / 1_000_000_000;
+                let packets = (bits / 8) as u64 / FULL_FRAME_BYTES;
+                packets.clamp(MIN_BDP_QUEUE_PACKETS, 1_000_000)
+            }
+        }
+    }
+
+    /// Frame loss from MH to BS.
+    pub fn loss_up(&self) -> f64 {
+        self.loss_up.unwrap_or(self.loss)
+    }
+
+    /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
+    pub fn summary(&self) -> String {
+        format!(
+            "{}, {} ({} local), loss {}% down {}% up, queue {}",
+            units::show_rate(self.rate_bps),
+            units::show_duration(self.rtt_ns),
+            units::show_duration(self.local_rtt_ns),
+            self.loss * 100.0,
+            self.loss_up() * 100.0,
+            self.queue_packets()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        link: LinkOptions,
+    }
+
+    #[test]
+    fn library_and_command_line_have_the_same_defaults() {
+        let cli = Cli::parse_from(["lab"]);
+        assert_eq!(cli.link, LinkOptions::default());
+    }
+
+    #[test]
+    fn queue_of_one_bandwidth_delay_product() {
+        let mut link = LinkOptions::default();
+        assert_eq!(link.queue_packets(), 181); // 20 Mbit/s × 110 ms / 8 / 1514
+        link.rtt_ns = 1_000_000;
+        assert_eq!(link.queue_packets(), 20);
+        link.queue = "7".parse().unwrap();
+        assert_eq!(link.queue_packets(), 7);
+        assert!("0".parse::<Queue>().is_err());
+    }
+
+    #[test]
+    fn outages() {
+        let outage: Outage = "6s,300ms,5s".parse().unwrap();
+        let seconds = |s: f64| (s * 1e9) as u64;
+        assert_eq!(
+            outage.intervals_ns(seconds(12.0)).collect::<Vec<_>>(),
+            [(seconds(6.0), seconds(6.3)), (seconds(11.0), seconds(11.3))]
+        );
+        assert!((outage.share(seconds(5.0), seconds(15.0)) - 0.06).abs() < 1e-9);
+        assert!((outage.share(seconds(0.0), seconds(6.0))).abs() < 1e-9);
+        let once: Outage = "1s,2s".parse().unwrap();
+        assert_eq!(once.intervals_ns(seconds(99.0)).count(), 1);
+        for text in ["1s", "1s,0", "1s,2s,2s", "a,b", "1s,1s,2s,3s"] {
+            assert!(text.parse::<Outage>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn local_part_must_fit() {
+        let link = LinkOptions {
+            local_rtt_ns: 2,
+            rtt_ns: 1,
+            ..LinkOptions::default()
+        };
+        assert!(
+            link.validate()
+                .unwrap_err()
+                .to_string()
+                .contains("--local-rtt")
+        );
+    }
+}

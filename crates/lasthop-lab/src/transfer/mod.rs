@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Transfers over the test bed with the kernel's real TCP, every byte of them verified.
+//!
+//! Both ends run in this process: sockets made inside a namespace stay there, whoever uses them.
+//! One thread sends all flows, one receives them, and one samples the senders' round-trip times.
+
+pub mod content;
+mod flow;
+mod report;
+mod side;
+pub mod sockets;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use self::content::Content;
+use self::flow::{Flow, Shared};
+pub use self::report::{FlowReport, RttSample, Snapshot, TransferReport};
+use self::side::{Entry, FlowCc, Role, Side};
+use crate::interrupt;
+use crate::netns::Host;
+use crate::options::LinkOptions;
+use crate::testbed::TestBed;
+use crate::topology::{self, Family};
+
+/// How often the senders' round-trip times are read.
+pub const RTT_INTERVAL: Duration = Duration::from_millis(100);
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(120);
+
+/// Which way the data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Way {
+    /// FH sends, MH receives.
+    #[default]
+    Down,
+    /// MH sends, FH receives.
+    Up,
+}
+
+/// Which end host calls connect().
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Opener {
+    /// The fixed host.
+    #[default]
+    Fh,
+    /// The mobile host.
+    Mh,
+}
+
+impl Opener {
+    fn host(self) -> Host {
+        match self {
+            Self::Fh => Host::Fh,
+            Self::Mh => Host::Mh,
+        }
+    }
+}
+
+impl Way {
+    /// The host that sends the data.
+    pub fn sender(self) -> Host {
+        match self {
+            Self::Down => Host::Fh,
+            Self::Up => Host::Mh,
+        }
+    }
+
+    /// Share of the frames that the hop loses at random in the data direction.
+    pub fn random_loss(self, link: &LinkOptions) -> f64 {
+        match self {
+            Self::Down => link.loss,
+            Self::Up => link.loss_up(),
+        }
+    }
+
+    /// The emulators' name of the data direction.
+    pub fn emulator_direction(self) -> linkemu::Direction {
+        match self {
+            Self::Down => linkemu::Direction::AToB,
+            Self::Up => linkemu::Direction::BToA,
+        }
+    }
+}
+
+/// What to transfer. Without [`Transfer::bytes`] it goes on until stopped.
+#[derive(Debug, Clone)]
+pub struct Transfer {
+    flows: usize,
+    bytes_per_flow: Option<u64>,
+    duration: Duration,
+    start_gap: Duration,
+    way: Way,
+    opener: Opener,
+    family: Family,
+    cc: Vec<String>,
+    seed: u64,
+    deadline: Duration,
+}
+
+impl Default for Transfer {
+    fn default() -> Self {
+        Self {
+            flows: 1,
+            bytes_per_flow: None,
+            duration: Duration::from_secs(10),
+            start_gap: Duration::ZERO,
+            way: Way::default(),
+            opener: Opener::default(),
+            family: Family::default(),
+            cc: vec!["cubic".into()],
+            seed: 1,
+            deadline: DEFAULT_DEADLINE,
+        }
+    }
+}
+
+impl Transfer {
+    /// One IPv4 flow from FH to MH, opened by FH, with CUBIC, for 10 s.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Parallel connections (1).
+    #[must_use]
+    pub fn flows(mut self, flows: usize) -> Self {
+        self.flows = flows.max(1);
+        self
+    }
+
+    /// Each flow carries so many bytes and ends.
+    #[must_use]
+    pub fn bytes(mut self, bytes_per_flow: u64) -> Self {
+        self.bytes_per_flow = Some(bytes_per_flow);
+        self
+    }
+
+    /// The transfer is cut off after this time.
+    #[must_use]
+    pub fn duration(mut self, duration: Duration) -> Self {
+        self.bytes_per_flow = None;
+        self.duration = duration;
+        self
+    }
+
+    /// Pause between one flow's connect() and the next.
+    #[must_use]
+    pub fn start_gap(mut self, gap: Duration) -> Self {
+        self.start_gap = gap;
+        self
+    }
+
+    /// Which way the data goes.
+    #[must_use]
+    pub fn direction(mut self, way: Way) -> Self {
+        self.way = way;
+        self
+    }
+
+    /// Who connects.
+    #[must_use]
+    pub fn opener(mut self, opener: Opener) -> Self {
+        self.opener = opener;
+        self
+    }
+
+    /// IPv4 or IPv6.
+    #[must_use]
+    pub fn family(mut self, family: Family) -> Self {
+        self.family = family;
+        self
+    }
+
+    /// Congestion control of all flows.
+    #[must_use]
+    pub fn cc(self, cc: &str) -> Self {
+        self.flow_cc(vec![cc.to_owned()])
+    }
+
+    /// Congestion controls of the flows, in turn.
+    #[must_use]
+    pub fn flow_cc(mut self, cc: Vec<String>) -> Self {
+        self.cc = cc;
+        self
+    }
+
+    /// Seed of the content.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The longest that [`RunningTransfer::wait`] and [`RunningTransfer::wait_for_bytes`] wait,
+    /// from the start (120 s).
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Starts it; the threads end with the returned handle.
+    ///
+    /// # Errors
+    /// Unknown congestion control, no ports or descriptors left.
+    pub fn start(self, bed: &TestBed) -> Result<RunningTransfer> {
+        sockets::allow_descriptors(self.flows)?;
+        let cc = self.cc.clone();
+        if cc.is_empty() {
+            bail!("no congestion control given");
+        }
+        let flow_cc: FlowCc = Arc::new(move |index| cc[index % cc.len()].clone());
+        let (open, accept) = self.entries(bed, &flow_cc)?;
+        let flows = (0..self.flows).map(|flow| Flow::new(Content::new(self.seed, flow)));
+        let shared = Arc::new(Shared::new(flows.collect(), self.bytes_per_flow));
+        let opener_role = if self.opener.host() == self.way.sender() {
+            Role::Send
+        } else {
+            Role::Receive
+        };
+        let accepter_role = match opener_role {
+            Role::Send => Role::Receive,
+            Role::Receive => Role::Send,
+        };
+        let mut threads = Vec::new();
+        // The accepting side first: its listener takes connections already, but a reset answer
+        // to an early SYN must not depend on that.
+        for (role, entry) in [(accepter_role, accept), (opener_role, open)] {
+            let (shared, flow_cc) = (Arc::clone(&shared), Arc::clone(&flow_cc));
+            let name = format!("{role:?}").to_lowercase();
+            let work = move || Side::run(role, entry, shared, flow_cc);
+            threads.push(thread::Builder::new().name(name).spawn(work)?);
+        }
+        let sampled = Arc::clone(&shared);
+        let sampler = thread::Builder::new()
+            .name("sampler".into())
+            .spawn(move || report::sample_rtt(&sampled))?;
+        Ok(RunningTransfer {
+            spec: self,
+            shared,
+            threads,
+            sampler: Some(sampler),
+        })
+    }
+
+    /// Sockets of both sides, each made in its host's namespace.
+    fn entries(&self, bed: &TestBed, flow_cc: &FlowCc) -> Result<(Entry, Entry)> {
+        let opener = self.opener.host();
+        let accepter = match opener {
+            Host::Fh => Host::Mh,
+            _ => Host::Fh,
+        };
+        let ports = u16::try_from(self.flows + 1).context("too many flows")?;
+        let listen_port = bed.reserve_ports(ports)?;
+        let first_port = listen_port + 1;
+        let to = SocketAddr::new(topology::address(accepter, self.family), listen_port);
+        let from = topology::address(opener, self.family);
+        let listener = bed.run_in(accepter, || sockets::listen(to, self.flows, &flow_cc(0)))??;
+        let prepared = bed.run_in(opener, || {
+            (0..self.flows)
+                .map(|flow| {
+                    let address = SocketAddr::new(from, first_port + flow as u16);
+                    sockets::prepare(address, &flow_cc(flow))
+                })
+                .collect::<Result<VecDeque<_>>>()
+        })??;
+        let open = Entry::Open {
+            sockets: prepared,
+            to,
+            gap_ns: self.start_gap.as_nanos() as u64,
+        };
+        Ok((
+            open,
+            Entry::Accept {
+                listener,
+                first_port,
+            },
+        ))
+    }
+}
+
+/// A transfer on its way. Dropping it cuts it off.
+#[derive(Debug)]
+pub struct RunningTransfer {
+    spec: Transfer,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    sampler: Option<JoinHandle<Vec<RttSample>>>,
+}
+
+impl RunningTransfer {
+    /// When it began.
+    pub fn started(&self) -> Instant {
+        self.shared.epoch
+    }
+
+    /// Bytes read by the receiving applications so far, all flows together.
+    pub fn received_bytes(&self) -> u64 {
+        self.shared.received_bytes()
+    }
+
+    /// Whether no flow will get another byte: all have everything, or failed.
+    pub fn is_finished(&self) -> bool {
+        self.shared.all_finished()
+    }
+
+    /// Waits until so many bytes have been read, all flows together: a way to act in
+    /// mid-transfer without guessing times.
+    ///
+    /// # Errors
+    /// The deadline passes, the transfer ends with less, or the user interrupts.
+    pub fn wait_for_bytes(&self, bytes: u64) -> Result<()> {
+        self.wait_until(&format!("{bytes} bytes"), || self.received_bytes() >= bytes)
+    }
+
+    /// Waits until every flow has had its connect() answered and its first byte read.
+    ///
+    /// # Errors
+    /// As [`RunningTransfer::wait_for_bytes`].
+    pub fn wait_for_all_flows(&self) -> Result<()> {
+        let flows = &self.shared.flows;
+        self.wait_until("bytes of every flow", || {
+            flows
+                .iter()
+                .all(|f| f.received_bytes.load(Ordering::Relaxed) > 0)
+        })
+    }
+
+    fn wait_until(&self, what: &str, done: impl Fn() -> bool) -> Result<()> {
+        let deadline = self.shared.epoch + self.spec.deadline;
+        while !done() {
+            interrupt::check()?;
+            if self.is_finished() && !done() {
+                let failure = report::first_failure(&self.shared).unwrap_or_default();
+                bail!("the transfer ended before {what} had arrived {failure}");
+            }
+            if Instant::now() >= deadline {
+                bail!(
+                    "no {what} after {} s, but {} bytes",
+                    self.spec.deadline.as_secs(),
+                    self.received_bytes()
+                );
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Counters at this moment.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::take(&self.shared)
+    }
+
+    /// Waits for the end: all bytes, or the duration; at most until the deadline, after which
+    /// flows that miss bytes are reported as failed.
+    ///
+    /// # Errors
+    /// The user interrupts, or a side of the transfer breaks down. Flows that fail are no error
+    /// here but part of the report.
+    pub fn wait(self) -> Result<TransferReport> {
+        let limit = match self.spec.bytes_per_flow {
+            Some(_) => self.spec.deadline,
+            None => self.spec.duration,
+        };
+        let end = self.shared.epoch + limit;
+        while !self.is_finished() && Instant::now() < end {
+            interrupt::check()?;
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.stop()
+    }
+
+    /// Ends it now and reports.
+    ///
+    /// # Errors
+    /// A side of the transfer broke down.
+    pub fn stop(mut self) -> Result<TransferReport> {
+        let end = self.snapshot();
+        self.halt();
+        let rtt = match self.sampler.take() {
+            Some(sampler) => sampler.join().unwrap_or_default(),
+            None => Vec::new(),
+        };
+        if let Some(failure) = self.shared.side_failure() {
+            bail!("the transfer broke down: {failure}");
+        }
+        Ok(TransferReport::new(&self.shared, &end, rtt))
+    }
+
+    fn halt(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        for thread in self.threads.drain(..) {
+            // A panic has been printed; the flows that it leaves unfinished tell the rest.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for RunningTransfer {
+    fn drop(&mut self) {
+        self.halt();
+        if let Some(sampler) = self.sampler.take() {
+            let _ = sampler.join();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The sockets of a transfer, and what the kernel says about them.
+
+use std::fmt;
+use std::mem;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::topology::Family;
+
+/// Descriptors beyond the two of each flow.
+const SPARE_DESCRIPTORS: u64 = 200;
+
+/// A listening socket for `flows` connections that arrive at once.
+///
+/// # Errors
+/// The address is in use, or the congestion control unknown.
+pub fn listen(address: SocketAddr, flows: usize, cc: &str) -> Result<Socket> {
+    let socket = tcp_socket(address, cc)?;
+    socket.set_reuse_address(true)?;
+    socket
+        .bind(&address.into())
+        .with_context(|| format!("cannot listen on {address}"))?;
+    socket.listen(i32::try_from(flows)?.clamp(16, 65_535))?;
+    Ok(socket)
+}
+
+/// A socket that is ready to connect from `address`, whose port tells the other side which flow
+/// it is.
+///
+/// # Errors
+/// The address is in use, or the congestion control unknown.
+pub fn prepare(address: SocketAddr, cc: &str) -> Result<Socket> {
+    let socket = tcp_socket(address, cc)?;
+    socket.set_reuse_address(true)?;
+    socket
+        .bind(&address.into())
+        .with_context(|| format!("cannot bind {address}"))?;
+    Ok(socket)
+}
+
+fn tcp_socket(address: SocketAddr, cc: &str) -> Result<Socket> {
+    let domain = match address {
+        SocketAddr::V4(_) => Domain::IPV4,
+        SocketAddr::V6(_) => Domain::IPV6,
+    };
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    set_congestion_control(&socket, cc)?;
+    Ok(socket)
+}
+
+/// Chooses the congestion control of one socket.
+///
+/// # Errors
+/// This kernel has none of that name.
+pub fn set_congestion_control(socket: &Socket, cc: &str) -> Result<()> {
+    socket.set_tcp_congestion(cc.as_bytes()).with_context(|| {
+        format!(
+            "congestion control {cc}: this kernel has none of that name \
+             (`sysctl net.ipv4.tcp_available_congestion_control`; try `modprobe tcp_{cc}`)"
+        )
+    })
+}
+
+/// Checks that this kernel has a congestion control, before a long run fails on it.
+///
+/// # Errors
+/// It has not.
+pub fn check_congestion_control(cc: &str) -> Result<()> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    set_congestion_control(&socket, cc)
+}
+
+/// Closes with a reset: an endless transfer is cut off, and nothing of it lingers.
+pub fn reset(socket: &Socket) {
+    let _ = socket.set_linger(Some(Duration::ZERO));
+}
+
+/// What is read of a sender's `TCP_INFO`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Smoothed round-trip time in microseconds; 0 before the first sample.
+    pub rtt_us: u32,
+    /// Segments sent again since the connection began.
+    pub retransmits: u64,
+    /// Congestion window in segments.
+    pub cwnd_segments: u32,
+    /// Segments on their way.
+    pub unacked_segments: u32,
+    /// Times that the retransmission timeout has been doubled since the last progress.
+    pub backoff: u8,
+    /// Retransmission timeout in microseconds.
+    pub rto_us: u32,
+    /// Bytes that the application wrote and that were never sent.
+    pub unsent_bytes: u32,
+    /// Window that the receiver advertised last, in bytes.
+    pub window_bytes: u32,
+    /// State of the connection (`TCP_ESTABLISHED` is 1).
+    pub state: u8,
+}
+
+impl fmt::Display for TcpInfo {
+    /// What one wants to know of a sender that stands still.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "state {}, {} segments on their way, {} bytes unsent, window {} bytes, cwnd {}, RTO {} ms \
+             after {} doublings, {} retransmissions",
+            self.state,
+            self.unacked_segments,
+            self.unsent_bytes,
+            self.window_bytes,
+            self.cwnd_segments,
+            self.rto_us / 1000,
+            self.backoff,
+            self.retransmits
+        )
+    }
+}
+
+/// Reads `TCP_INFO`; works from any thread and namespace.
+///
+/// # Errors
+/// The socket is no TCP socket.
+pub fn tcp_info(socket: &Socket) -> Result<TcpInfo> {
+    // SAFETY: tcp_info is plain integers, of which zero is valid; the kernel writes at most
+    // `length` bytes, and older ones less.
+    let info = unsafe {
+        let mut info: libc::tcp_info = mem::zeroed();
+        let mut length = mem::size_of::<libc::tcp_info>() as libc::socklen_t;
+        let failed = libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        );
+        if failed != 0 {
+            return Err(std::io::Error::last_os_error()).context("TCP_INFO");
+        }
+        info
+    };
+    Ok(TcpInfo {
+        rtt_us: info.tcpi_rtt,
+        retransmits: u64::from(info.tcpi_total_retrans),
+        cwnd_segments: info.tcpi_snd_cwnd,
+        unacked_segments: info.tcpi_unacked,
+        backoff: info.tcpi_backoff,
+        rto_us: info.tcpi_rto,
+        unsent_bytes: info.tcpi_notsent_bytes,
+        window_bytes: info.tcpi_snd_wnd,
+        state: info.tcpi_state,
+    })
+}
+
+/// Raises the limit of open descriptors for `flows` connections with both ends in this process.
+///
+/// # Errors
+/// The hard limit is too low and may not be raised.
+pub fn allow_descriptors(flows: usize) -> Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let need = 2 * flows as u64 + SPARE_DESCRIPTORS;
+    if soft >= need {
+        return Ok(());
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, need, hard.max(need)).with_context(|| {
+        format!("{flows} flows need {need} open files: raise the limit (`ulimit -n {need}`)")
+    })
+}
+
+/// Payload bytes of a full segment.
+pub fn segment_payload_bytes(family: Family, timestamps: bool) -> u64 {
+    let headers = match family {
+        Family::V4 => 20 + 20,
+        Family::V6 => 40 + 20,
+    };
+    let options = if timestamps { 12 } else { 0 };
+    u64::from(crate::topology::MTU_BYTES) - headers - options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payload_of_a_full_segment() {
+        for (family, timestamps, bytes) in [
+            (Family::V4, true, 1448),
+            (Family::V4, false, 1460),
+            (Family::V6, true, 1428),
+            (Family::V6, false, 1440),
+        ] {
+            assert_eq!(segment_payload_bytes(family, timestamps), bytes);
+        }
+    }
+
+    #[test]
+    fn unknown_congestion_control_is_named() {
+        check_congestion_control("reno").unwrap();
+        let error = format!("{:#}", check_congestion_control("nosuch").unwrap_err());
+        assert!(
+            error.contains("nosuch") && error.contains("modprobe"),
+            "{error}"
+        );
+    }
+}

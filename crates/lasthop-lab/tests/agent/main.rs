@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! End to end: the agent on BS, the kernel's real TCP at both ends, every byte checked. Counts
+//! and ratios of the same run only, no absolute times: these machines are shared.
+
+mod content;
+mod devices;
+mod faults;
+mod many;
+mod repairs;
+mod tun;
+
+use std::io::Write;
+use std::time::Duration;
+
+use lasthop_lab::agent::AgentHandle;
+use lasthop_lab::options::{Gro, LinkOptions};
+use lasthop_lab::testbed::TestBed;
+use lasthop_lab::transfer::{Transfer, TransferReport};
+
+/// Longest that any transfer here may take; a hung one must not hang the tests.
+pub const PATIENCE: Duration = Duration::from_secs(240);
+
+/// Whether this machine can run the tests; says why not where it can't.
+pub fn able() -> bool {
+    let why = if !nix::unistd::geteuid().is_root() {
+        "network namespaces and BPF need root"
+    } else if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
+        "the kernel has no BTF"
+    } else {
+        return true;
+    };
+    // Past the test harness, which swallows what passing tests print.
+    let _ = writeln!(
+        std::io::stderr(),
+        "skipped: end-to-end test of the agent: {why}"
+    );
+    false
+}
+
+/// A hop of 50 Mbit/s with 20 ms of round trip, half of it local, that loses `loss` both ways.
+pub fn fast_link(loss: f64) -> LinkOptions {
+    LinkOptions {
+        rate_bps: 50_000_000,
+        rtt_ns: 20_000_000,
+        local_rtt_ns: 10_000_000,
+        loss,
+        gro: Gro::Off,
+        ..LinkOptions::default()
+    }
+}
+
+/// A counter of the agent.
+pub fn counter(agent: &mut AgentHandle, name: &str) -> u64 {
+    let status = agent.status().expect("status of the agent");
+    status["counters"][name]
+        .as_u64()
+        .unwrap_or_else(|| panic!("no counter {name} in {status}"))
+}
+
+/// Runs the transfer to its end; its content must be right.
+pub fn run(bed: &TestBed, transfer: Transfer) -> TransferReport {
+    let report = transfer
+        .deadline(PATIENCE)
+        .start(bed)
+        .and_then(lasthop_lab::transfer::RunningTransfer::wait)
+        .expect("transfer");
+    check(&report);
+    report
+}
+
+/// The content of every flow must be right.
+pub fn check(report: &TransferReport) {
+    assert!(report.content_ok(), "content: {:?}", report.first_failure());
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The agent repairs what the link loses, and hardly more.
+
+use std::time::Duration;
+
+use lasthop_lab::options::{LinkOptions, Profile};
+use lasthop_lab::testbed::TestBed;
+use lasthop_lab::transfer::Transfer;
+
+use super::{able, counter, fast_link, run};
+
+/// SPEC's vintage sender over the default link: 20 Mbit/s, 110 ms, 2 % both ways.
+fn vintage() -> LinkOptions {
+    LinkOptions {
+        profile: Profile::Vintage,
+        ..LinkOptions::default()
+    }
+}
+
+#[test]
+fn one_repair_per_loss_and_nothing_for_the_sender() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&vintage()).expect("test bed");
+    let mut agent = bed.start_agent("snoop", &[]).expect("agent");
+    let report = run(&bed, Transfer::new().bytes(8_000_000).cc("reno"));
+    let lost = bed.emulator_stats().expect("emulator").air.a_to_b.data_lost;
+    let repairs = counter(&mut agent, "local_retransmits");
+    let ratio = repairs as f64 / lost as f64;
+    assert!(lost > 50, "the link lost only {lost} frames");
+    assert!(
+        (0.9..=1.5).contains(&ratio),
+        "{repairs} repairs for {lost} losses"
+    );
+    let resent: u64 = report.flows.iter().map(|flow| flow.retransmits).sum();
+    assert!(resent * 5 < lost, "the sender resent {resent} of {lost}");
+    agent.stop().expect("stop");
+}
+
+/// The same bytes without and with the agent, losses from the same generator.
+#[test]
+fn vintage_sender_gets_at_least_twice_as_much() {
+    if !able() {
+        return;
+    }
+    let goodput = |scheme: Option<&str>| {
+        let bed = TestBed::up(&vintage()).expect("test bed");
+        let agent = scheme.map(|s| bed.start_agent(s, &[]).expect("agent"));
+        let report = run(&bed, Transfer::new().bytes(2_000_000).cc("reno"));
+        drop(agent);
+        2e6 * 8.0 / report.completion_ns().expect("completed") as f64
+    };
+    let (none, snoop) = (goodput(None), goodput(Some("snoop")));
+    assert!(
+        snoop >= 2.0 * none,
+        "snoop {snoop:.4}, none {none:.4} bit/ns"
+    );
+}
+
+/// Counters that describe one thing from two sides add up.
+#[test]
+fn counters_add_up() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.02)).expect("test bed");
+    let mut agent = bed.start_agent("snoop", &[]).expect("agent");
+    run(&bed, Transfer::new().bytes(5_000_000));
+    let mut count = |name: &str| counter(&mut agent, name);
+    let by_reason =
+        count("retransmits_dupack") + count("retransmits_partial") + count("retransmits_timer");
+    assert_eq!(count("local_retransmits"), by_reason);
+    // Everything that the agent sent or saw leave, the link got.
+    let air = bed.emulator_stats().expect("emulator").air.a_to_b;
+    assert_eq!(
+        count("data_segments") + count("local_retransmits"),
+        air.data_received
+    );
+    assert_eq!(
+        air.data_received,
+        air.data_sent + air.data_lost + air.data_queue_dropped
+    );
+    agent.stop().expect("stop");
+}
+
+/// Scheme `none` only looks: the same path as without the agent.
+#[test]
+fn scheme_none_changes_nothing() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
+    let mut agent = bed.start_agent("none", &[]).expect("agent");
+    run(&bed, Transfer::new().bytes(2_000_000));
+    assert!(counter(&mut agent, "data_segments") > 1_000);
+    for name in [
+        "cached_segments",
+        "local_retransmits",
+        "suppressed_acks",
+        "released_acks",
+    ] {
+        assert_eq!(counter(&mut agent, name), 0, "{name}");
+    }
+    agent.stop().expect("stop");
+}
+
+/// --exclude: the flow passes as if the agent were not there.
+#[test]
+fn excluded_flows_are_left_alone() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
+    let mut agent = bed
+        .start_agent("snoop", &["--exclude", "10.0.0.0/8"])
+        .expect("agent");
+    run(&bed, Transfer::new().bytes(1_000_000));
+    assert!(counter(&mut agent, "bypass_filtered") > 0);
+    assert_eq!(counter(&mut agent, "flows_created"), 0);
+    agent.stop().expect("stop");
+}
+
+/// Memory goes back when connections end.
+#[test]
+fn memory_is_given_back() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
+    let mut agent = bed.start_agent("snoop", &[]).expect("agent");
+    run(&bed, Transfer::new().flows(10).bytes(500_000));
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        let status = agent.status().expect("status");
+        if status["flows"] == 0 && status["cache_bytes"] == 0 && status["active_flows"] == 0 {
+            break;
+        }
+        assert!(
+            std::time::Instant::now() < deadline,
+            "still there: {status}"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    agent.stop().expect("stop");
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! End to end without any agent: the plain router must carry every byte, and the bed must be what
+//! it says.
+
+mod common;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lasthop_lab::emulator;
+use lasthop_lab::measure;
+use lasthop_lab::netns::Host;
+use lasthop_lab::options::{Gro, LinkOptions, Profile, Switch};
+use lasthop_lab::testbed::TestBed;
+use lasthop_lab::topology::Family;
+use lasthop_lab::transfer::{Opener, Transfer, TransferReport, Way};
+use serde_json::json;
+
+/// One transfer at a time, as `compare` does it: side by side they would measure the processor.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    // A failed test must not fail the others.
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn link(loss: f64) -> LinkOptions {
+    LinkOptions {
+        rate_bps: 50_000_000,
+        rtt_ns: 20_000_000,
+        loss,
+        ..LinkOptions::default()
+    }
+}
+
+fn run(bed: &TestBed, transfer: Transfer) -> TransferReport {
+    let report = transfer.start(bed).unwrap().wait().unwrap();
+    assert!(report.content_ok(), "{:?}", report.first_failure());
+    let stats = bed.emulator_stats().unwrap();
+    assert_eq!(emulator::distortion(&stats), None);
+    report
+}
+
+#[test]
+fn twenty_megabytes_without_loss() {
+    if common::skipped("twenty_megabytes_without_loss") {
+        return;
+    }
+    let _alone = alone();
+    let bed = TestBed::up(&link(0.0)).unwrap();
+    let report = run(&bed, Transfer::new().bytes(20_000_000));
+    let air = bed.emulator_stats().unwrap().air.a_to_b;
+    assert_eq!(report.total_bytes(), 20_000_000);
+    assert_eq!(air.data_lost, 0);
+    // Nothing is lost but at the queue, and every such loss is repaired by the sender.
+    let resent = report.flows[0].retransmits;
+    assert!(resent >= air.data_queue_dropped, "{resent} resent, {air:?}");
+    let mbit = 160.0 * 1e9 / report.completion_ns().unwrap() as f64;
+    assert!((5.0..50.0).contains(&mbit), "{mbit} Mbit/s over 50 Mbit/s");
+}
+
+#[test]
+fn five_percent_loss_both_ways_both_families_both_openers() {
+    if common::skipped("five_percent_loss") {
+        return;
+    }
+    let _alone = alone();
+    let bed = TestBed::up(&link(0.05)).unwrap();
+    let mut lost = [0, 0];
+    for way in [Way::Down, Way::Up] {
+        for family in [Family::V4, Family::V6] {
+            for opener in [Opener::Fh, Opener::Mh] {
+                let transfer = Transfer::new().direction(way).family(family).opener(opener);
+                let report = run(&bed, transfer.bytes(1_000_000));
+                assert!(report.flows[0].retransmits > 0);
+            }
+        }
+        let air = bed.emulator_stats().unwrap().air;
+        lost = [air.a_to_b.data_lost, air.b_to_a.data_lost];
+    }
+    // Four transfers of 700 frames each way.
+    assert!(lost.iter().all(|lost| (80..250).contains(lost)), "{lost:?}");
+}
+
+#[test]
+fn same_seed_loses_the_same_frames() {
+    if common::skipped("same_seed_loses_the_same_frames") {
+        return;
+    }
+    let _alone = alone();
+    // Data loss only and a paced sender far below the rate: then the first losses do not depend
+    // on timing, and neither does which bytes they hit.
+    let lost = |seed| {
+        let link = LinkOptions {
+            loss_up: Some(0.0),
+            seed,
+            ..link(0.02)
+        };
+        let bed = TestBed::up(&link).unwrap();
+        run(&bed, Transfer::new().bytes(2_000_000).cc("reno"));
+        let air = bed.emulator_stats().unwrap().air.a_to_b;
+        (air.received_frames, air.lost_frames)
+    };
+    let (frames, once) = lost(3);
+    let (_, again) = lost(3);
+    // The number of frames may differ by a spurious retransmission or two, and with it the last
+    // losses.
+    assert!(once.abs_diff(again) <= 2, "{once} and {again} of {frames}");
+}
+
+#[test]
+fn round_trip_is_what_was_asked_for() {
+    if common::skipped("round_trip") {
+        return;
+    }
+    let _alone = alone();
+    let link = LinkOptions {
+        rtt_ns: 60_000_000,
+        ..link(0.0)
+    };
+    let bed = TestBed::up(&link).unwrap();
+    for (family, address) in [("-4", "10.2.0.2"), ("-6", "fd02::2")] {
+        let running = Transfer::new()
+            .family(if family == "-4" {
+                Family::V4
+            } else {
+                Family::V6
+            })
+            .bytes(10_000)
+            .start(&bed)
+            .unwrap();
+        let report = running.wait().unwrap();
+        // Handshake, and the initial window of 10 segments: two round trips.
+        let ms = report.completion_ns().unwrap() as f64 / 1e6;
+        assert!(
+            (88.0..160.0).contains(&ms),
+            "{address}: {ms} ms to the last byte"
+        );
+    }
+}
+
+#[test]
+fn vintage_sender_is_held_by_its_window() {
+    if common::skipped("vintage") {
+        return;
+    }
+    let _alone = alone();
+    let link = LinkOptions {
+        profile: Profile::Vintage,
+        rtt_ns: 100_000_000,
+        ..link(0.0)
+    };
+    let bed = TestBed::up(&link).unwrap();
+    let running = Transfer::new()
+        .cc("reno")
+        .duration(Duration::from_secs(4))
+        .start(&bed)
+        .unwrap();
+    running.wait_for_bytes(1_000_000).unwrap();
+    let begin = running.snapshot();
+    let report = running.wait().unwrap();
+    assert!(report.content_ok());
+    // 64 KiB per 100 ms are 5.2 Mbit/s.
+    let bytes = report.total_bytes() - begin.total_bytes();
+    let mbit = bytes as f64 * 8000.0 / (report.elapsed_ns - begin.at_ns) as f64;
+    assert!((4.0..5.4).contains(&mbit), "{mbit} Mbit/s");
+    let route = bed
+        .command(Host::Fh, &["ip", "route", "show", "default"])
+        .unwrap();
+    assert!(
+        route.contains("rto_min lock 500ms") && route.contains("initcwnd 2"),
+        "{route}"
+    );
+}
+
+/// BS forwards fewer packets than the hop carries frames exactly when it sees super-packets; the
+/// hop's emulator counts none that is oversize, so they are cut up after BS' egress hook.
+#[test]
+fn gro_shows_super_packets_at_bs() {
+    if common::skipped("gro") {
+        return;
+    }
+    let _alone = alone();
+    let frames_per_packet = |gro| {
+        let bed = TestBed::up(&LinkOptions { gro, ..link(0.0) }).unwrap();
+        let bs = bed.namespace(Host::Bs);
+        run(&bed, Transfer::new().bytes(10_000_000));
+        let forwarded = measure::kernel_counter(bs, "snmp", "Ip", "ForwDatagrams").unwrap();
+        let air = bed.emulator_stats().unwrap().air;
+        let frames = air.a_to_b.received_frames + air.b_to_a.received_frames;
+        assert!(forwarded > 0);
+        frames as f64 / forwarded as f64
+    };
+    let (off, on) = (frames_per_packet(Gro::Off), frames_per_packet(Gro::On));
+    assert!(off < 1.01, "GRO off, but {off} frames per forwarded packet");
+    assert!(
+        on > 1.2,
+        "GRO on, but only {on} frames per forwarded packet"
+    );
+}
+
+/// Segments leave BS with unfinished checksums then, merged ones above all.
+#[test]
+fn checksum_offload_corrupts_nothing() {
+    if common::skipped("checksum_offload") {
+        return;
+    }
+    let _alone = alone();
+    for family in [Family::V4, Family::V6] {
+        let offload = LinkOptions {
+            gro: Gro::On,
+            checksum_offload: Switch::On,
+            ..link(0.005)
+        };
+        let bed = TestBed::up(&offload).unwrap();
+        run(&bed, Transfer::new().bytes(3_000_000).family(family));
+        let mh = bed.namespace(Host::Mh);
+        let wrong = measure::kernel_counter(mh, "snmp", "Tcp", "InCsumErrors").unwrap();
+        assert_eq!(wrong, 0, "segments with wrong checksums at MH");
+    }
+}
+
+#[test]
+fn two_hundred_flows() {
+    if common::skipped("two_hundred_flows") {
+        return;
+    }
+    let _alone = alone();
+    let bed = TestBed::up(&link(0.01)).unwrap();
+    let report = run(&bed, Transfer::new().flows(200).bytes(50_000));
+    assert_eq!(report.flows.len(), 200);
+    assert_eq!(report.total_bytes(), 200 * 50_000);
+}
+
+#[test]
+fn device_down_unplugged_and_back_in_mid_transfer() {
+    if common::skipped("device") {
+        return;
+    }
+    let _alone = alone();
+    let bed = TestBed::up(&link(0.0)).unwrap();
+    let running = Transfer::new().bytes(10_000_000).start(&bed).unwrap();
+    running.wait_for_bytes(1_000_000).unwrap();
+    bed.lossy_down().unwrap();
+    bed.lossy_up().unwrap();
+    running.wait_for_bytes(4_000_000).unwrap();
+    bed.lossy_unplug().unwrap();
+    bed.lossy_plug().unwrap();
+    let report = running.wait().unwrap();
+    assert!(report.content_ok(), "{:?}", report.first_failure());
+    assert!(bed.emulator_stats().unwrap().air.interface_downs >= 1);
+}
+
+/// A reset in the middle is missing content, not a shorter transfer.
+#[test]
+fn a_cut_off_stream_is_noticed() {
+    if common::skipped("cut") {
+        return;
+    }
+    let _alone = alone();
+    let bed = TestBed::up(&link(0.0)).unwrap();
+    let running = Transfer::new().bytes(50_000_000).start(&bed).unwrap();
+    running.wait_for_bytes(1_000_000).unwrap();
+    bed.command(Host::Mh, &["ss", "--kill", "--tcp", "state", "established"])
+        .unwrap();
+    let report = running.wait().unwrap();
+    assert!(!report.content_ok());
+    assert!(report.first_failure().is_some());
+    assert_eq!(report.completion_ns(), None);
+}
+
+#[test]
+fn links_change_at_run_time_and_the_deadline_holds() {
+    if common::skipped("run time") {
+        return;
+    }
+    let _alone = alone();
+    let bed = TestBed::up(&link(0.0)).unwrap();
+    let running = Transfer::new()
+        .bytes(100_000_000)
+        .deadline(Duration::from_secs(2))
+        .start(&bed)
+        .unwrap();
+    running.wait_for_bytes(100_000).unwrap();
+    bed.set_air(&json!({"dir": "a_to_b", "loss": 1.0})).unwrap();
+    assert!(bed.set_air(&json!({"dir": "a_to_b", "nosuch": 1})).is_err());
+    let report = running.wait().unwrap();
+    let failure = report.first_failure().unwrap();
+    assert!(failure.contains("within the deadline"), "{failure}");
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Compiles bpf/lasthop.bpf.c into the object that the program carries.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use libbpf_cargo::SkeletonBuilder;
+
+/// Older ones crash on the source or lose its bounds.
+const CLANG_MIN: u32 = 16;
+
+fn clang_version(program: &str) -> Option<u32> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (_, rest) = text.split_once("version ")?;
+    rest.split('.').next()?.parse().ok()
+}
+
+fn find_clang() -> Option<String> {
+    let wanted = env::var("LASTHOP_CLANG").ok();
+    let known = [19, 20, 21, 22, 18, 17, 16].map(|n| format!("clang-{n}"));
+    wanted
+        .into_iter()
+        .chain(known)
+        .chain(["clang".into()])
+        .find(|program| clang_version(program).is_some_and(|v| v >= CLANG_MIN))
+}
+
+fn watch(dir: &Path) {
+    println!("cargo::rerun-if-changed={}", dir.display());
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        println!("cargo::rerun-if-changed={}", entry.path().display());
+    }
+}
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo")).join("../..");
+    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo")).join("lasthop.bpf.o");
+    println!("cargo::rerun-if-env-changed=LASTHOP_CLANG");
+    for dir in ["bpf", "core", "core/scheme"] {
+        watch(&root.join(dir));
+    }
+    let Some(clang) = find_clang() else {
+        println!(
+            "cargo::error=no clang {CLANG_MIN} or newer: install the package clang-19, or set LASTHOP_CLANG"
+        );
+        return;
+    };
+    let built = SkeletonBuilder::new()
+        .source(root.join("bpf/lasthop.bpf.c"))
+        .obj(&object)
+        .clang(clang)
+        .clang_args([
+            "-mcpu=v3",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unused-parameter",
+        ])
+        .build();
+    if let Err(error) = built {
+        println!("cargo::error=bpf/lasthop.bpf.c: {error:?}");
+    }
+}

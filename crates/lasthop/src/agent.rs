@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The BPF programs of one device: loaded, their pools filled, attached, run, read.
+
+use std::ffi::c_void;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use lasthop_core::bindings::{
+    self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_FLOW_SEGS, LH_MAX_RULES,
+    LH_SLOT_BYTES, LH_SWEEP_MAX, lh_batch, lh_config, lh_counters, lh_flow_entry, lh_rule,
+    lh_setup, lh_shared,
+};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
+
+use crate::bytes;
+
+/// The compiled programs.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o"));
+
+/// `struct bpf_timer`, which precedes the entry in the values of map `flows`.
+const TIMER_BYTES: usize = 16;
+/// User space has to show a sign of life this often.
+pub const STALE: Duration = Duration::from_secs(2);
+/// The kernel's least and a bit: an Ethernet header and room for an address pair.
+const TEMPLATE_BYTES: usize = 64;
+
+/// What a device's programs are loaded with.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Parameters of the core.
+    pub config: lh_config,
+    /// The device; 0 in tests that attach nowhere.
+    pub ifindex: u32,
+    /// 14 with an Ethernet header, 0 without.
+    pub l2_bytes: u32,
+    /// fwmark bits of our own packets, and which bits those are.
+    pub mark: (u32, u32),
+    /// `skb->priority` of local retransmissions.
+    pub priority: u32,
+    /// Connections that can be assisted at a time.
+    pub max_flows: u32,
+    /// Bytes of cached packets, all flows together (2 KiB each).
+    pub cache_total_bytes: u64,
+    /// Bytes of cached packets per flow.
+    pub cache_flow_bytes: u64,
+    /// --match and --exclude.
+    pub rules: Vec<lh_rule>,
+    /// The programs' time is `__sk_buff.tstamp`, for tests.
+    pub test_clock: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            config: lh_config::default(),
+            ifindex: 0,
+            l2_bytes: 14,
+            mark: (0x4000_0000, 0x4000_0000),
+            priority: 7,
+            max_flows: 16_384,
+            cache_total_bytes: 256 << 20,
+            cache_flow_bytes: 8 << 20,
+            rules: Vec::new(),
+            test_clock: false,
+        }
+    }
+}
+
+impl Setup {
+    fn raw(&self) -> lh_setup {
+        let batches = (self.cache_total_bytes / u64::from(LH_SLOT_BYTES * LH_BATCH_SLOTS)).max(4);
+        let nr_slots = batches.min(u64::from(u32::MAX / LH_SLOT_BYTES)) as u32 * LH_BATCH_SLOTS;
+        let flow_segments = self.cache_flow_bytes / u64::from(LH_SLOT_BYTES);
+        lh_setup {
+            config: self.config,
+            ifindex: self.ifindex,
+            l2_bytes: self.l2_bytes,
+            mark_value: self.mark.0,
+            mark_mask: self.mark.1,
+            priority: self.priority,
+            nr_slots,
+            // Every flow may hold one chunk that is hardly filled.
+            nr_chunks: nr_slots / bindings::LH_CHUNK_SEGS + self.max_flows,
+            nr_flows: self.max_flows,
+            flow_segments: flow_segments.clamp(1, u64::from(LH_FLOW_SEGS)) as u32,
+            nr_rules: self.rules.len() as u32,
+            has_match: u32::from(
+                self.rules
+                    .iter()
+                    .any(|rule| rule.action == bindings::LH_RULE_MATCH),
+            ),
+            test_clock: u32::from(self.test_clock),
+            stale_ns: STALE.as_nanos() as u64,
+        }
+    }
+}
+
+/// The `__sk_buff` of a test run: what it may set and what it gets back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SkbContext {
+    /// fwmark.
+    pub mark: u32,
+    /// Priority.
+    pub priority: u32,
+    /// Scratch words, see `enum lh_cb`.
+    pub cb: [u32; 5],
+    /// Time stamp: the clock of a test.
+    pub tstamp: u64,
+    /// Segment size of a super-packet.
+    pub gso_size: u32,
+    /// Number of segments of a super-packet.
+    pub gso_segs: u32,
+}
+
+/// Offsets of [`SkbContext`]'s fields in the UAPI's `struct __sk_buff`, and its size.
+mod skb {
+    pub const MARK: usize = 8;
+    pub const PRIORITY: usize = 32;
+    pub const CB: usize = 48;
+    pub const TSTAMP: usize = 152;
+    pub const GSO_SEGS: usize = 164;
+    pub const GSO_SIZE: usize = 176;
+    pub const BYTES: usize = 192;
+}
+
+impl SkbContext {
+    fn encode(&self) -> [u8; skb::BYTES] {
+        let mut raw = [0; skb::BYTES];
+        let mut put = |at: usize, value: &[u8]| raw[at..at + value.len()].copy_from_slice(value);
+        put(skb::MARK, &self.mark.to_ne_bytes());
+        put(skb::PRIORITY, &self.priority.to_ne_bytes());
+        for (i, word) in self.cb.iter().enumerate() {
+            put(skb::CB + 4 * i, &word.to_ne_bytes());
+        }
+        put(skb::TSTAMP, &self.tstamp.to_ne_bytes());
+        put(skb::GSO_SEGS, &self.gso_segs.to_ne_bytes());
+        put(skb::GSO_SIZE, &self.gso_size.to_ne_bytes());
+        raw
+    }
+
+    fn decode(raw: &[u8; skb::BYTES]) -> Self {
+        let word = |at: usize| u32::from_ne_bytes(raw[at..at + 4].try_into().expect("4 bytes"));
+        let long = |at: usize| u64::from_ne_bytes(raw[at..at + 8].try_into().expect("8 bytes"));
+        Self {
+            mark: word(skb::MARK),
+            priority: word(skb::PRIORITY),
+            cb: std::array::from_fn(|i| word(skb::CB + 4 * i)),
+            tstamp: long(skb::TSTAMP),
+            gso_segs: word(skb::GSO_SEGS),
+            gso_size: word(skb::GSO_SIZE),
+        }
+    }
+}
+
+/// The programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// Packets from MH.
+    Ingress,
+    /// Packets towards MH.
+    Egress,
+    /// A flow's timer.
+    Kick,
+    /// Forgets flows that are over.
+    Sweep,
+}
+
+impl Program {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ingress => "lh_ingress",
+            Self::Egress => "lh_egress",
+            Self::Kick => "lh_kick",
+            Self::Sweep => "lh_sweep",
+        }
+    }
+}
+
+/// What a test run gave.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What the program returned.
+    pub retval: i32,
+    /// The packet as the program left it.
+    pub data: Vec<u8>,
+    /// The context as the program left it.
+    pub context: SkbContext,
+    /// Mean time of one run.
+    pub duration: Duration,
+}
+
+/// Live values shared with the programs, mapped.
+struct Shared(NonNull<lh_shared>);
+
+// SAFETY: the mapping belongs to the process, not to a thread; all access is atomic.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    fn map(map: &MapHandle) -> Result<Self> {
+        // SAFETY: a fresh shared mapping of a map that is as large as lh_shared, and mmapable.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<lh_shared>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                map.as_fd().as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error()).context("mapping the shared values");
+        }
+        NonNull::new(address.cast())
+            .map(Self)
+            .context("mapping at address 0")
+    }
+
+    fn word(&self, field: impl Fn(*mut lh_shared) -> *mut u64) -> &AtomicU64 {
+        // SAFETY: an aligned u64 inside the mapping, which lives as long as self; the programs
+        // access it atomically as well.
+        unsafe { AtomicU64::from_ptr(field(self.0.as_ptr())) }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `map`, which nobody else holds.
+        unsafe { libc::munmap(self.0.as_ptr().cast::<c_void>(), size_of::<lh_shared>()) };
+    }
+}
+
+/// How much of the pools is in use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Payload slots.
+    pub slots: u64,
+    /// Ring chunks.
+    pub chunks: u64,
+    /// Flow entries.
+    pub flows: u64,
+    /// Flows with something cached.
+    pub active_flows: u64,
+}
+
+/// Loaded programs of one device.
+pub struct Agent {
+    object: Object,
+    setup: lh_setup,
+    shared: Shared,
+    flows: MapHandle,
+    counters: MapHandle,
+    slots: MapHandle,
+    links: Vec<OwnedFd>,
+}
+
+impl Agent {
+    /// Loads the programs and fills their pools; attaches nothing.
+    ///
+    /// # Errors
+    /// Missing capabilities, a kernel without something that the programs need, no memory.
+    pub fn load(setup: &Setup) -> Result<Self> {
+        if setup.rules.len() > LH_MAX_RULES as usize {
+            bail!(
+                "{} match and exclude rules, at most {LH_MAX_RULES}",
+                setup.rules.len()
+            );
+        }
+        let raw = setup.raw();
+        let mut open = ObjectBuilder::default()
+            .open_memory(OBJECT)
+            .context("BPF object")?;
+        prepare(&mut open, &raw)?;
+        let mut object = open.load().context("the kernel refuses the BPF programs")?;
+        fill_indices(&find(&mut object, "free_flows")?, raw.nr_flows)?;
+        fill_indices(&find(&mut object, "free_chunks")?, raw.nr_chunks)?;
+        fill_slots(&find(&mut object, "free_slots")?, raw.nr_slots)?;
+        let rules = find(&mut object, "rules")?;
+        for (i, rule) in setup.rules.iter().enumerate() {
+            rules.update(&(i as u32).to_ne_bytes(), bytes::of(rule), MapFlags::ANY)?;
+        }
+        let bss = handle(&mut object, ".bss")?;
+        Ok(Self {
+            shared: Shared::map(&bss)?,
+            flows: handle(&mut object, "flows")?,
+            counters: handle(&mut object, "counters")?,
+            slots: handle(&mut object, "slots")?,
+            setup: raw,
+            object,
+            links: Vec::new(),
+        })
+    }
+
+    /// Attaches both programs to the device by TCX. They go with this value or the process.
+    ///
+    /// # Errors
+    /// No such device, or a kernel before 6.6.
+    pub fn attach(&mut self) -> Result<()> {
+        let hooks = [
+            (Program::Ingress, libbpf_sys::BPF_TCX_INGRESS),
+            (Program::Egress, libbpf_sys::BPF_TCX_EGRESS),
+        ];
+        for (program, hook) in hooks {
+            let program = self.program_fd(program)?;
+            // SAFETY: valid descriptors, and null options mean defaults.
+            let fd = unsafe {
+                libbpf_sys::bpf_link_create(
+                    program,
+                    self.setup.ifindex as i32,
+                    hook,
+                    std::ptr::null(),
+                )
+            };
+            if fd < 0 {
+                self.links.clear();
+                return Err(std::io::Error::from_raw_os_error(-fd)).context("attaching by TCX");
+            }
+            // SAFETY: a descriptor that the kernel just gave us.
+            self.links.push(unsafe { OwnedFd::from_raw_fd(fd) });
+        }
+        Ok(())
+    }
+
+    /// Takes the programs off the device.
+    pub fn detach(&mut self) {
+        self.links.clear();
+    }
+
+    /// What it was loaded with.
+    pub fn setup(&self) -> &lh_setup {
+        &self.setup
+    }
+
+    fn program_fd(&self, program: Program) -> Result<i32> {
+        self.object
+            .progs()
+            .find(|p| p.name() == program.name())
+            .map(|p| p.as_fd().as_raw_fd())
+            .with_context(|| format!("no BPF program {}", program.name()))
+    }
+
+    /// Runs a program over a packet (BPF_PROG_TEST_RUN), `repeat` times.
+    ///
+    /// # Errors
+    /// The kernel refuses: packet too short or too long.
+    pub fn run(
+        &self,
+        program: Program,
+        packet: &[u8],
+        context: &SkbContext,
+        repeat: u32,
+    ) -> Result<Outcome> {
+        let context_in = context.encode();
+        let mut context_out = [0u8; skb::BYTES];
+        let mut data = vec![0u8; 4096];
+        let mut options = libbpf_sys::bpf_test_run_opts {
+            sz: size_of::<libbpf_sys::bpf_test_run_opts>() as u64,
+            data_in: packet.as_ptr().cast(),
+            data_size_in: packet.len() as u32,
+            data_out: data.as_mut_ptr().cast(),
+            data_size_out: data.len() as u32,
+            ctx_in: context_in.as_ptr().cast(),
+            ctx_size_in: context_in.len() as u32,
+            ctx_out: context_out.as_mut_ptr().cast(),
+            ctx_size_out: context_out.len() as u32,
+            repeat: repeat as i32,
+            ..Default::default()
+        };
+        let fd = self.program_fd(program)?;
+        // SAFETY: all buffers live through the call and their sizes are given.
+        let error = unsafe { libbpf_sys::bpf_prog_test_run_opts(fd, &mut options) };
+        if error < 0 {
+            return Err(anyhow!(std::io::Error::from_raw_os_error(-error)))
+                .with_context(|| format!("running {}", program.name()));
+        }
+        data.truncate(options.data_size_out as usize);
+        Ok(Outcome {
+            retval: options.retval as i32,
+            data,
+            context: SkbContext::decode(&context_out),
+            duration: Duration::from_nanos(u64::from(options.duration)),
+        })
+    }
+
+    /// Does the work of a flow's timer. True: the flow was busy, call again.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program.
+    pub fn kick(&self, flow: u32, generation: u32, family: u32) -> Result<bool> {
+        let context = context_with(&[(LH_CB_FLOW, flow), (LH_CB_GENERATION, generation)]);
+        Ok(self
+            .run(Program::Kick, &template(family), &context, 1)?
+            .retval
+            > 0)
+    }
+
+    /// Forgets flows that are over; with `force` all, after releasing what they hold. Returns how
+    /// many.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program.
+    pub fn sweep(&self, force: bool) -> Result<u64> {
+        let mut removed = 0;
+        // What is released has the family of the test run's packet.
+        let families: &[u32] = if force { &[4, 6] } else { &[4] };
+        for &family in families {
+            for first in (0..self.setup.nr_flows).step_by(LH_SWEEP_MAX as usize) {
+                let count = LH_SWEEP_MAX.min(self.setup.nr_flows - first);
+                let context = context_with(&[
+                    (LH_CB_FLOW, first),
+                    (LH_CB_GENERATION, count),
+                    (LH_CB_FORCE, u32::from(force)),
+                ]);
+                let outcome = self.run(Program::Sweep, &template(family), &context, 1)?;
+                removed += outcome.retval.max(0) as u64;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Shows the programs that user space is alive at this time of CLOCK_MONOTONIC (of the test's
+    /// clock, in tests).
+    pub fn heartbeat(&self, now_ns: u64) {
+        self.word_heartbeat().store(now_ns, Ordering::Relaxed);
+    }
+
+    /// The time of the last heartbeat.
+    pub fn last_heartbeat_ns(&self) -> u64 {
+        self.word_heartbeat().load(Ordering::Relaxed)
+    }
+
+    fn word_heartbeat(&self) -> &AtomicU64 {
+        // SAFETY: a field of a valid struct; no reference is made.
+        self.shared.word(|s| unsafe { &raw mut (*s).heartbeat_ns })
+    }
+
+    /// How much of the pools is in use.
+    pub fn usage(&self) -> Usage {
+        // SAFETY: fields of a valid struct; no references are made.
+        unsafe {
+            Usage {
+                slots: self
+                    .shared
+                    .word(|s| &raw mut (*s).slots_used)
+                    .load(Ordering::Relaxed),
+                chunks: self
+                    .shared
+                    .word(|s| &raw mut (*s).chunks_used)
+                    .load(Ordering::Relaxed),
+                flows: self
+                    .shared
+                    .word(|s| &raw mut (*s).flows_used)
+                    .load(Ordering::Relaxed),
+                active_flows: self
+                    .shared
+                    .word(|s| &raw mut (*s).active_flows)
+                    .load(Ordering::Relaxed),
+            }
+        }
+    }
+
+    /// Counters, summed over the CPUs, indexed by `enum lh_counter`.
+    ///
+    /// # Errors
+    /// The map can't be read.
+    pub fn counters(&self) -> Result<lh_counters> {
+        let mut sum = lh_counters::default();
+        let values = self
+            .counters
+            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)?
+            .context("no counters")?;
+        for value in values {
+            let cpu: lh_counters = bytes::read(&value).context("counters are too short")?;
+            for (total, n) in sum.n.iter_mut().zip(cpu.n) {
+                *total += n;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// One counter by its name.
+    ///
+    /// # Errors
+    /// No such counter, or the map can't be read.
+    pub fn counter(&self, name: &str) -> Result<u64> {
+        let counter = lasthop_core::counters()
+            .find(|c| c.name == name)
+            .with_context(|| format!("no counter {name}"))?;
+        Ok(self.counters()?.n[counter.id as usize])
+    }
+
+    /// The flow at an index of the table, whether used or not; a copy that may be torn.
+    ///
+    /// # Errors
+    /// The map can't be read.
+    pub fn flow(&self, index: u32) -> Result<Option<lh_flow_entry>> {
+        let value = self.flows.lookup(&index.to_ne_bytes(), MapFlags::ANY)?;
+        Ok(value.and_then(|v| bytes::read(&v[TIMER_BYTES..])))
+    }
+
+    /// All flows in use.
+    ///
+    /// # Errors
+    /// The map can't be read.
+    pub fn flows(&self) -> Result<Vec<lh_flow_entry>> {
+        let mut left = self.usage().flows;
+        let mut found = Vec::new();
+        for index in 0..self.setup.nr_flows {
+            if left == 0 {
+                break;
+            }
+            if let Some(entry) = self.flow(index)?.filter(|entry| entry.used != 0) {
+                found.push(entry);
+                left -= 1;
+            }
+        }
+        Ok(found)
+    }
+
+    /// A cached packet.
+    ///
+    /// # Errors
+    /// The map can't be read.
+    pub fn slot(&self, index: u32) -> Result<Option<bindings::lh_slot>> {
+        let value = self.slots.lookup(&index.to_ne_bytes(), MapFlags::ANY)?;
+        Ok(value.and_then(|v| bytes::read(&v)))
+    }
+
+    /// The ring buffer of events.
+    ///
+    /// # Errors
+    /// Out of descriptors.
+    pub fn events(&mut self) -> Result<MapHandle> {
+        handle(&mut self.object, "events")
+    }
+
+    /// Bytes of kernel memory that the maps take.
+    pub fn memory_bytes(&self) -> u64 {
+        let setup = &self.setup;
+        let flow = (size_of::<lh_flow_entry>() + TIMER_BYTES) as u64 + 80;
+        u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES)
+            + u64::from(setup.nr_chunks) * size_of::<bindings::lh_chunk>() as u64
+            + u64::from(setup.nr_flows) * flow
+    }
+}
+
+fn context_with(words: &[(u32, u32)]) -> SkbContext {
+    let mut context = SkbContext::default();
+    for &(word, value) in words {
+        context.cb[word as usize] = value;
+    }
+    context
+}
+
+/// The packet that carries what a kick sends: the kernel wants an Ethernet header, whose type
+/// tells the family.
+fn template(family: u32) -> [u8; TEMPLATE_BYTES] {
+    let mut packet = [0; TEMPLATE_BYTES];
+    let ether_type: u16 = if family == 6 { 0x86dd } else { 0x0800 };
+    packet[12..14].copy_from_slice(&ether_type.to_be_bytes());
+    packet[14] = if family == 6 { 0x60 } else { 0x45 };
+    packet
+}
+
+/// Sizes of the maps and the constants of the programs.
+fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        let entries = match name.as_str() {
+            "flows" | "flow_ids" | "free_flows" => raw.nr_flows,
+            "chunks" | "free_chunks" => raw.nr_chunks,
+            "slots" => raw.nr_slots,
+            "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,
+            name if name.ends_with(".rodata") => {
+                map.set_initial_value(bytes::of(raw))
+                    .context("constants of the programs")?;
+                continue;
+            }
+            _ => continue,
+        };
+        map.set_max_entries(entries)
+            .with_context(|| format!("size of map {name}"))?;
+    }
+    Ok(())
+}
+
+fn find<'a>(object: &'a mut Object, name: &str) -> Result<MapMut<'a>> {
+    object
+        .maps_mut()
+        .find(|map| map.name().to_string_lossy().ends_with(name))
+        .with_context(|| format!("no BPF map {name}"))
+}
+
+fn handle(object: &mut Object, name: &str) -> Result<MapHandle> {
+    MapHandle::try_from(&find(object, name)?).with_context(|| format!("BPF map {name}"))
+}
+
+/// Pushes the indices so that low ones are handed out first.
+fn fill_indices(map: &MapMut<'_>, count: u32) -> Result<()> {
+    for index in (0..count).rev() {
+        map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
+            .context("filling a pool")?;
+    }
+    Ok(())
+}
+
+fn fill_slots(map: &MapMut<'_>, count: u32) -> Result<()> {
+    for first in (0..count).step_by(LH_BATCH_SLOTS as usize).rev() {
+        let slot = std::array::from_fn(|i| first + LH_BATCH_SLOTS - 1 - i as u32);
+        map.update(&[], bytes::of(&lh_batch { slot }), MapFlags::ANY)
+            .context("filling the pool of slots")?;
+    }
+    Ok(())
+}

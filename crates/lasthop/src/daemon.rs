@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! `lasthop attach`: loads and attaches, then supplies what the programs can't do themselves.
+//!
+//! One thread does everything: events of the ring buffers (a flow's timer is due: run lh_kick),
+//! the heartbeat, the sweep, devices that go and come back, and questions from `status`. So if it
+//! is stuck anywhere, the heartbeat stops, and the programs let everything pass.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use lasthop_core::bindings::lh_event;
+use libbpf_rs::{RingBuffer, RingBufferBuilder};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, Setup};
+use crate::bytes;
+use crate::control::Control;
+use crate::device::{self, Device};
+use crate::report::{self, Served};
+
+/// Four signs of life within the time after which the programs stop believing.
+const HEARTBEAT: Duration = Duration::from_millis(500);
+const SWEEP: Duration = Duration::from_secs(1);
+/// How soon a device that went or came back is noticed.
+const LOOK: Duration = Duration::from_millis(200);
+/// A flow that is busy on another CPU is asked again so often.
+const KICKS_MAX: usize = 64;
+/// Above this process, who carries other people's traffic.
+const NICE: i32 = -10;
+
+/// What `attach` was asked to do.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Devices, at least one.
+    pub devices: Vec<String>,
+    /// Name of the scheme in `setup`.
+    pub scheme: String,
+    /// What the programs are loaded with, but for the device.
+    pub setup: Setup,
+    /// Directory of control sockets and locks.
+    pub runtime_dir: PathBuf,
+    /// End when a device goes away instead of waiting for it.
+    pub once: bool,
+    /// Events as JSON Lines.
+    pub json: bool,
+}
+
+/// CLOCK_MONOTONIC, as the programs' clock.
+pub fn now_ns() -> u64 {
+    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |t| Duration::from(t).as_nanos() as u64)
+}
+
+/// Programs on a device, with the queue of their events.
+struct Live {
+    agent: Agent,
+    ring: RingBuffer<'static>,
+    queue: Rc<RefCell<VecDeque<lh_event>>>,
+    ifindex: u32,
+}
+
+impl Live {
+    fn start(device: &Device, setup: &Setup) -> Result<Self> {
+        let setup = Setup {
+            ifindex: device.ifindex,
+            l2_bytes: device.l2_bytes,
+            ..setup.clone()
+        };
+        let mut agent = Agent::load(&setup)?;
+        let queue = Rc::new(RefCell::new(VecDeque::new()));
+        let sink = Rc::clone(&queue);
+        let events = agent.events()?;
+        let mut builder = RingBufferBuilder::new();
+        builder.add(&events, move |raw: &[u8]| {
+            if let Some(event) = bytes::read::<lh_event>(raw) {
+                sink.borrow_mut().push_back(event);
+            }
+            0
+        })?;
+        let ring = builder.build().context("ring buffer")?;
+        // First the sign of life, then the programs: the first ACK may need it.
+        agent.heartbeat(now_ns());
+        agent.attach()?;
+        if device.too_large() {
+            tracing::warn!(
+                "{}: its MTU of {} bytes is larger than a cache slot: such packets pass uncached",
+                device.name,
+                device.mtu_bytes
+            );
+        }
+        Ok(Self {
+            agent,
+            ring,
+            queue,
+            ifindex: device.ifindex,
+        })
+    }
+
+    /// Does the work that the programs asked for.
+    fn serve(&self) {
+        self.ring.consume_raw();
+        while let Some(event) = self.queue.borrow_mut().pop_front() {
+            for _ in 0..KICKS_MAX {
+                match self.agent.kick(event.flow, event.generation, event.family) {
+                    Ok(true) => continue,
+                    Ok(false) => break,
+                    Err(error) => {
+                        tracing::debug!("kick: {error:#}");
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn ring_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor belongs to self.ring, which outlives the borrow.
+        unsafe { BorrowedFd::borrow_raw(self.ring.epoll_fd()) }
+    }
+}
+
+/// One device that we serve, there or away.
+struct Place {
+    name: String,
+    control: Control,
+    started: Instant,
+    live: Option<Live>,
+}
+
+impl Place {
+    fn event(&self, event: &str, options: &Options) -> Value {
+        let agent = self.live.as_ref().map(|live| &live.agent);
+        let mut object = json!({
+            "event": event,
+            "dev": self.name,
+            "ifindex": self.live.as_ref().map(|live| live.ifindex),
+            "scheme": options.scheme,
+        });
+        if event != "attached" {
+            object["counters"] = report::counters(agent);
+        }
+        object
+    }
+
+    /// Says something on standard output at once: others wait for the line.
+    fn say(&self, event: &str, text: &str, options: &Options) {
+        let mut out = std::io::stdout().lock();
+        let line = if options.json {
+            self.event(event, options).to_string()
+        } else {
+            format!("lasthop: {text}")
+        };
+        // Nobody listens any more: no reason to stop serving.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+
+    fn attach(&mut self, device: &Device, options: &Options) -> Result<()> {
+        let live = Live::start(device, &options.setup).with_context(|| self.name.clone())?;
+        let mib = live.agent.memory_bytes() >> 20;
+        self.live = Some(live);
+        let text = format!(
+            "attached to {} (scheme {}, {mib} MiB)",
+            self.name, options.scheme
+        );
+        self.say("attached", &text, options);
+        Ok(())
+    }
+
+    /// Answers a question from `status` or `flows`.
+    fn answer(&self, request: &str, scheme: &str) -> String {
+        let agent = self.live.as_ref().map(|live| &live.agent);
+        let now_ns = now_ns();
+        match request {
+            "status" => {
+                let served = Served {
+                    device: &self.name,
+                    scheme,
+                    uptime_s: self.started.elapsed().as_secs_f64(),
+                    agent,
+                    now_ns,
+                };
+                format!("{}\n", report::status(&served))
+            }
+            "flows" => {
+                let flows = agent
+                    .and_then(|agent| agent.flows().ok())
+                    .unwrap_or_default();
+                let line = |entry| format!("{}\n", report::flow(&self.name, entry, now_ns));
+                flows.iter().map(line).collect()
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Takes the programs off, then lets go what they kept back.
+    fn leave(&mut self, options: &Options) {
+        let Some(live) = &mut self.live else { return };
+        live.agent.detach();
+        if let Err(error) = live.agent.sweep(true) {
+            tracing::warn!("{}: releasing kept ACKs: {error:#}", self.name);
+        }
+        let text = format!("detached from {}", self.name);
+        self.say("detached", &text, options);
+        self.live = None;
+    }
+}
+
+/// Attaches and serves until SIGINT or SIGTERM, or with `once` until a device goes away.
+///
+/// # Errors
+/// Something is missing, or a device is served already: nothing stays attached.
+pub fn run(options: &Options) -> Result<()> {
+    device::check_machine()?;
+    let devices: Vec<Device> = options
+        .devices
+        .iter()
+        .map(|name| Device::find(name))
+        .collect::<Result<_>>()?;
+    let signals = block_signals()?;
+    raise_priority();
+    let mut places = Vec::new();
+    for device in &devices {
+        let control = Control::claim(&options.runtime_dir, &device.name)?;
+        let place = Place {
+            name: device.name.clone(),
+            control,
+            started: Instant::now(),
+            live: None,
+        };
+        places.push(place);
+    }
+    for (place, device) in places.iter_mut().zip(&devices) {
+        place.attach(device, options)?; // on error all are dropped, and with them the links
+    }
+    let result = serve(&mut places, &signals, options);
+    for place in &mut places {
+        place.leave(options);
+    }
+    result
+}
+
+fn block_signals() -> Result<SignalFd> {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGINT);
+    set.add(Signal::SIGTERM);
+    set.thread_block().context("blocking signals")?;
+    SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).context("signalfd")
+}
+
+fn raise_priority() {
+    // SAFETY: no pointers; 0 means this process.
+    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) } != 0 {
+        tracing::info!("no right to a higher priority: repairs by timer may come late");
+    }
+}
+
+fn serve(places: &mut [Place], signals: &SignalFd, options: &Options) -> Result<()> {
+    let (mut next_beat, mut next_sweep, mut next_look) = (
+        Instant::now(),
+        Instant::now() + SWEEP,
+        Instant::now() + LOOK,
+    );
+    loop {
+        wait(places, signals, next_beat.min(next_sweep).min(next_look))?;
+        if signals.read_signal().context("signalfd")?.is_some() {
+            return Ok(());
+        }
+        for place in places.iter() {
+            if let Some(live) = &place.live {
+                live.serve();
+            }
+            place
+                .control
+                .serve(|request| place.answer(request, &options.scheme));
+        }
+        let now = Instant::now();
+        if now >= next_beat {
+            next_beat = now + HEARTBEAT;
+            places
+                .iter()
+                .filter_map(|p| p.live.as_ref())
+                .for_each(|l| l.agent.heartbeat(now_ns()));
+        }
+        if now >= next_sweep {
+            next_sweep = now + SWEEP;
+            places
+                .iter()
+                .filter_map(|place| place.live.as_ref())
+                .for_each(sweep);
+        }
+        if now >= next_look {
+            next_look = now + LOOK;
+            if look(places, options)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn sweep(live: &Live) {
+    if live.agent.usage().flows == 0 {
+        return;
+    }
+    if let Err(error) = live.agent.sweep(false) {
+        tracing::debug!("sweep: {error:#}");
+    }
+}
+
+/// Sleeps until an event, a question, a signal or `until`.
+fn wait(places: &[Place], signals: &SignalFd, until: Instant) -> Result<()> {
+    let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+    for place in places {
+        fds.push(PollFd::new(place.control.fd(), PollFlags::POLLIN));
+        if let Some(live) = &place.live {
+            fds.push(PollFd::new(live.ring_fd(), PollFlags::POLLIN));
+        }
+    }
+    let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+    match poll(
+        &mut fds,
+        PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX),
+    ) {
+        Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+        Err(error) => Err(error).context("poll"),
+    }
+}
+
+/// Looks for devices that went or came back. True: it is time to end.
+fn look(places: &mut [Place], options: &Options) -> Result<bool> {
+    for place in places {
+        let index = device::ifindex(&place.name);
+        if let Some(live) = &place.live {
+            if index == Some(live.ifindex) {
+                continue;
+            }
+            let text = if options.once {
+                format!("{} is gone: ending, because of --once", place.name)
+            } else {
+                format!("{} is gone: waiting for it", place.name)
+            };
+            place.say("gone", &text, options);
+            place.live = None;
+            if options.once {
+                return Ok(true);
+            }
+        }
+        if index.is_some() {
+            come_back(place, options);
+        }
+    }
+    Ok(false)
+}
+
+/// Failing is no reason to end: the others are still served, and it may work soon.
+fn come_back(place: &mut Place, options: &Options) {
+    let attached = Device::find(&place.name).and_then(|device| place.attach(&device, options));
+    if let Err(error) = attached {
+        tracing::debug!("{error:#}");
+    }
+}
+
+/// Checks that devices are named, once each.
+///
+/// # Errors
+/// None, or one twice.
+pub fn check_names(devices: &[String]) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    for name in devices {
+        if !seen.insert(name) {
+            bail!("device {name} is named twice");
+        }
+    }
+    Ok(())
+}

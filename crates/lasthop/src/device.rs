@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What the machine and a device must have before anything is attached.
+
+use std::fs;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use lasthop_core::bindings::LH_CACHE_PKT_MAX;
+
+/// ARPHRD_NONE: IP packets without header (tun, WireGuard).
+const ARPHRD_NONE: u16 = 0xfffe;
+/// ARPHRD_RAWIP: cellular modems.
+const ARPHRD_RAWIP: u16 = 519;
+
+/// A network device in this network namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Its index, which changes when it goes and comes back.
+    pub ifindex: u32,
+    /// 14 with an Ethernet header, 0 without.
+    pub l2_bytes: u32,
+    /// Largest IP packet.
+    pub mtu_bytes: u32,
+}
+
+/// The index of a device; none if there is no such device.
+pub fn ifindex(name: &str) -> Option<u32> {
+    nix::net::if_::if_nametoindex(name).ok()
+}
+
+/// An `ifreq` answer for the device. The request goes through a socket, not through /sys, which
+/// shows the namespace that it was mounted in.
+fn ask(name: &str, request: libc::Ioctl) -> Result<libc::ifreq> {
+    let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::]:0"))?;
+    // SAFETY: all zeros is a valid ifreq.
+    let mut ifreq: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in ifreq.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: the requests used here read and write one ifreq.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut ifreq) } < 0 {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    Ok(ifreq)
+}
+
+impl Device {
+    /// Looks the device up.
+    ///
+    /// # Errors
+    /// No such device, or one of a kind whose packets we don't understand.
+    pub fn find(name: &str) -> Result<Self> {
+        if name.is_empty() || name.len() >= libc::IFNAMSIZ {
+            bail!(
+                "'{name}' is no device name: at most {} characters",
+                libc::IFNAMSIZ - 1
+            );
+        }
+        let Some(ifindex) = ifindex(name) else {
+            bail!("no such device '{name}': see `ip link`");
+        };
+        let hardware = ask(name, libc::SIOCGIFHWADDR).with_context(|| format!("device {name}"))?;
+        let mtu = ask(name, libc::SIOCGIFMTU).with_context(|| format!("device {name}"))?;
+        // SAFETY: the members that these two requests fill in.
+        let (kind, mtu_bytes) = unsafe {
+            (
+                hardware.ifr_ifru.ifru_hwaddr.sa_family,
+                mtu.ifr_ifru.ifru_mtu as u32,
+            )
+        };
+        let l2_bytes = match kind {
+            libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => 14,
+            ARPHRD_NONE | ARPHRD_RAWIP | libc::ARPHRD_PPP => 0,
+            other => bail!(
+                "device {name} is of type {other}, whose packets lasthop does not know: it takes Ethernet-like devices and tun, WireGuard, PPP and raw IP"
+            ),
+        };
+        Ok(Self {
+            name: name.into(),
+            ifindex,
+            l2_bytes,
+            mtu_bytes,
+        })
+    }
+
+    /// Whether its largest packets are too large to be cached.
+    pub fn too_large(&self) -> bool {
+        self.mtu_bytes + self.l2_bytes > LH_CACHE_PKT_MAX
+    }
+}
+
+/// The kernel's version, as (major, minor) and in full.
+pub fn kernel() -> ((u32, u32), String) {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim().to_owned();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map_while(|part| part.parse().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    (version, release)
+}
+
+/// Where the kernel's types are, without which the programs can't be fitted to it.
+pub const BTF: &str = "/sys/kernel/btf/vmlinux";
+
+/// Capabilities that loading, attaching and running the programs takes.
+const CAPABILITIES: [(&str, u32); 3] =
+    [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
+const CAP_SYS_ADMIN: u32 = 21;
+
+/// Names of the capabilities that this process lacks.
+pub fn missing_capabilities() -> Vec<&'static str> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let have = line
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0);
+    missing_in(have)
+}
+
+/// CAP_SYS_ADMIN includes what was split off from it in Linux 5.8.
+fn missing_in(have: u64) -> Vec<&'static str> {
+    let has = |bit: u32| have & (1 << bit) != 0;
+    CAPABILITIES
+        .iter()
+        .filter(|(name, bit)| !has(*bit) && (*name == "CAP_NET_ADMIN" || !has(CAP_SYS_ADMIN)))
+        .map(|(name, _)| *name)
+        .collect()
+}
+
+/// Checks what every attachment needs of the machine.
+///
+/// # Errors
+/// One line that names what is missing and what to do.
+pub fn check_machine() -> Result<()> {
+    let (version, release) = kernel();
+    if version < (6, 6) {
+        bail!(
+            "this is Linux {release}, but TCX needs 6.6 or newer: install a newer kernel (Debian 12: linux-image-amd64 from bookworm-backports)"
+        );
+    }
+    let missing = missing_capabilities();
+    if !missing.is_empty() {
+        bail!("{} missing: run as root", missing.join(" and "));
+    }
+    if !Path::new(BTF).exists() {
+        bail!("{BTF} is missing: the kernel must be built with CONFIG_DEBUG_INFO_BTF");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices() {
+        let lo = Device::find("lo").unwrap();
+        assert_eq!(lo.l2_bytes, 14);
+        assert!(lo.mtu_bytes > 0);
+        let missing = Device::find("nosuch0").unwrap_err().to_string();
+        assert!(
+            missing.contains("nosuch0") && missing.contains("ip link"),
+            "{missing}"
+        );
+        assert!(Device::find("a-name-that-is-too-long").is_err());
+    }
+
+    #[test]
+    fn capabilities_are_named() {
+        assert_eq!(missing_in(0), ["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF"]);
+        assert_eq!(missing_in(1 << 12 | 1 << 38), ["CAP_BPF"]);
+        assert!(missing_in(1 << 12 | 1 << 21).is_empty());
+        assert!(missing_in(u64::MAX).is_empty());
+    }
+
+    #[test]
+    fn kernel_version_is_read() {
+        assert!(kernel().0 > (2, 6));
+    }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! User space of the agent: it loads the BPF programs, attaches them, and supplies the kicks by
+//! which they can act without a packet. No protocol logic here (core/).
+
+pub mod agent;
+mod bytes;
+pub mod check;
+pub mod config;
+pub mod control;
+pub mod daemon;
+pub mod device;
+pub mod report;
+pub mod units;

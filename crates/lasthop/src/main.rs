@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The command line of the agent.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand};
+use lasthop::{check, config, control, daemon, report};
+use serde_json::Value;
+
+/// TCP-aware agent for the interface that faces a lossy link
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "Example:\n  lasthop check wlan0 && lasthop attach wlan0\n\nSettings: /etc/lasthop/lasthop.toml; lasthop.example.toml explains them."
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Attach(Attach),
+    Status(Status),
+    Flows(Flows),
+    Check(Check),
+    /// Print the reference of all JSON fields (docs/json.md)
+    #[command(hide = true)]
+    Fields,
+}
+
+/// Attach the agent to devices; stays in the foreground
+///
+/// Caches TCP segments towards the device until they are acknowledged, repairs their losses, and
+/// keeps the repairs out of the senders' sight. Ends on SIGINT or SIGTERM and leaves nothing
+/// attached; waits for devices that go away.
+#[derive(Args)]
+#[command(after_help = "Example:\n  lasthop attach wlan0 --exclude 10.0.0.0/8:22")]
+struct Attach {
+    /// Devices that face a lossy link
+    #[arg(value_name = "DEV", required = true)]
+    devices: Vec<String>,
+    /// What to do about losses: none (observe only) or snoop [default: snoop]
+    #[arg(long)]
+    scheme: Option<String>,
+    /// Configuration file [default: /etc/lasthop/lasthop.toml if it exists]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Assist only connections with an end in PREFIX (and on PORT); may be repeated
+    #[arg(long = "match", value_name = "PREFIX[:PORT]")]
+    matches: Vec<String>,
+    /// Leave connections with an end in PREFIX (and on PORT) alone; may be repeated
+    #[arg(long, value_name = "PREFIX[:PORT]")]
+    exclude: Vec<String>,
+    /// End when a device goes away, instead of waiting for it
+    #[arg(long)]
+    once: bool,
+    /// Print events as JSON Lines
+    #[arg(short, long)]
+    json: bool,
+    /// Print what is going on inside (see also RUST_LOG)
+    #[arg(short, long)]
+    debug: bool,
+}
+
+/// Show devices and counters
+#[derive(Args)]
+#[command(after_help = "Example:\n  lasthop status -j | jq .counters.local_retransmits")]
+struct Status {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Show connections
+#[derive(Args)]
+#[command(after_help = "Example:\n  lasthop flows -j wlan0 | jq 'select(.local_retransmits > 0)'")]
+struct Flows {
+    /// Only of this device
+    #[arg(value_name = "DEV")]
+    device: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// See whether this machine can do it
+#[derive(Args)]
+#[command(after_help = "Example:\n  lasthop check wlan0")]
+struct Check {
+    /// Devices to look at
+    #[arg(value_name = "DEV")]
+    devices: Vec<String>,
+    /// JSON Lines
+    #[arg(short, long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Common {
+    /// JSON Lines
+    #[arg(short, long)]
+    json: bool,
+    /// Configuration file, for its runtime_dir
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+fn attach(args: &Attach) -> Result<()> {
+    daemon::check_names(&args.devices)?;
+    let mut file = config::read_or_default(args.config.as_deref())?;
+    file.matches.extend(args.matches.iter().cloned());
+    file.exclude.extend(args.exclude.iter().cloned());
+    let scheme = args.scheme.clone().or_else(|| file.scheme.clone());
+    let scheme = scheme.unwrap_or_else(|| "snoop".into());
+    let setup = file.setup(&scheme, config::memory_available_bytes())?;
+    daemon::run(&daemon::Options {
+        devices: args.devices.clone(),
+        scheme,
+        setup,
+        runtime_dir: file.runtime_dir(),
+        once: args.once,
+        json: args.json,
+    })
+}
+
+/// Asks the serving processes, and parses what they answer.
+fn ask(common: &Common, device: Option<&str>, request: &str) -> Result<Vec<Value>> {
+    let runtime_dir = config::read_or_default(common.config.as_deref())?.runtime_dir();
+    let lines = control::ask_all(&runtime_dir, device, request)?;
+    lines
+        .iter()
+        .map(|line| serde_json::from_str(line).context("an answer that is no JSON"))
+        .collect()
+}
+
+fn print_lines(values: &[Value]) {
+    for value in values {
+        println!("{value}");
+    }
+}
+
+fn status(args: &Status) -> Result<()> {
+    let devices = ask(&args.common, None, "status")?;
+    if args.common.json {
+        print_lines(&devices);
+    } else if devices.is_empty() {
+        println!("nothing is attached in this network namespace");
+    } else {
+        devices
+            .iter()
+            .for_each(|device| print!("{}", report::status_for_people(device)));
+    }
+    Ok(())
+}
+
+fn flows(args: &Flows) -> Result<()> {
+    let flows = ask(&args.common, args.device.as_deref(), "flows")?;
+    if args.common.json {
+        print_lines(&flows);
+    } else if flows.is_empty() {
+        println!("no connections");
+    } else {
+        print!("{}", report::flows_for_people(&flows));
+    }
+    Ok(())
+}
+
+/// Whether attach can work.
+fn check_all(args: &Check) -> bool {
+    let mut findings = check::machine();
+    for device in &args.devices {
+        findings.extend(check::device(device));
+    }
+    for finding in &findings {
+        if args.json {
+            println!("{}", finding.json());
+        } else {
+            println!("{}", finding.line());
+        }
+    }
+    check::passed(&findings)
+}
+
+fn start_log(debug: bool) {
+    let default = if debug {
+        "lasthop=debug"
+    } else {
+        "lasthop=warn"
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
+}
+
+/// libbpf's own messages are for who debugs; people get our one line.
+fn quiet_libbpf() {
+    libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Debug, |level, text| {
+        tracing::debug!("libbpf {level:?}: {}", text.trim_end());
+    })));
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    start_log(matches!(&cli.verb, Verb::Attach(args) if args.debug));
+    quiet_libbpf();
+    let done = match &cli.verb {
+        Verb::Attach(args) => attach(args),
+        Verb::Status(args) => status(args),
+        Verb::Flows(args) => flows(args),
+        Verb::Check(args) => {
+            return if check_all(args) {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            };
+        }
+        Verb::Fields => {
+            print!("{}", report::reference());
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lasthop: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What `status` and `flows` print: the fields of the JSON objects, documented, and tables for
+//! people.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use lasthop_core::bindings::{self as b, lh_flow_entry};
+use serde_json::{Map, Value, json};
+
+use crate::agent::Agent;
+
+/// A field of a JSON object: name, unit, meaning.
+pub type Field = (&'static str, &'static str, &'static str);
+
+/// Fields of a line of `status -j`, in order.
+pub const STATUS_FIELDS: &[Field] = &[
+    ("dev", "", "device"),
+    ("ifindex", "", "its index; null while it is away"),
+    ("scheme", "", "what is done about losses"),
+    (
+        "state",
+        "",
+        "`attached`, or `waiting` for the device to come back",
+    ),
+    ("pid", "", "process that serves it"),
+    ("uptime_s", "s", "since that process attached it first"),
+    ("flows", "", "connections in the table"),
+    ("flows_max", "", "connections that fit"),
+    ("active_flows", "", "connections with something cached"),
+    (
+        "cache_bytes",
+        "bytes",
+        "cache slots in use, 2048 bytes each",
+    ),
+    ("cache_max_bytes", "bytes", "cache slots there are"),
+    ("chunks", "", "ring chunks in use (64 segments each)"),
+    (
+        "memory_bytes",
+        "bytes",
+        "kernel memory of all maps, taken at attach",
+    ),
+    (
+        "heartbeat_age_ms",
+        "ms",
+        "since the process last showed the programs that it lives",
+    ),
+    (
+        "counters",
+        "",
+        "object: counters since attach, listed below",
+    ),
+];
+
+/// Fields of a line of `flows -j`, in order.
+pub const FLOW_FIELDS: &[Field] = &[
+    ("dev", "", "device"),
+    ("mh", "", "address on the lossy side"),
+    ("mh_port", "", "its port"),
+    ("fh", "", "address on the other side"),
+    ("fh_port", "", "its port"),
+    ("family", "", "4 or 6"),
+    ("vlan", "", "array of VLAN identifiers, outermost first"),
+    (
+        "state",
+        "",
+        "`open`, `opening`, `closing`, `closed` or `reset`",
+    ),
+    ("sack", "", "true: both ends use selective acknowledgements"),
+    ("age_s", "s", "since the flow was entered into the table"),
+    ("idle_s", "s", "since its last packet"),
+    (
+        "una",
+        "",
+        "highest acknowledgement number from the lossy side",
+    ),
+    (
+        "outstanding_bytes",
+        "bytes",
+        "sent towards the lossy side and not acknowledged",
+    ),
+    ("cached_segments", "", "segments in the cache"),
+    (
+        "srtt_us",
+        "us",
+        "smoothed local round-trip time; null: no sample",
+    ),
+    (
+        "wired_rtt_us",
+        "us",
+        "least round-trip time to the other side; null: no sample",
+    ),
+    (
+        "data_segments",
+        "",
+        "segments with data towards the lossy side",
+    ),
+    ("data_bytes", "bytes", "their payload"),
+    (
+        "local_retransmits",
+        "",
+        "segments sent again from the cache",
+    ),
+    ("suppressed_acks", "", "duplicate ACKs kept from the sender"),
+    ("released_acks", "", "kept ACKs that were sent on after all"),
+    (
+        "upstream_lost",
+        "",
+        "segments that filled a gap left upstream of the agent",
+    ),
+    ("held", "", "true: a duplicate ACK is being kept back"),
+];
+
+/// What the serving process adds to an agent's own numbers.
+pub struct Served<'a> {
+    /// Device name.
+    pub device: &'a str,
+    /// Scheme name.
+    pub scheme: &'a str,
+    /// Seconds since the device was attached first.
+    pub uptime_s: f64,
+    /// The loaded programs; none while the device is away.
+    pub agent: Option<&'a Agent>,
+    /// CLOCK_MONOTONIC.
+    pub now_ns: u64,
+}
+
+/// All counters by name.
+pub fn counters(agent: Option<&Agent>) -> Value {
+    let values = agent
+        .and_then(|agent| agent.counters().ok())
+        .unwrap_or_default();
+    let named = lasthop_core::counters();
+    Value::Object(
+        named
+            .map(|c| (c.name.to_owned(), values.n[c.id as usize].into()))
+            .collect(),
+    )
+}
+
+/// The object of `status -j`.
+pub fn status(served: &Served<'_>) -> Value {
+    let agent = served.agent;
+    let usage = agent.map(Agent::usage).unwrap_or_default();
+    let setup = agent.map(Agent::setup);
+    let slot_bytes = u64::from(b::LH_SLOT_BYTES);
+    let age_ns = agent.map(|a| served.now_ns.saturating_sub(a.last_heartbeat_ns()));
+    json!({
+        "dev": served.device,
+        "ifindex": setup.map(|s| s.ifindex),
+        "scheme": served.scheme,
+        "state": if agent.is_some() { "attached" } else { "waiting" },
+        "pid": std::process::id(),
+        "uptime_s": round(served.uptime_s),
+        "flows": usage.flows,
+        "flows_max": setup.map_or(0, |s| s.nr_flows),
+        "active_flows": usage.active_flows,
+        "cache_bytes": usage.slots * slot_bytes,
+        "cache_max_bytes": setup.map_or(0, |s| u64::from(s.nr_slots) * slot_bytes),
+        "chunks": usage.chunks,
+        "memory_bytes": agent.map_or(0, Agent::memory_bytes),
+        "heartbeat_age_ms": age_ns.map(|ns| ns / 1_000_000),
+        "counters": counters(agent),
+    })
+}
+
+/// Milliseconds are enough for people.
+fn round(seconds: f64) -> f64 {
+    (seconds * 1000.0).round() / 1000.0
+}
+
+fn address(bytes: &[u8; 16], family: u8) -> String {
+    if family == 4 {
+        Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).to_string()
+    } else {
+        Ipv6Addr::from(*bytes).to_string()
+    }
+}
+
+fn state(flags: u32) -> &'static str {
+    let has = |bits: u32| flags & bits == bits;
+    if has(b::LH_FLOW_RESET) {
+        "reset"
+    } else if has(b::LH_FLOW_FIN_FH_ACKED | b::LH_FLOW_FIN_MH_ACKED) {
+        "closed"
+    } else if flags & (b::LH_FLOW_FIN_FH | b::LH_FLOW_FIN_MH) != 0 {
+        "closing"
+    } else if has(b::LH_FLOW_FWD) {
+        "open"
+    } else {
+        "opening"
+    }
+}
+
+/// The object of `flows -j` for one connection.
+pub fn flow(device: &str, entry: &lh_flow_entry, now_ns: u64) -> Value {
+    let (key, f) = (&entry.key, &entry.flow);
+    let seconds_since = |ns: u64| round(now_ns.saturating_sub(ns) as f64 / 1e9);
+    let sample = |ns: u64| (ns != 0).then_some(ns / 1000);
+    let both = b::LH_FLOW_SACK_FH | b::LH_FLOW_SACK_MH;
+    let sack = f.flags & both == both || f.flags & b::LH_FLOW_SACK_SEEN != 0;
+    let vlan: Vec<u16> = key
+        .vlan
+        .iter()
+        .filter(|tag| **tag != 0)
+        .map(|tag| tag & 0xfff)
+        .collect();
+    json!({
+        "dev": device,
+        "mh": address(&key.mh, key.family),
+        "mh_port": key.mh_port,
+        "fh": address(&key.fh, key.family),
+        "fh_port": key.fh_port,
+        "family": key.family,
+        "vlan": vlan,
+        "state": state(f.flags),
+        "sack": sack,
+        "age_s": seconds_since(entry.created_ns),
+        "idle_s": seconds_since(f.seen_ns),
+        "una": f.una,
+        "outstanding_bytes": f.max.wrapping_sub(f.una),
+        "cached_segments": f.tail.wrapping_sub(f.head),
+        "srtt_us": sample(f.srtt_ns),
+        "wired_rtt_us": sample(f.wired_rtt_ns),
+        "data_segments": f.nr_data,
+        "data_bytes": f.payload_bytes,
+        "local_retransmits": f.nr_retransmits,
+        "suppressed_acks": f.nr_suppressed,
+        "released_acks": f.nr_released,
+        "upstream_lost": f.nr_upstream_lost,
+        "held": f.flags & b::LH_FLOW_HELD != 0,
+    })
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".into(),
+        other => other.to_string(),
+    }
+}
+
+/// A device's status for people: state in two lines, then every counter that isn't zero.
+pub fn status_for_people(status: &Value) -> String {
+    let get = |name: &str| text(&status[name]);
+    let mib = |name: &str| status[name].as_u64().unwrap_or(0) as f64 / 1_048_576.0;
+    let mut out = format!(
+        "{}: {} by process {}, scheme {}, for {} s\n    flows {} of {} ({} with cached data), cache {:.1} of {:.0} MiB, last heartbeat {} ms ago\n",
+        get("dev"),
+        get("state"),
+        get("pid"),
+        get("scheme"),
+        get("uptime_s"),
+        get("flows"),
+        get("flows_max"),
+        get("active_flows"),
+        mib("cache_bytes"),
+        mib("cache_max_bytes"),
+        get("heartbeat_age_ms"),
+    );
+    for counter in lasthop_core::counters() {
+        let n = status["counters"][counter.name].as_u64().unwrap_or(0);
+        if n > 0 {
+            out += &format!("    {:<22}{n:>14}  {}\n", counter.name, counter.doc);
+        }
+    }
+    out
+}
+
+/// A table of flows for people, most data first.
+pub fn flows_for_people(flows: &[Value]) -> String {
+    const COLUMNS: [(&str, &str); 9] = [
+        ("dev", "DEV"),
+        ("state", "STATE"),
+        ("mh", "MH"),
+        ("fh", "FH"),
+        ("srtt_us", "SRTT us"),
+        ("cached_segments", "CACHED"),
+        ("data_bytes", "DATA bytes"),
+        ("local_retransmits", "REPAIRS"),
+        ("suppressed_acks", "KEPT ACKS"),
+    ];
+    let mut flows: Vec<&Value> = flows.iter().collect();
+    flows.sort_by_key(|flow| std::cmp::Reverse(flow["data_bytes"].as_u64()));
+    let cell = |flow: &Value, name: &str| match name {
+        "mh" => format!("{} {}", text(&flow["mh"]), flow["mh_port"]),
+        "fh" => format!("{} {}", text(&flow["fh"]), flow["fh_port"]),
+        _ => text(&flow[name]),
+    };
+    let mut rows = vec![COLUMNS.map(|(_, title)| title.to_owned())];
+    rows.extend(
+        flows
+            .iter()
+            .map(|flow| COLUMNS.map(|(name, _)| cell(flow, name))),
+    );
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: [usize; 9] = std::array::from_fn(width);
+    let mut out = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(widths).enumerate();
+        let cells: Vec<String> = cells
+            .map(|(i, (cell, w))| {
+                if i < 4 {
+                    format!("{cell:<w$}")
+                } else {
+                    format!("{cell:>w$}")
+                }
+            })
+            .collect();
+        out += cells.join("  ").trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+/// The reference of all fields, as docs/json.md holds it.
+pub fn reference() -> String {
+    let table = |fields: &[Field]| -> String {
+        let rows = fields
+            .iter()
+            .map(|(name, unit, doc)| format!("| `{name}` | {unit} | {doc} |\n"));
+        format!(
+            "| field | unit | meaning |\n| --- | --- | --- |\n{}",
+            rows.collect::<String>()
+        )
+    };
+    let counters: String = lasthop_core::counters()
+        .map(|c| format!("| `{}` | {} |\n", c.name, c.doc))
+        .collect();
+    format!(
+        "# JSON output of lasthop\n\nWith `-j`, one object a line (JSON Lines). Names and units are stable; new fields\nmay be added. A test compares this page with the program (`lasthop fields`).\n\n\
+         ## `lasthop status -j`, a line per device\n\n{}\n### Counters\n\nSince the device was attached; they start anew when it goes and comes back.\n\n| counter | counts |\n| --- | --- |\n{counters}\n\
+         ## `lasthop flows -j`, a line per connection\n\n{}\n\
+         ## `lasthop check -j`, a line per check\n\n{}\n\
+         ## `lasthop attach -j`, a line per event\n\n{}",
+        table(STATUS_FIELDS),
+        table(FLOW_FIELDS),
+        table(crate::check::FIELDS),
+        table(EVENT_FIELDS),
+    )
+}
+
+/// Fields of a line of `attach -j`, in order.
+pub const EVENT_FIELDS: &[Field] = &[
+    (
+        "event",
+        "",
+        "`attached`, `gone` (the device went away) or `detached`",
+    ),
+    ("dev", "", "device"),
+    ("ifindex", "", "its index; null once it is gone"),
+    ("scheme", "", "what is done about losses"),
+    (
+        "counters",
+        "",
+        "object, with `gone` and `detached`: counters since attach",
+    ),
+];
+
+/// The keys of an object, in order of the field list.
+pub fn keys(object: &Value) -> Vec<&str> {
+    object
+        .as_object()
+        .map(Map::keys)
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(fields: &[Field]) -> Vec<&'static str> {
+        let mut names: Vec<_> = fields.iter().map(|(name, _, _)| *name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn sorted(object: &Value) -> Vec<&str> {
+        let mut keys = keys(object);
+        keys.sort_unstable();
+        keys
+    }
+
+    fn away() -> Value {
+        status(&Served {
+            device: "wl0",
+            scheme: "snoop",
+            uptime_s: 1.0,
+            agent: None,
+            now_ns: 0,
+        })
+    }
+
+    #[test]
+    fn objects_have_the_documented_fields() {
+        assert_eq!(sorted(&away()), names(STATUS_FIELDS));
+        let entry = lh_flow_entry::default();
+        assert_eq!(sorted(&flow("wl0", &entry, 0)), names(FLOW_FIELDS));
+    }
+
+    #[test]
+    fn the_page_is_the_reference() {
+        let page = include_str!("../docs/json.md");
+        assert!(
+            page == reference(),
+            "docs/json.md is not what `lasthop fields` prints: run it and save its output there"
+        );
+    }
+
+    #[test]
+    fn flows_are_told() {
+        let mut entry = lh_flow_entry::default();
+        entry.key.family = 4;
+        entry.key.mh[..4].copy_from_slice(&[10, 0, 0, 2]);
+        entry.key.vlan[0] = 0x1007;
+        entry.flow.flags = b::LH_FLOW_FWD | b::LH_FLOW_SACK_FH | b::LH_FLOW_SACK_MH;
+        entry.flow.una = u32::MAX;
+        entry.flow.max = 9;
+        let value = flow("wl0", &entry, 2_000_000_000);
+        assert_eq!(value["mh"], "10.0.0.2");
+        assert_eq!(value["vlan"], json!([7]));
+        assert_eq!(value["state"], "open");
+        assert_eq!(value["sack"], true);
+        assert_eq!(value["outstanding_bytes"], 10);
+        assert_eq!(value["srtt_us"], Value::Null);
+        assert_eq!(value["age_s"], 2.0);
+        let table = flows_for_people(&[value]);
+        assert_eq!(table.lines().count(), 2);
+        assert!(table.contains("10.0.0.2 0"), "{table}");
+    }
+
+    #[test]
+    fn people_see_counters_that_count() {
+        let mut object = away();
+        object["counters"]["suppressed_acks"] = 5.into();
+        let shown = status_for_people(&object);
+        assert!(shown.contains("suppressed_acks") && !shown.contains("local_retransmits"));
+    }
+}

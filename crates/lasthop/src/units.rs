@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Human units of the configuration file and the command line.
+
+use std::net::IpAddr;
+
+use lasthop_core::bindings::{LH_RULE_EXCLUDE, LH_RULE_MATCH, lh_rule};
+
+/// Nanoseconds from `80ms`, `1s`, `250us` or `2min`.
+///
+/// # Errors
+/// A sentence that names the text.
+pub fn duration_ns(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 5] = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("ms", 1e6),
+        ("min", 6e10),
+        ("s", 1e9),
+    ];
+    scaled(text, &UNITS).ok_or_else(|| {
+        format!("'{text}' is no time: write a number with ns, us, ms, s or min, such as 80ms")
+    })
+}
+
+/// Bytes from `8MiB`, `512KiB`, `1GiB` or `65536`.
+///
+/// # Errors
+/// A sentence that names the text.
+pub fn size_bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 4] = [
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+        ("", 1.0),
+    ];
+    scaled(text, &UNITS).ok_or_else(|| {
+        format!("'{text}' is no size: write bytes or a number with KiB, MiB or GiB, such as 8MiB")
+    })
+}
+
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
+    let split = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = units.iter().find(|(name, _)| *name == unit)?.1;
+    let value = number.trim().parse::<f64>().ok()? * factor;
+    (0.0..1e19).contains(&value).then_some(value.round() as u64)
+}
+
+/// A value and a mask of fwmark bits from `0x40000000/0x40000000`; the mask is the value's own
+/// bits where it is left out.
+///
+/// # Errors
+/// A sentence that names the text.
+pub fn mark(text: &str) -> Result<(u32, u32), String> {
+    let number = |s: &str| match s.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => s.parse().ok(),
+    };
+    let (value, mask) = text.split_once('/').unwrap_or((text, text));
+    match (number(value), number(mask)) {
+        (Some(value), Some(mask)) if value != 0 && value & !mask == 0 => Ok((value, mask)),
+        _ => Err(format!(
+            "'{text}' is no mark: write VALUE/MASK, the value not 0 and inside the mask, such as 0x40000000/0x40000000"
+        )),
+    }
+}
+
+/// A rule from `PREFIX[:PORT]`: `10.0.0.0/8`, `192.0.2.7:443`, `[2001:db8::/32]:443`, `2001:db8::1`,
+/// or `:443` for a port alone.
+///
+/// # Errors
+/// A sentence that names the text.
+pub fn rule(text: &str, exclude: bool) -> Result<lh_rule, String> {
+    let bad = || {
+        format!(
+            "'{text}' is no rule: write PREFIX[:PORT], such as 10.0.0.0/8, 192.0.2.7:443, [2001:db8::/32]:443 or :443"
+        )
+    };
+    let (prefix, port) = split_port(text).ok_or_else(bad)?;
+    let mut rule = lh_rule {
+        port: port.map_or(Ok(0), str::parse).map_err(|_| bad())?,
+        action: if exclude {
+            LH_RULE_EXCLUDE
+        } else {
+            LH_RULE_MATCH
+        },
+        ..Default::default()
+    };
+    if prefix.is_empty() {
+        return if rule.port == 0 { Err(bad()) } else { Ok(rule) };
+    }
+    let (address, bits) = match prefix.split_once('/') {
+        Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| bad())?)),
+        None => (prefix, None),
+    };
+    let (family, octets, full): (u8, Vec<u8>, u8) = match address.parse().map_err(|_| bad())? {
+        IpAddr::V4(v4) => (4, v4.octets().to_vec(), 32),
+        IpAddr::V6(v6) => (6, v6.octets().to_vec(), 128),
+    };
+    rule.family = family;
+    rule.prefix_bits = bits.unwrap_or(full);
+    if rule.prefix_bits > full {
+        return Err(bad());
+    }
+    rule.addr[..octets.len()].copy_from_slice(&octets);
+    Ok(rule)
+}
+
+/// Splits off the port. An IPv6 prefix has colons of its own: then brackets tell.
+fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (prefix, after) = rest.split_once(']')?;
+        return match after.strip_prefix(':') {
+            Some(port) => Some((prefix, Some(port))),
+            None if after.is_empty() => Some((prefix, None)),
+            None => None,
+        };
+    }
+    match text.matches(':').count() {
+        0 => Some((text, None)),
+        1 => text
+            .split_once(':')
+            .map(|(prefix, port)| (prefix, Some(port))),
+        _ => Some((text, None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes() {
+        assert_eq!(duration_ns("80ms"), Ok(80_000_000));
+        assert_eq!(duration_ns("1.5s"), Ok(1_500_000_000));
+        assert_eq!(duration_ns("2min"), Ok(120_000_000_000));
+        assert_eq!(size_bytes("8MiB"), Ok(8 << 20));
+        assert_eq!(size_bytes("4096"), Ok(4096));
+        for text in ["", "80", "ms", "-1s", "1h", "nan s"] {
+            assert!(duration_ns(text).is_err(), "{text}");
+        }
+        for text in ["", "8MB", "MiB", "-1"] {
+            assert!(size_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn marks() {
+        assert_eq!(
+            mark("0x40000000/0x40000000"),
+            Ok((0x4000_0000, 0x4000_0000))
+        );
+        assert_eq!(mark("16"), Ok((16, 16)));
+        for text in ["0/0xff", "0x100/0xff", "x", "1/2/3"] {
+            assert!(mark(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rules() {
+        let net = rule("10.0.0.0/8", false).unwrap();
+        assert_eq!((net.family, net.prefix_bits, net.port), (4, 8, 0));
+        assert_eq!(net.addr[..4], [10, 0, 0, 0]);
+        assert_eq!(net.action, LH_RULE_MATCH);
+        let host = rule("192.0.2.7:443", true).unwrap();
+        assert_eq!(
+            (host.prefix_bits, host.port, host.action),
+            (32, 443, LH_RULE_EXCLUDE)
+        );
+        let v6 = rule("[2001:db8::/32]:443", false).unwrap();
+        assert_eq!((v6.family, v6.prefix_bits, v6.port), (6, 32, 443));
+        assert_eq!(rule("2001:db8::1", false).unwrap().prefix_bits, 128);
+        let port = rule(":443", false).unwrap();
+        assert_eq!((port.family, port.port), (0, 443));
+        for text in [
+            "",
+            ":",
+            "10.0.0.0/33",
+            "10.0.0/8",
+            "[::1",
+            "[::1]x",
+            "1.2.3.4:99999",
+            ":0",
+        ] {
+            assert!(rule(text, false).is_err(), "{text}");
+        }
+    }
+}

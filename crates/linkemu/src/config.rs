@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Configuration of a relay: JSON in, validated values out.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+const MAX_RATE_BPS: u64 = 1_000_000_000_000;
+const MAX_DELAY_NS: u64 = 3_600_000_000_000;
+const MAX_QUEUE_FRAMES: usize = 1_000_000;
+/// `IFNAMSIZ` without the terminating zero.
+const MAX_INTERFACE_NAME_BYTES: usize = 15;
+
+/// A whole relay: two interfaces and what happens to frames between them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the first interface.
+    pub a: String,
+    /// Name of the second interface.
+    pub b: String,
+    /// Seed of all random generators; the same seed and the same frames give the same losses.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// Frames that arrive on `a` and leave on `b`.
+    #[serde(default)]
+    pub a_to_b: DirectionConfig,
+    /// Frames that arrive on `b` and leave on `a`.
+    #[serde(default)]
+    pub b_to_a: DirectionConfig,
+}
+
+/// What one direction does to frames. The default is a wire without delay, limit or loss.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DirectionConfig {
+    /// Link rate in bit/s; 0 is unlimited.
+    pub rate_bps: u64,
+    /// Propagation delay in nanoseconds, after the last bit has left.
+    pub delay_ns: u64,
+    /// Frames that may wait (tail drop); the one in transmission is not counted.
+    pub queue_frames: usize,
+    /// Probability with which a frame is lost, 0 to 1.
+    pub loss: f64,
+    /// Bit-error rate, 0 to 1: a frame is lost with 1 − (1 − ber)^(8·bytes).
+    pub ber: f64,
+    /// Every so many frames one is lost; 0 is off. For tests that need to know which.
+    pub loss_every: u64,
+    /// Outages `[start, end)` in nanoseconds since the relay began: frames whose transmission
+    /// ends inside one are lost.
+    pub outages_ns: Vec<(u64, u64)>,
+    /// Spare ARP, other frames that are not IP, and IPv6 neighbour discovery from all loss and
+    /// from tail drop. A lost neighbour request stalls a host for a second, which no experiment
+    /// about TCP means to measure.
+    pub lossless_non_ip: bool,
+}
+
+impl Default for DirectionConfig {
+    fn default() -> Self {
+        Self {
+            rate_bps: 0,
+            delay_ns: 0,
+            queue_frames: 1000,
+            loss: 0.0,
+            ber: 0.0,
+            loss_every: 0,
+            outages_ns: Vec::new(),
+            lossless_non_ip: true,
+        }
+    }
+}
+
+/// One of the two directions of a relay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From interface `a` to interface `b`.
+    AToB,
+    /// From interface `b` to interface `a`.
+    BToA,
+}
+
+impl Direction {
+    /// Both directions, in the order in which the relay stores them.
+    pub const ALL: [Self; 2] = [Self::AToB, Self::BToA];
+
+    /// Position in [`Direction::ALL`].
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Name as in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AToB => "a_to_b",
+            Self::BToA => "b_to_a",
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A change at run time: only the keys that are named change.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Update {
+    /// Direction to change.
+    pub dir: Direction,
+    /// Keys of [`DirectionConfig`] with their new values.
+    #[serde(flatten)]
+    pub changes: Map<String, Value>,
+}
+
+impl Update {
+    /// Parses `{"dir": "a_to_b", "loss": 0.02}`.
+    ///
+    /// # Errors
+    /// Text that is not such an object; the values are checked when the change is applied.
+    pub fn from_json(text: &str) -> Result<Self> {
+        serde_json::from_str(text).map_err(|e| Error::config("set", e.to_string()))
+    }
+}
+
+impl Config {
+    /// Parses and validates a configuration.
+    ///
+    /// # Errors
+    /// Text that is not JSON, unknown or missing keys, values out of range; the key is named.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let config: Self =
+            serde_json::from_str(text).map_err(|e| Error::config("config", e.to_string()))?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value out of range, with its key.
+    pub fn validate(&self) -> Result<()> {
+        check_interface("a", &self.a)?;
+        check_interface("b", &self.b)?;
+        if self.a == self.b {
+            return Err(Error::config(
+                "b",
+                format!("must differ from a, both are {}", self.a),
+            ));
+        }
+        Direction::ALL
+            .into_iter()
+            .try_for_each(|d| self.direction(d).validate(d))
+    }
+
+    /// Settings of one direction.
+    pub fn direction(&self, direction: Direction) -> &DirectionConfig {
+        match direction {
+            Direction::AToB => &self.a_to_b,
+            Direction::BToA => &self.b_to_a,
+        }
+    }
+
+    /// Applies a change.
+    ///
+    /// # Errors
+    /// An unknown key or a value out of range; the configuration is then as before.
+    pub fn apply(&mut self, update: &Update) -> Result<()> {
+        let patched = self.direction(update.dir).patched(update)?;
+        match update.dir {
+            Direction::AToB => self.a_to_b = patched,
+            Direction::BToA => self.b_to_a = patched,
+        }
+        Ok(())
+    }
+}
+
+impl DirectionConfig {
+    /// Goes through JSON, so that a new key needs no second list of optional fields.
+    fn patched(&self, update: &Update) -> Result<Self> {
+        let key = update.dir.name();
+        let mut value =
+            serde_json::to_value(self).map_err(|e| Error::config(key, e.to_string()))?;
+        if let Value::Object(map) = &mut value {
+            map.extend(update.changes.clone());
+        }
+        let patched: Self =
+            serde_json::from_value(value).map_err(|e| Error::config(key, e.to_string()))?;
+        patched.validate(update.dir)?;
+        Ok(patched)
+    }
+
+    fn validate(&self, direction: Direction) -> Result<()> {
+        let fail =
+            |key: &str, problem: String| Err(Error::config(format!("{direction}.{key}"), problem));
+        if self.rate_bps > MAX_RATE_BPS {
+            return fail(
+                "rate_bps",
+                format!("must be at most {MAX_RATE_BPS}, is {}", self.rate_bps),
+            );
+        }
+        if self.delay_ns > MAX_DELAY_NS {
+            return fail(
+                "delay_ns",
+                format!("must be at most {MAX_DELAY_NS}, is {}", self.delay_ns),
+            );
+        }
+        if !(1..=MAX_QUEUE_FRAMES).contains(&self.queue_frames) {
+            let is = self.queue_frames;
+            return fail(
+                "queue_frames",
+                format!("must be 1 to {MAX_QUEUE_FRAMES}, is {is}"),
+            );
+        }
+        for (key, probability) in [("loss", self.loss), ("ber", self.ber)] {
+            // The range also refuses NaN.
+            if !(0.0..=1.0).contains(&probability) {
+                return fail(key, format!("must be between 0 and 1, is {probability}"));
+            }
+        }
+        if let Some((start, end)) = self.outages_ns.iter().find(|(start, end)| start >= end) {
+            return fail(
+                "outages_ns",
+                format!("[{start}, {end}] must end after it starts"),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn check_interface(key: &str, name: &str) -> Result<()> {
+    let fits = (1..=MAX_INTERFACE_NAME_BYTES).contains(&name.len());
+    if !fits || name.contains(|c: char| c == '/' || c == '\0' || c.is_whitespace()) {
+        return Err(Error::config(
+            key,
+            format!("{name:?} is not an interface name"),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(a_to_b: &str) -> Result<Config> {
+        Config::from_json(&format!(r#"{{"a":"x","b":"y","a_to_b":{a_to_b}}}"#))
+    }
+
+    #[test]
+    fn defaults_are_a_plain_wire() {
+        let config = Config::from_json(r#"{"a":"x","b":"y"}"#).unwrap();
+        assert_eq!(config.seed, 1);
+        assert_eq!(config.a_to_b, DirectionConfig::default());
+        assert_eq!(config.b_to_a.rate_bps, 0);
+    }
+
+    #[test]
+    fn every_error_names_its_key_in_one_line() {
+        for (json, key) in [
+            (r#"{"loss":1.5}"#, "a_to_b.loss"),
+            (r#"{"loss":-0.1}"#, "a_to_b.loss"),
+            (r#"{"ber":2}"#, "a_to_b.ber"),
+            (r#"{"queue_frames":0}"#, "a_to_b.queue_frames"),
+            (r#"{"rate_bps":10000000000000}"#, "a_to_b.rate_bps"),
+            (r#"{"delay_ns":10000000000000}"#, "a_to_b.delay_ns"),
+            (r#"{"outages_ns":[[5,5]]}"#, "a_to_b.outages_ns"),
+            (r#"{"los":0.1}"#, "los"),
+        ] {
+            let text = parse(json).unwrap_err().to_string();
+            assert!(text.contains(key) && !text.contains('\n'), "{json}: {text}");
+        }
+    }
+
+    #[test]
+    fn interfaces_are_checked() {
+        for (json, key) in [
+            (r#"{"a":"x","b":"x"}"#, "b:"),
+            (r#"{"a":"","b":"x"}"#, "a:"),
+            (r#"{"a":"x","b":"sixteen-letters-"}"#, "b:"),
+            (r#"{"a":"x"}"#, "`b`"),
+            (r#"{"a":"x","b":"y","c":1}"#, "`c`"),
+        ] {
+            let text = Config::from_json(json).unwrap_err().to_string();
+            assert!(text.contains(key), "{json}: {text}");
+        }
+    }
+
+    #[test]
+    fn update_changes_only_what_it_names() {
+        let mut config = parse(r#"{"rate_bps":1000,"loss":0.5}"#).unwrap();
+        let update = |text: &str| Update::from_json(text).unwrap();
+        config
+            .apply(&update(r#"{"dir":"a_to_b","loss":0.02}"#))
+            .unwrap();
+        assert_eq!((config.a_to_b.rate_bps, config.a_to_b.loss), (1000, 0.02));
+        assert_eq!(config.b_to_a, DirectionConfig::default());
+
+        let before = config.clone();
+        assert!(
+            config
+                .apply(&update(r#"{"dir":"a_to_b","loss":7}"#))
+                .is_err()
+        );
+        assert!(
+            config
+                .apply(&update(r#"{"dir":"a_to_b","lass":0.1}"#))
+                .is_err()
+        );
+        assert_eq!(config, before);
+        assert!(Update::from_json(r#"{"dir":"up"}"#).is_err());
+        assert!(Update::from_json(r#"{"loss":0.1}"#).is_err());
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The control socket: a UNIX stream socket that answers each line with a line of JSON.
+//!
+//! | line | answer |
+//! | --- | --- |
+//! | `stats` | [`crate::Stats`] as one object |
+//! | `set {"dir": "a_to_b", "loss": 0.02}` | `{"ok":true}`; see [`crate::Update`] |
+//! | anything else | `{"error":"..."}` |
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::socket;
+
+use crate::config::Update;
+use crate::error::{Error, Result};
+use crate::handle::RelayHandle;
+
+/// Longest line that is read: some thousand outages fit.
+const MAX_LINE_BYTES: u64 = 64 << 10;
+const MAX_CLIENTS: usize = 16;
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+
+/// A control socket that serves until it is dropped, which removes its file.
+pub struct ControlServer {
+    path: PathBuf,
+    listener: UnixListener,
+}
+
+impl ControlServer {
+    /// Serves `handle` at `path`, in place of any socket that is left there from an earlier run.
+    ///
+    /// # Errors
+    /// The path is something other than a socket, too long for one, or not writable.
+    pub fn start(path: &Path, handle: Arc<RelayHandle>) -> Result<Self> {
+        let fail = |e| Error::io(format!("control socket {}", path.display()), e);
+        remove_stale(path).map_err(fail)?;
+        let listener = UnixListener::bind(path).map_err(fail)?;
+        let server = Self {
+            path: path.into(),
+            listener,
+        };
+        let listener = server.listener.try_clone().map_err(fail)?;
+        let accept = move || accept_clients(&listener, &handle);
+        thread::Builder::new()
+            .name("control".into())
+            .spawn(accept)
+            .map_err(fail)?;
+        Ok(server)
+    }
+}
+
+impl Drop for ControlServer {
+    fn drop(&mut self) {
+        // Ends the thread's accept(). Errors change nothing: the process is about to end.
+        let _ = socket::shutdown(self.listener.as_raw_fd(), socket::Shutdown::Both);
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Sends one line to a control socket and returns the answer, without its line end.
+///
+/// # Errors
+/// Nothing listens there, or it hung up.
+pub fn request(path: &Path, line: &str) -> Result<String> {
+    let fail = |e| Error::io(format!("control socket {}", path.display()), e);
+    let mut stream = UnixStream::connect(path).map_err(fail)?;
+    stream
+        .write_all(format!("{}\n", line.trim()).as_bytes())
+        .map_err(fail)?;
+    stream.shutdown(Shutdown::Write).map_err(fail)?;
+    let mut answer = String::new();
+    BufReader::new(stream)
+        .read_line(&mut answer)
+        .map_err(fail)?;
+    if answer.is_empty() {
+        return Err(fail(io::ErrorKind::UnexpectedEof.into()));
+    }
+    Ok(answer.trim_end().to_owned())
+}
+
+fn remove_stale(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_socket() => std::fs::remove_file(path),
+        // Anything else is somebody's file; bind() will say that the address is in use.
+        _ => Ok(()),
+    }
+}
+
+fn accept_clients(listener: &UnixListener, handle: &Arc<RelayHandle>) {
+    let clients = Arc::new(AtomicUsize::new(0));
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => welcome(stream, handle, &clients),
+            // What accept() says of a socket that was shut down: the server is gone.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return,
+            // No descriptor left, or a client that left early: passes.
+            Err(_) => thread::sleep(ACCEPT_RETRY),
+        }
+    }
+}
+
+fn welcome(mut stream: UnixStream, handle: &Arc<RelayHandle>, clients: &Arc<AtomicUsize>) {
+    if clients.load(Ordering::Relaxed) >= MAX_CLIENTS {
+        let _ = writeln!(
+            stream,
+            "{}",
+            error_json("too many clients, try again later")
+        );
+        return;
+    }
+    clients.fetch_add(1, Ordering::Relaxed);
+    let (handle, clients) = (Arc::clone(handle), Arc::clone(clients));
+    thread::spawn(move || {
+        // A client that hangs up in the middle is its own affair.
+        let _ = serve(stream, &handle);
+        clients.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+fn serve(mut stream: UnixStream, handle: &RelayHandle) -> io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    loop {
+        let mut line = String::new();
+        let bytes = reader.by_ref().take(MAX_LINE_BYTES).read_line(&mut line)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        if bytes as u64 == MAX_LINE_BYTES && !line.ends_with('\n') {
+            return writeln!(stream, "{}", error_json("line too long"));
+        }
+        writeln!(stream, "{}", answer(line.trim(), handle))?;
+    }
+}
+
+fn answer(line: &str, handle: &RelayHandle) -> String {
+    let (verb, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let result = match verb {
+        "stats" if rest.is_empty() => {
+            serde_json::to_string(&handle.stats()).map_err(|e| Error::config(verb, e.to_string()))
+        }
+        "set" => Update::from_json(rest)
+            .and_then(|update| handle.set(&update))
+            .map(|()| r#"{"ok":true}"#.to_owned()),
+        _ => Err(Error::config(
+            verb,
+            "unknown command, use stats or set JSON",
+        )),
+    };
+    result.unwrap_or_else(|error| error_json(&error.to_string()))
+}
+
+fn error_json(message: &str) -> String {
+    serde_json::json!({ "error": message }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn handle() -> Arc<RelayHandle> {
+        let config = Config::from_json(r#"{"a":"x","b":"y"}"#).unwrap();
+        Arc::new(RelayHandle::new(config).unwrap())
+    }
+
+    #[test]
+    fn stats_set_and_errors_over_the_socket() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("control");
+        drop(UnixListener::bind(&path).unwrap()); // a stale socket of an earlier run
+        let handle = handle();
+        let server = ControlServer::start(&path, Arc::clone(&handle)).unwrap();
+
+        let stats: crate::Stats = serde_json::from_str(&request(&path, "stats").unwrap()).unwrap();
+        assert_eq!((stats.a.as_str(), stats.b.as_str()), ("x", "y"));
+        let answer = request(&path, r#"set {"dir":"b_to_a","loss":0.25}"#).unwrap();
+        assert_eq!(answer, r#"{"ok":true}"#);
+        assert_eq!(handle.config().b_to_a.loss, 0.25);
+        assert!(handle.take_changed_config().is_some() && handle.take_changed_config().is_none());
+        for (line, named) in [
+            (r#"set {"dir":"b_to_a","loss":9}"#, "b_to_a.loss"),
+            (r#"set {"dir":"b_to_a","lozz":0}"#, "lozz"),
+            ("set", "set"),
+            ("hello", "hello"),
+        ] {
+            let answer = request(&path, line).unwrap();
+            assert!(
+                answer.starts_with(r#"{"error":"#) && answer.contains(named),
+                "{answer}"
+            );
+        }
+        assert_eq!(handle.config().b_to_a.loss, 0.25);
+
+        drop(server);
+        assert!(!path.exists());
+        assert!(request(&path, "stats").is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_no_socket_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("precious");
+        std::fs::write(&path, "data").unwrap();
+        assert!(ControlServer::start(&path, handle()).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "data");
+    }
+
+    #[test]
+    fn one_connection_carries_many_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("control");
+        let _server = ControlServer::start(&path, handle()).unwrap();
+        let mut stream = UnixStream::connect(&path).unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        for _ in 0..3 {
+            stream.write_all(b"stats\n").unwrap();
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            assert!(line.starts_with(r#"{"a":"x""#), "{line}");
+        }
+        let long = vec![b' '; MAX_LINE_BYTES as usize];
+        stream.write_all(&long).unwrap();
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.contains("too long"), "{line}");
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What a link does to a frame, one effect per file.
+//!
+//! A frame that reaches the head of the queue passes through all effects of the table `CHAIN`, in
+//! order. Each may lengthen its transmission (rate, retransmissions of the MAC), mark it lost, or
+//! add to the delay after transmission (propagation, jitter). An effect sees only the frame's
+//! summary and its passage so far, so it needs no clock. To add one: a key in
+//! [`DirectionConfig`], a file with its [`Effect`] and a `build` function, a line in the table.
+//!
+//! Every effect exists all the time and does nothing while its key has the neutral value, so that
+//! a change at run time keeps the state of its generator.
+
+use crate::config::{Direction, DirectionConfig};
+use crate::frame::FrameMeta;
+use crate::random::Random;
+
+mod ber;
+mod bernoulli;
+mod delay;
+mod every;
+mod outage;
+mod rate;
+
+/// How a frame crosses the link, as far as the effects so far have decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage {
+    /// When the frame's transmission begins.
+    pub start_ns: u64,
+    /// When its last bit has left and the link is free for the next frame.
+    pub departure_ns: u64,
+    /// From departure to delivery at the far end.
+    pub delay_ns: u64,
+    /// The frame uses the link's time but does not arrive.
+    pub lost: bool,
+}
+
+impl Passage {
+    /// A passage that takes no time.
+    pub fn at(start_ns: u64) -> Self {
+        Self {
+            start_ns,
+            departure_ns: start_ns,
+            delay_ns: 0,
+            lost: false,
+        }
+    }
+
+    /// When the frame arrives at the far end, if it does.
+    pub fn delivery_ns(&self) -> u64 {
+        self.departure_ns.saturating_add(self.delay_ns)
+    }
+}
+
+/// One property of a link in one direction.
+pub trait Effect: Send {
+    /// Takes over new settings; random state goes on.
+    fn configure(&mut self, config: &DirectionConfig);
+
+    /// Acts on a frame whose transmission begins at `passage.start_ns`. Called once per frame, in
+    /// the order of transmission. Effects that lose frames leave those alone that are not
+    /// [`FrameMeta::lossy`].
+    fn apply(&mut self, frame: &FrameMeta, passage: &mut Passage);
+
+    /// Whether a later frame may be delivered before an earlier one. Unless an effect says so,
+    /// the link keeps frames in order even when its delay shrinks.
+    fn may_overtake(&self) -> bool {
+        false
+    }
+}
+
+type Build = fn(&DirectionConfig, Random) -> Box<dyn Effect>;
+
+/// Name (which also picks the random stream: never rename one) and constructor of each effect, in
+/// the order in which they act: first what takes link time, then loss, then delay.
+const CHAIN: &[(&str, Build)] = &[
+    ("rate", rate::build),
+    ("outage", outage::build),
+    ("every", every::build),
+    ("loss", bernoulli::build),
+    ("ber", ber::build),
+    ("delay", delay::build),
+];
+
+/// All effects of one direction.
+pub fn chain(config: &DirectionConfig, seed: u64, direction: Direction) -> Vec<Box<dyn Effect>> {
+    let build = |(name, build): &(&str, Build)| build(config, Random::new(seed, direction, name));
+    CHAIN.iter().map(build).collect()
+}
+
+#[cfg(test)]
+pub(crate) fn lost_of(effect: &mut dyn Effect, frames: usize, bytes: u32) -> Vec<bool> {
+    let frame = FrameMeta {
+        bytes,
+        lossy: true,
+        tcp_data: false,
+    };
+    let pass = |_| {
+        let mut passage = Passage::at(0);
+        effect.apply(&frame, &mut passage);
+        passage.lost
+    };
+    (0..frames).map(pass).collect()
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What the relay needs to know of a frame's bytes: its kind, its VLAN tag, its checksum.
+
+/// Longest frame that is relayed, in bytes with the Ethernet header: a jumbo frame (9,000 bytes)
+/// with two VLAN tags, rounded up. Anything longer is a super-packet.
+pub const MAX_FRAME_BYTES: usize = 9216;
+
+const ETHERNET_BYTES: usize = 14;
+const ADDRESSES_BYTES: usize = 12;
+const VLAN_TAG_BYTES: usize = 4;
+/// More tags than any switch sends; bounds the loop.
+const MAX_TAGS: usize = 4;
+/// RFC 8504 lets a receiver limit the chain of extension headers; hosts in practice accept 8.
+const MAX_EXTENSION_HEADERS: usize = 8;
+
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+const ETHERTYPES_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_ICMPV6: u8 = 58;
+/// Offset of the checksum in a UDP header: how an unfinished UDP checksum is recognised.
+const UDP_CHECKSUM_OFFSET: usize = 6;
+
+/// Summary of a frame: all that the link model sees of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameMeta {
+    /// Length on the wire with the Ethernet header and tags, without the frame check sequence.
+    pub bytes: u32,
+    /// Subject to loss and tail drop; false for ARP and the like.
+    pub lossy: bool,
+    /// TCP segment with a payload.
+    pub tcp_data: bool,
+}
+
+/// A VLAN tag that the kernel took out of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VlanTag {
+    /// Tag protocol identifier, in host order.
+    pub tpid: u16,
+    /// Priority and VLAN number, in host order.
+    pub tci: u16,
+}
+
+/// Kind of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// ARP, anything else that is not IP, or IPv6 neighbour discovery.
+    pub link_control: bool,
+    /// TCP segment with a payload.
+    pub tcp_data: bool,
+}
+
+impl Kind {
+    const OTHER_IP: Self = Self {
+        link_control: false,
+        tcp_data: false,
+    };
+    const LINK_CONTROL: Self = Self {
+        link_control: true,
+        tcp_data: false,
+    };
+}
+
+/// Length of a frame with its tag back in place.
+pub fn tagged_bytes(frame: &[u8], tag: Option<VlanTag>) -> usize {
+    frame.len() + tag.map_or(0, |_| VLAN_TAG_BYTES)
+}
+
+/// Copies `frame` into `out`, which has [`tagged_bytes`], and puts `tag` where it was.
+pub fn copy_with_tag(frame: &[u8], tag: Option<VlanTag>, out: &mut [u8]) {
+    let Some(tag) = tag else {
+        out.copy_from_slice(frame);
+        return;
+    };
+    let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
+    out[..ADDRESSES_BYTES].copy_from_slice(addresses);
+    out[ADDRESSES_BYTES..][..2].copy_from_slice(&tag.tpid.to_be_bytes());
+    out[ADDRESSES_BYTES + 2..][..2].copy_from_slice(&tag.tci.to_be_bytes());
+    out[ADDRESSES_BYTES + VLAN_TAG_BYTES..].copy_from_slice(rest);
+}
+
+/// Finishes a checksum that the sender left to its network card: the field already holds the sum
+/// of the pseudo-header, and the sum over everything from `start` on completes it. False if the
+/// field does not lie in the frame.
+pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
+    let field = start.saturating_add(offset);
+    if field.saturating_add(2) > frame.len() {
+        return false;
+    }
+    let mut checksum = !ones_complement_sum(&frame[start..]);
+    if checksum == 0 && offset == UDP_CHECKSUM_OFFSET {
+        checksum = 0xffff; // zero means "no checksum" in UDP
+    }
+    frame[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+    true
+}
+
+fn ones_complement_sum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks_exact(2);
+    let odd = words
+        .remainder()
+        .first()
+        .map_or(0, |last| u64::from(*last) << 8);
+    let mut sum = odd
+        + words
+            .map(|w| u64::from(u16::from_be_bytes([w[0], w[1]])))
+            .sum::<u64>();
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    sum as u16
+}
+
+/// Tells what kind of frame this is; one that makes no sense counts as plain IP or link control,
+/// whatever its EtherType says.
+pub fn classify(frame: &[u8]) -> Kind {
+    let mut ethertype_at = ADDRESSES_BYTES;
+    for _ in 0..=MAX_TAGS {
+        let payload = frame.get(ethertype_at + 2..).unwrap_or_default();
+        match be16(frame, ethertype_at) {
+            Some(tag) if ETHERTYPES_VLAN.contains(&tag) => ethertype_at += VLAN_TAG_BYTES,
+            Some(ETHERTYPE_IPV4) => return classify_ipv4(payload).unwrap_or(Kind::OTHER_IP),
+            Some(ETHERTYPE_IPV6) => return classify_ipv6(payload).unwrap_or(Kind::OTHER_IP),
+            _ => break,
+        }
+    }
+    Kind::LINK_CONTROL
+}
+
+fn classify_ipv4(packet: &[u8]) -> Option<Kind> {
+    let header_bytes = usize::from(packet.first()? & 0x0f) * 4;
+    let total_bytes = usize::from(be16(packet, 2)?);
+    let fragment_offset = be16(packet, 6)? & 0x1fff;
+    if packet.get(9) != Some(&PROTOCOL_TCP) || fragment_offset != 0 {
+        return Some(Kind::OTHER_IP);
+    }
+    // The total length, not the frame's: short frames are padded to 60 bytes.
+    let segment = packet.get(header_bytes..total_bytes.min(packet.len()))?;
+    Some(Kind {
+        link_control: false,
+        tcp_data: has_tcp_payload(segment)?,
+    })
+}
+
+fn classify_ipv6(packet: &[u8]) -> Option<Kind> {
+    const HEADER_BYTES: usize = 40;
+    let payload_bytes = usize::from(be16(packet, 4)?);
+    let mut next_header = *packet.get(6)?;
+    let end = (HEADER_BYTES + payload_bytes).min(packet.len());
+    let mut rest = packet.get(HEADER_BYTES..end)?;
+    for _ in 0..=MAX_EXTENSION_HEADERS {
+        let header_bytes = match next_header {
+            PROTOCOL_TCP => {
+                return Some(Kind {
+                    link_control: false,
+                    tcp_data: has_tcp_payload(rest)?,
+                });
+            }
+            PROTOCOL_ICMPV6 => {
+                // RFC 4861: router and neighbour solicitations, advertisements and redirects.
+                let discovery = (133..=137).contains(rest.first()?);
+                return Some(Kind {
+                    link_control: discovery,
+                    tcp_data: false,
+                });
+            }
+            0 | 43 | 60 => (usize::from(*rest.get(1)?) + 1) * 8, // hop by hop, routing, destination
+            44 if be16(rest, 2)? & 0xfff8 == 0 => 8,             // first fragment
+            _ => break,
+        };
+        next_header = *rest.first()?;
+        rest = rest.get(header_bytes..)?;
+    }
+    Some(Kind::OTHER_IP)
+}
+
+fn has_tcp_payload(segment: &[u8]) -> Option<bool> {
+    let header_bytes = usize::from(segment.get(12)? >> 4) * 4;
+    Some(segment.len() > header_bytes)
+}
+
+fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes
+        .get(at..at + 2)
+        .map(|b| u16::from_be_bytes([b[0], b[1]]))
+}
+
+/// Whether the bytes can be a frame at all.
+pub fn is_frame(bytes: &[u8]) -> bool {
+    bytes.len() >= ETHERNET_BYTES
+}
+
+#[cfg(test)]
+#[path = "frame_tests.rs"]
+mod tests;

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The link of one direction in virtual time: a queue, a transmitter, and frames in flight.
+//!
+//! Each frame starts at max(arrival, end of the previous transmission), and the effects say how
+//! long it takes and whether it arrives. Nothing here depends on when the caller gets round to
+//! ask, so a late caller shifts no later frame.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::config::{Direction, DirectionConfig};
+use crate::effect::{self, Effect, Passage};
+use crate::frame::FrameMeta;
+
+/// Frames exempt from loss (ARP and the like) are exempt from tail drop too, but only so many at
+/// a time: a flood of them must not grow the queue without bound.
+const EXEMPT_HEADROOM_FRAMES: usize = 64;
+
+/// Answer to a frame that arrives.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict<T> {
+    /// The link has taken it; it comes back from [`LinkModel::pop_due`].
+    Queued,
+    /// The queue is full; here it is back.
+    QueueDropped(T),
+}
+
+/// How a frame left the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives at the far end at its due time.
+    Delivered,
+    /// It was transmitted, and lost; its due time is the end of the transmission.
+    Lost,
+}
+
+/// A frame that leaves the model.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Exit<T> {
+    /// What the caller pushed: a buffer, usually.
+    pub token: T,
+    /// The frame's summary.
+    pub meta: FrameMeta,
+    /// Delivered or lost.
+    pub fate: Fate,
+    /// Theoretical time of delivery or loss.
+    pub due_ns: u64,
+}
+
+struct Waiting<T> {
+    token: T,
+    meta: FrameMeta,
+    arrival_ns: u64,
+}
+
+/// In flight, ordered by due time and, among equals, by order of transmission.
+struct Flying<T> {
+    exit: Exit<T>,
+    sequence: u64,
+}
+
+impl<T> Flying<T> {
+    fn key(&self) -> (u64, u64) {
+        (self.exit.due_ns, self.sequence)
+    }
+}
+
+impl<T> PartialEq for Flying<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Flying<T> {}
+
+impl<T> PartialOrd for Flying<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Flying<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// One direction of a link. `T` is whatever stands for the frame's bytes.
+pub struct LinkModel<T> {
+    queue_limit_frames: usize,
+    queue: VecDeque<Waiting<T>>,
+    flying: BinaryHeap<Reverse<Flying<T>>>,
+    effects: Vec<Box<dyn Effect>>,
+    may_overtake: bool,
+    /// End of the latest transmission.
+    link_free_ns: u64,
+    /// Latest delivery so far: no later frame is due earlier, unless an effect overtakes.
+    last_delivery_ns: u64,
+    /// Number of transmissions so far.
+    sequence: u64,
+}
+
+impl<T> LinkModel<T> {
+    /// An idle link with the effects of `config`, their generators seeded for `direction`.
+    pub fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
+        let effects = effect::chain(config, seed, direction);
+        Self {
+            queue_limit_frames: config.queue_frames,
+            queue: VecDeque::with_capacity(config.queue_frames.min(4096)),
+            flying: BinaryHeap::with_capacity(4096),
+            may_overtake: effects.iter().any(|e| e.may_overtake()),
+            effects,
+            link_free_ns: 0,
+            last_delivery_ns: 0,
+            sequence: 0,
+        }
+    }
+
+    /// Takes over new settings. They hold for every frame whose transmission has not begun;
+    /// frames that wait beyond a smaller queue limit stay.
+    pub fn configure(&mut self, config: &DirectionConfig) {
+        self.queue_limit_frames = config.queue_frames;
+        self.effects.iter_mut().for_each(|e| e.configure(config));
+        self.may_overtake = self.effects.iter().any(|e| e.may_overtake());
+    }
+
+    /// A frame reaches the link at `arrival_ns`; arrivals never go back in time.
+    pub fn push(&mut self, meta: FrameMeta, token: T, arrival_ns: u64) -> Verdict<T> {
+        self.advance(arrival_ns);
+        let limit = match meta.lossy {
+            true => self.queue_limit_frames,
+            false => self.queue_limit_frames + EXEMPT_HEADROOM_FRAMES,
+        };
+        if self.queue.is_empty() && self.link_free_ns <= arrival_ns {
+            self.transmit(
+                Waiting {
+                    token,
+                    meta,
+                    arrival_ns,
+                },
+                arrival_ns,
+            );
+        } else if self.queue.len() >= limit {
+            return Verdict::QueueDropped(token);
+        } else {
+            self.queue.push_back(Waiting {
+                token,
+                meta,
+                arrival_ns,
+            });
+        }
+        Verdict::Queued
+    }
+
+    /// The next frame that has left the link by `now_ns`, in order of due time.
+    pub fn pop_due(&mut self, now_ns: u64) -> Option<Exit<T>> {
+        self.advance(now_ns);
+        let due = self
+            .flying
+            .peek()
+            .is_some_and(|Reverse(f)| f.exit.due_ns <= now_ns);
+        if !due {
+            return None;
+        }
+        self.flying.pop().map(|Reverse(flying)| flying.exit)
+    }
+
+    /// When [`LinkModel::pop_due`] should be called next; `None` while the link is empty.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        let due_ns = self.flying.peek().map(|Reverse(f)| f.exit.due_ns);
+        // A waiting frame leaves after those in flight, so its start needs no wake-up of its own
+        // unless it may overtake them.
+        if due_ns.is_some() && !self.may_overtake {
+            return due_ns;
+        }
+        let start_ns = self
+            .queue
+            .front()
+            .map(|head| head.arrival_ns.max(self.link_free_ns));
+        due_ns.into_iter().chain(start_ns).min()
+    }
+
+    /// Frames that wait for transmission.
+    pub fn queue_frames(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Frames in transmission or on their way.
+    pub fn in_flight_frames(&self) -> usize {
+        self.flying.len()
+    }
+
+    /// Starts every transmission that begins by `now_ns`.
+    fn advance(&mut self, now_ns: u64) {
+        while let Some(head) = self.queue.front() {
+            let start_ns = head.arrival_ns.max(self.link_free_ns);
+            if start_ns > now_ns {
+                return;
+            }
+            if let Some(frame) = self.queue.pop_front() {
+                self.transmit(frame, start_ns);
+            }
+        }
+    }
+
+    fn transmit(&mut self, frame: Waiting<T>, start_ns: u64) {
+        let mut passage = Passage::at(start_ns);
+        for effect in &mut self.effects {
+            effect.apply(&frame.meta, &mut passage);
+        }
+        self.link_free_ns = passage.departure_ns;
+        let (fate, due_ns) = if passage.lost {
+            (Fate::Lost, passage.departure_ns)
+        } else {
+            (Fate::Delivered, self.delivery_ns(&passage))
+        };
+        let exit = Exit {
+            token: frame.token,
+            meta: frame.meta,
+            fate,
+            due_ns,
+        };
+        self.flying.push(Reverse(Flying {
+            exit,
+            sequence: self.sequence,
+        }));
+        self.sequence += 1;
+    }
+
+    fn delivery_ns(&mut self, passage: &Passage) -> u64 {
+        let mut delivery_ns = passage.delivery_ns();
+        if !self.may_overtake {
+            delivery_ns = delivery_ns.max(self.last_delivery_ns);
+        }
+        self.last_delivery_ns = delivery_ns;
+        delivery_ns
+    }
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

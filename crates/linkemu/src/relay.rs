@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The event loop: reads frames from both interfaces, lets the link models decide, and sends what
+//! is due. One thread, two directions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::{TimeSpec, TimeValLike};
+
+use crate::clock::{self, Clock};
+use crate::config::{Config, Direction, DirectionConfig};
+use crate::error::{Error, Result};
+use crate::frame::{self, FrameMeta};
+use crate::handle::RelayHandle;
+use crate::model::{Fate, LinkModel, Verdict};
+use crate::outbox::Outbox;
+use crate::pool::{Buffer, Pool};
+use crate::port::{Arrival, Port};
+use crate::schedule;
+use crate::stats::{DirectionStats, Stats};
+
+/// Kernel drops, processor time, the stop flag and interfaces that are down are looked at this
+/// often.
+const HOUSEKEEPING_NS: u64 = 50_000_000;
+/// How soon an interface with full buffers is tried again.
+const BUSY_RETRY_NS: u64 = 100_000;
+
+/// An open relay between two interfaces.
+pub struct Relay {
+    handle: Arc<RelayHandle>,
+    /// Interfaces `a` and `b`.
+    ports: [Port; 2],
+    /// In the order of [`Direction::ALL`]: lane i reads from port i and writes to the other.
+    lanes: [Lane; 2],
+}
+
+/// One direction: link model, buffers and counters.
+struct Lane {
+    model: LinkModel<Buffer>,
+    lossless_link_control: bool,
+    pool: Pool,
+    outbox: Outbox,
+    stats: DirectionStats,
+}
+
+impl Relay {
+    /// Opens both interfaces in the network namespace of the calling thread. From here on the
+    /// kernel queues their frames for the relay.
+    ///
+    /// # Errors
+    /// The configuration is invalid, an interface is missing, or CAP_NET_RAW is.
+    pub fn open(config: Config) -> Result<Self> {
+        config.validate()?;
+        let ports = [Port::open(&config.a)?, Port::open(&config.b)?];
+        let lanes = Direction::ALL.map(|d| Lane::new(config.direction(d), config.seed, d));
+        Ok(Self {
+            handle: Arc::new(RelayHandle::new(config)?),
+            ports,
+            lanes,
+        })
+    }
+
+    /// For other threads: statistics, changes of the settings, stop.
+    pub fn stats_handle(&self) -> Arc<RelayHandle> {
+        Arc::clone(&self.handle)
+    }
+
+    /// Relays in the calling thread until `stop` is set (noticed within 50 ms) or
+    /// [`RelayHandle::stop`] is called (at once), and returns the final counters. Raises the
+    /// thread's priority and sets its timer slack to the minimum, where permitted.
+    ///
+    /// # Errors
+    /// The system refuses to wait, which it never should. Interfaces that go away are no error.
+    pub fn run(mut self, stop: &AtomicBool) -> Result<Stats> {
+        schedule::prefer_this_thread();
+        let clock = Clock::start();
+        let cpu_begin_ns = clock::thread_cpu_ns();
+        let mut housekeeping_ns = 0;
+        let mut readable = [true; 2];
+        while !self.handle.is_stopped() {
+            let turn_ns = clock.now_ns();
+            if turn_ns >= housekeeping_ns {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                self.keep_house(&clock, cpu_begin_ns);
+                housekeeping_ns = turn_ns + HOUSEKEEPING_NS;
+            }
+            self.take_over_changes();
+            self.turn(&clock, turn_ns, readable);
+            self.handle.try_publish(|stats| self.report(stats, &clock));
+            let wake_ns = self.wake_ns(&clock).min(housekeeping_ns);
+            readable = self.wait(wake_ns.saturating_sub(clock.now_ns()))?;
+        }
+        self.keep_house(&clock, cpu_begin_ns);
+        self.handle.publish(|stats| self.report(stats, &clock));
+        Ok(self.handle.stats())
+    }
+
+    /// Reads what there is to be read and sends what is due.
+    fn turn(&mut self, clock: &Clock, now_ns: u64, readable: [bool; 2]) {
+        for ((lane, port), readable) in self.lanes.iter_mut().zip(&mut self.ports).zip(readable) {
+            if readable {
+                lane.receive(port, clock);
+            }
+        }
+        let [a, b] = &mut self.ports;
+        for (lane, port) in self.lanes.iter_mut().zip([b, a]) {
+            // The time from before reading: what has arrived since is in the socket, not yet in
+            // the queue, and must find the queue as it was at its arrival.
+            lane.deliver(port, clock, now_ns);
+        }
+    }
+
+    fn wake_ns(&self, clock: &Clock) -> u64 {
+        let due_ns = self
+            .lanes
+            .iter()
+            .filter_map(|lane| lane.wake_ns(clock))
+            .min();
+        due_ns.unwrap_or(u64::MAX)
+    }
+
+    /// Sleeps until a frame arrives, a change is made, or the time is over. Tells which of the
+    /// ports has something to read.
+    fn wait(&self, timeout_ns: u64) -> Result<[bool; 2]> {
+        let wake = self.handle.wake_fd();
+        // poll() takes no absent descriptor here; an interface that is down listens to the
+        // wake-up instead, and its readiness then costs one attempt to read.
+        let sources = [
+            self.ports[0].fd().unwrap_or(wake),
+            self.ports[1].fd().unwrap_or(wake),
+            wake,
+        ];
+        let mut fds = sources.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        // HOUSEKEEPING_NS bounds the time-out, so the conversion cannot overflow.
+        match ppoll(
+            &mut fds,
+            Some(TimeSpec::nanoseconds(timeout_ns as i64)),
+            None,
+        ) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok([false; 2]),
+            Err(errno) => return Err(Error::io("waiting for frames", errno.into())),
+        }
+        let [a, b, wake] = fds.map(|fd| fd.any().unwrap_or(true));
+        if wake {
+            self.handle.acknowledge_wake();
+        }
+        Ok([a, b])
+    }
+
+    fn take_over_changes(&mut self) {
+        if let Some(config) = self.handle.take_changed_config() {
+            for (lane, direction) in self.lanes.iter_mut().zip(Direction::ALL) {
+                lane.configure(config.direction(direction));
+            }
+        }
+    }
+
+    fn keep_house(&mut self, clock: &Clock, cpu_begin_ns: u64) {
+        for (lane, port) in self.lanes.iter_mut().zip(&mut self.ports) {
+            port.count_kernel_drops(&mut lane.stats);
+            port.reopen_if_down(clock);
+        }
+        let cpu_ns = clock::thread_cpu_ns() - cpu_begin_ns;
+        self.handle.try_publish(|stats| stats.cpu_ns = cpu_ns);
+    }
+
+    fn report(&self, stats: &mut Stats, clock: &Clock) {
+        stats.elapsed_ns = clock.now_ns();
+        stats.interface_downs = self.ports.iter().map(Port::downs).sum();
+        stats.a_to_b = self.lanes[0].report();
+        stats.b_to_a = self.lanes[1].report();
+    }
+}
+
+impl Lane {
+    fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
+        Self {
+            model: LinkModel::new(config, seed, direction),
+            lossless_link_control: config.lossless_non_ip,
+            pool: Pool::new(),
+            outbox: Outbox::default(),
+            stats: DirectionStats::default(),
+        }
+    }
+
+    fn configure(&mut self, config: &DirectionConfig) {
+        self.model.configure(config);
+        self.lossless_link_control = config.lossless_non_ip;
+    }
+
+    fn receive(&mut self, port: &mut Port, clock: &Clock) {
+        let Self {
+            model,
+            pool,
+            lossless_link_control,
+            stats,
+            ..
+        } = self;
+        port.drain(clock, stats, |stats, arrival| {
+            accept(model, pool, *lossless_link_control, stats, &arrival);
+        });
+    }
+
+    /// Counts what was lost and sends what is due by `now_ns`.
+    fn deliver(&mut self, port: &mut Port, clock: &Clock, now_ns: u64) {
+        while let Some(exit) = self.model.pop_due(now_ns) {
+            match exit.fate {
+                Fate::Delivered => self.outbox.push(exit),
+                Fate::Lost => {
+                    self.stats.on_lost(&exit.meta);
+                    self.pool.give(exit.token);
+                }
+            }
+        }
+        self.outbox
+            .flush(port, clock, &mut self.stats, &mut self.pool);
+    }
+
+    fn wake_ns(&self, clock: &Clock) -> Option<u64> {
+        let retry_ns = (self.outbox.len() > 0).then(|| clock.now_ns() + BUSY_RETRY_NS);
+        self.model.next_due_ns().into_iter().chain(retry_ns).min()
+    }
+
+    fn report(&self) -> DirectionStats {
+        DirectionStats {
+            queue_frames: self.model.queue_frames() as u64,
+            in_flight_frames: (self.model.in_flight_frames() + self.outbox.len()) as u64,
+            ..self.stats
+        }
+    }
+}
+
+/// Gives a frame that has arrived to the link.
+fn accept(
+    model: &mut LinkModel<Buffer>,
+    pool: &mut Pool,
+    lossless_link_control: bool,
+    stats: &mut DirectionStats,
+    arrival: &Arrival,
+) {
+    let kind = frame::classify(arrival.frame);
+    let bytes = frame::tagged_bytes(arrival.frame, arrival.tag);
+    let meta = FrameMeta {
+        bytes: bytes as u32,
+        lossy: !(kind.link_control && lossless_link_control),
+        tcp_data: kind.tcp_data,
+    };
+    stats.on_received(&meta);
+    let Some(mut buffer) = pool.take(bytes) else {
+        stats.overflow_frames += 1;
+        return;
+    };
+    frame::copy_with_tag(arrival.frame, arrival.tag, buffer.frame_mut());
+    if let Verdict::QueueDropped(buffer) = model.push(meta, buffer, arrival.arrival_ns) {
+        stats.on_queue_dropped(&meta);
+        pool.give(buffer);
+    }
+    stats.queue_max_frames = stats.queue_max_frames.max(model.queue_frames() as u64);
+}

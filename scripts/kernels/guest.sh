@@ -1,0 +1,156 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The guest's init: tries lasthop on the kernel at hand. Every result is one
+# line, `ok:`, `note:` or `fail:`; `end:` says that it got to its end.
+# shellcheck shell=dash
+/bin/busybox --install -s /bin 2>/dev/null
+export PATH=/usr/bin:/bin HOME=/tmp
+# Debian's busybox prefers its applets to what PATH finds.
+ip() { /usr/bin/ip "$@"; }
+tc() { /usr/bin/tc "$@"; }
+
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmpfs /run
+mkdir -p /run/netns
+mount -t bpf bpf /sys/fs/bpf
+dmesg -n 1
+
+finish() {
+	echo "end: $(uname -r)"
+	sync
+	poweroff -f
+}
+
+# An error message is one line: what, why, what to do.
+check_old() {
+	timeout 60 lasthop attach lossy0 --once >/tmp/out 2>/tmp/err </dev/null
+	rc=$?
+	lines=$(grep -c . /tmp/err)
+	if [ $rc = 1 ] && [ "$lines" = 1 ] && [ ! -s /tmp/out ] && grep -q '6\.6' /tmp/err; then
+		echo "ok: attach refuses, exit 1: $(cat /tmp/err)"
+	else
+		echo "fail: attach on an old kernel: exit $rc, $lines lines: $(head -n 5 /tmp/err | tr '\n' '|')"
+	fi
+	timeout 60 lasthop check lossy0 >/tmp/out 2>&1 </dev/null
+	echo "note: check: exit $?: $(tr '\n' '|' </tmp/out)"
+}
+
+# fh (10.1.0.1) - this host, the agent on lossy0 - mh (10.2.0.2)
+build_net() {
+	ip link set lo up
+	ip netns add fh && ip netns add mh || return 1
+	ip link add wired0 type veth peer name fh0 netns fh || return 1
+	ip link add lossy0 type veth peer name mh0 netns mh || return 1
+	ip addr add 10.1.0.2/24 dev wired0
+	ip addr add 10.2.0.1/24 dev lossy0
+	ip link set wired0 up
+	ip link set lossy0 up
+	echo 1 >/proc/sys/net/ipv4/ip_forward
+	ip -n fh addr add 10.1.0.1/24 dev fh0
+	ip -n mh addr add 10.2.0.2/24 dev mh0
+	for h in fh mh; do
+		ip -n $h link set lo up
+		ip -n $h link set ${h}0 up
+	done
+	ip -n fh route add default via 10.1.0.2
+	ip -n mh route add default via 10.2.0.1
+}
+
+# Two megabytes from fh to mh. $1: what is special about it.
+transfer() {
+	rm -f /tmp/got /tmp/open
+	mkfifo /tmp/open # nc ends with its input: this one has no end
+	ip netns exec mh timeout 60 nc -l -p 5001 <>/tmp/open >/tmp/got &
+	server=$!
+	sleep 1
+	ip netns exec fh timeout 60 nc 10.2.0.2 5001 </tmp/sent >/dev/null
+	wait $server
+	if cmp -s /tmp/sent /tmp/got; then
+		echo "ok: transfer, $1: $(wc -c </tmp/got) bytes, all as sent"
+	else
+		echo "fail: transfer, $1: $(wc -c </tmp/got) of $(wc -c </tmp/sent) bytes, or others"
+	fi
+}
+
+counter() { # counter NAME: out of the last status
+	grep -o "\"$1\": *[0-9]*" /tmp/status | grep -o '[0-9]*$' | head -n 1
+}
+
+positive() { # positive NAME
+	n=$(counter "$1")
+	if [ "${n:-0}" -gt 0 ]; then
+		echo "ok: status: $1 $n"
+	else
+		echo "fail: status: $1 is ${n:-missing}"
+	fi
+}
+
+check_agent() {
+	timeout 60 lasthop check lossy0 >/tmp/out 2>&1 </dev/null
+	rc=$?
+	if [ $rc = 0 ]; then
+		echo "ok: check: $(wc -l </tmp/out) lines"
+	else
+		echo "fail: check: exit $rc: $(tr '\n' '|' </tmp/out)"
+	fi
+	lasthop attach lossy0 --scheme snoop >/tmp/out 2>/tmp/err </dev/null &
+	agent=$!
+	for _ in $(seq 60); do
+		[ "$(verified | wc -l)" -ge 4 ] && timeout 5 lasthop status -j >/tmp/status 2>/dev/null &&
+			[ -s /tmp/status ] && break
+		kill -0 $agent 2>/dev/null || break
+		sleep 1
+	done
+	if ! kill -0 $agent 2>/dev/null; then
+		wait $agent
+		echo "fail: attach: exit $?"
+		cat /tmp/out /tmp/err
+		return
+	fi
+	verified | while read -r name insns; do
+		echo "ok: verifier: $name $insns instructions"
+	done
+	head -c 2097152 /dev/urandom >/tmp/sent
+	transfer "super-packets"
+	ip -n fh link set fh0 gso_max_segs 1
+	if tc qdisc add dev lossy0 root netem loss 2% limit 10000 2>/tmp/tc; then
+		transfer "2 % loss"
+	else
+		echo "note: no netem, so no loss: $(head -n 1 /tmp/tc)"
+		transfer "single segments"
+	fi
+	timeout 10 lasthop status -j >/tmp/status 2>/tmp/err2 || echo "fail: status -j: $(cat /tmp/err2)"
+	positive cached_segments
+	[ -s /tmp/tc ] || positive local_retransmits
+	kill -TERM $agent
+	wait $agent
+	rc=$?
+	left=$(verified | wc -l)
+	if [ $rc = 0 ] && [ "$left" = 0 ]; then
+		echo "ok: detach: exit 0, nothing left"
+	else
+		echo "fail: detach: exit $rc, $left programs left: $(cat /tmp/err)"
+	fi
+}
+
+if [ -e /modules/order ]; then
+	while read -r module; do
+		insmod "/modules/$module.ko" 2>/dev/null || echo "note: no module $module"
+	done </modules/order
+fi
+if ! build_net 2>/tmp/err; then
+	echo "fail: test network: $(head -n 1 /tmp/err)"
+	finish
+fi
+release=$(uname -r)
+major=${release%%.*}
+minor=${release#*.}
+minor=${minor%%[!0-9]*}
+if [ "$major" -gt 6 ] || { [ "$major" = 6 ] && [ "$minor" -ge 6 ]; }; then
+	check_agent
+else
+	check_old
+fi
+finish

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Format, warnings, generated files, licences, and the core compiled for the
+# targets that the machine's compilers know.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { echo "lint: $*"; }
+
+step "clang-format"
+clang-format-19 --dry-run --Werror core/*.[ch] core/scheme/*.h bpf/*.[ch]
+
+step "cargo fmt"
+cargo fmt --all --check
+
+step "cargo clippy"
+cargo clippy --workspace --all-targets --locked -q -- -D warnings
+
+step "bindings are those of the headers"
+libclang=$(dirname "$(find /usr/lib/llvm-*/lib -name 'libclang*.so*' | sort | tail -n 1)")
+LIBCLANG_PATH=$libclang cargo run --locked -q -p xtask -- bindings --check
+
+step "core: warnings as errors, gcc and clang, 32 bits and big-endian where there is a compiler"
+flags="-std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -ffreestanding -fsyntax-only"
+for cc in gcc clang-19 powerpc-linux-gnu-gcc mips-linux-gnu-gcc; do
+	if command -v "$cc" >/dev/null 2>&1; then $cc $flags core/core.c; fi
+done
+if echo '#include <stdint.h>' | gcc -m32 -x c -fsyntax-only - 2>/dev/null; then
+	gcc -m32 $flags core/core.c
+else
+	echo "skipped: -m32, no 32-bit headers (package gcc-multilib)"
+fi
+
+step "every source file names its licence, none is longer than 600 lines"
+bad=0
+while IFS= read -r f; do
+	case $f in
+	*.rs | *.c | *.h | *.sh | Makefile | .ci/run)
+		head -n 3 "$f" | grep -q 'SPDX-License-Identifier' || { echo "lint: $f: no SPDX line" >&2; bad=1; }
+		;;
+	esac
+	case $f in
+	*bindings.rs) ;;
+	*.rs | *.c | *.h | *.sh)
+		[ "$(wc -l <"$f")" -le 600 ] || { echo "lint: $f: more than 600 lines" >&2; bad=1; }
+		;;
+	esac
+done < <(git ls-files)
+[ $bad = 0 ]
+
+step "the core includes no header of a system but <std*.h>"
+! grep -nE '#include <' core/*.h core/scheme/*.h | grep -vE '<std(bool|def|int)\.h>'
+echo "lint: ok"

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Installs what a goal of the Makefile lacks, and says what it installs.
+#   scripts/setup.sh build|run|lint
+# On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
+set -euo pipefail
+
+goal=${1:-build}
+missing=()
+need() { # need COMMAND PACKAGE
+	command -v "$1" >/dev/null 2>&1 || missing+=("$2")
+}
+need_file() { # need_file FILE PACKAGE
+	[ -e "$1" ] || missing+=("$2")
+}
+
+# Whether the command $1 is there in version $2 or newer.
+at_least() {
+	local have
+	have=$("$1" --version 2>/dev/null | grep -oE '[0-9]+\.[0-9]+(\.[0-9]+)?' | head -n 1) || return 1
+	[ -n "$have" ] && [ "$(printf '%s\n%s\n' "$2" "$have" | sort -V | head -n 1)" = "$2" ]
+}
+
+# clang 16 or newer: older ones crash on the BPF source or lose its bounds.
+have_clang() {
+	local c
+	for c in "${LASTHOP_CLANG:-}" clang-19 clang-20 clang-21 clang-22 clang-18 clang-17 clang-16 clang; do
+		[ -n "$c" ] && at_least "$c" 16.0 && return 0
+	done
+	return 1
+}
+
+candidate() { # newest version of a package that apt could install, or nothing
+	apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p' | grep -v '(none)' || true
+}
+
+# Rust 1.85: an installed cargo, else the distribution's package that has it.
+rust_packages() {
+	local p
+	if [ -n "$(candidate cargo-web)" ]; then
+		echo rustc-web cargo-web
+		return
+	fi
+	for p in '' -1.89 -1.88 -1.87 -1.86 -1.85; do
+		case $(candidate "cargo$p") in
+		'' | 0.* | 1.[0-9].* | 1.[1-7][0-9].* | 1.8[0-4].*) ;;
+		*) echo "rustc$p" "cargo$p" && return ;;
+		esac
+	done
+	echo "setup: no package has Rust 1.85 or newer here: install it with rustup" >&2
+	exit 1
+}
+
+need gcc gcc
+need pkg-config pkg-config
+need_file /usr/include/libelf.h libelf-dev
+need_file /usr/include/zlib.h zlib1g-dev
+case $goal in
+run)
+	need ip iproute2
+	need ethtool ethtool
+	need sysctl procps
+	;;
+lint)
+	need clang-format-19 clang-format-19
+	ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 || missing+=(libclang1-19)
+	;;
+esac
+
+apt_updated=
+update_once() {
+	[ -n "$apt_updated" ] && return
+	apt-get update -qq
+	apt_updated=1
+}
+
+packages=("${missing[@]}")
+if ! have_clang || ! at_least cargo 1.85 || [ ${#packages[@]} -gt 0 ]; then
+	if ! command -v apt-get >/dev/null 2>&1; then
+		echo "setup: please install: clang 16+, cargo 1.85+, ${missing[*]:-}" >&2
+		exit 1
+	fi
+	update_once
+fi
+have_clang || packages+=(clang-19)
+if ! at_least cargo 1.85; then
+	read -ra rust <<<"$(rust_packages)"
+	packages+=("${rust[@]}")
+fi
+if [ ${#packages[@]} -gt 0 ]; then
+	if [ "$(id -u)" != 0 ]; then
+		echo "setup: please install (or run as root): ${packages[*]}" >&2
+		exit 1
+	fi
+	echo "setup: installing ${packages[*]}"
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		"${packages[@]}" >/dev/null
+fi
+
+if [ "$goal" = lint ]; then
+	for c in fmt clippy; do
+		cargo $c --version >/dev/null 2>&1 && continue
+		if command -v rustup >/dev/null 2>&1; then
+			echo "setup: rustup component add ${c/fmt/rustfmt}"
+			rustup component add "${c/fmt/rustfmt}" >/dev/null
+		elif [ "$c" = fmt ]; then
+			apt-get install -y -qq rustfmt-web >/dev/null 2>&1 || apt-get install -y -qq rustfmt >/dev/null
+		else
+			apt-get install -y -qq rust-clippy-web >/dev/null 2>&1 || apt-get install -y -qq rust-clippy >/dev/null
+		fi
+	done
+fi
+
+if [ "$goal" = run ]; then
+	kernel=$(uname -r | grep -oE '^[0-9]+\.[0-9]+')
+	if [ "$(printf '6.6\n%s\n' "$kernel" | sort -V | head -n 1)" != 6.6 ]; then
+		echo "setup: Linux $kernel is too old for the agent (TCX needs 6.6): on Debian 12 install linux-image-amd64 from bookworm-backports" >&2
+		[ "${LASTHOP_ALLOW_OLD_KERNEL:-}" ] || exit 1
+	fi
+fi

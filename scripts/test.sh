@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# All tests, cheap ones first. What the machine can't do is skipped with a
+# printed reason; the last lines count.
+#   scripts/test.sh [--long]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+log=$(mktemp)
+# Whatever dies, no namespace and no program stays behind.
+cleanup() {
+	[ -x target/debug/lasthop-lab ] && [ "$(id -u)" = 0 ] && target/debug/lasthop-lab down --all >/dev/null 2>&1
+	rm -f "$log"
+}
+trap cleanup EXIT
+
+run() {
+	echo "test: $*"
+	"$@" 2>&1 | tee -a "$log"
+}
+
+cargo build --workspace --locked
+export LASTHOP_BIN_DIR=$PWD/target/debug
+if [ "${1:-}" = --long ]; then
+	run cargo test --workspace --locked -- --ignored --test-threads 1
+else
+	run cargo test --locked -p lasthop-core -p linkemu
+	run cargo test --locked -p lasthop -p lasthop-lab --lib --bins
+	# End to end one after the other: two cores carry one test bed well.
+	run cargo test --locked -p lasthop -p lasthop-lab --test '*' -- --test-threads 1
+fi
+
+sum() { grep -E '^test result:' "$log" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'; }
+skipped=$(grep -cE '^skipped:' "$log" || true)
+grep -E '^skipped:' "$log" | sort | uniq -c || true
+echo "$(sum passed) passed, $(sum failed) failed, $skipped skipped"
