@@ -111,6 +111,7 @@ struct __sk_buff {
 /* Whether a checksum is finished is not in the UAPI context. */
 struct sk_buff {
 	__u8 ip_summed : 2;
+	unsigned int truesize;
 } __attribute__((preserve_access_index));
 
 #include <bpf/bpf_helpers.h>

@@ -148,8 +148,11 @@ int lh_egress(struct __sk_buff *skb)
 	struct lh_scratch *sc;
 	struct lh_env *env;
 
-	if (lh_marked(skb)) /* before anything else: see struct lh_scratch */
+	if (lh_marked(skb)) { /* before anything else: see struct lh_scratch */
+		if (lh_understated(skb) && lh_fix_truesize(skb))
+			return TCX_DROP;
 		return TCX_NEXT;
+	}
 	sc = lh_scratch();
 	if (!sc || !(env = lh_env(skb)))
 		return TCX_NEXT;
@@ -177,10 +180,12 @@ LH_INLINE void lh_hold(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh
 
 /* The repairs from number @from on can't ride on this packet: the next kick
  * sends them. Under the lock. */
-LH_INLINE void lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_actions *act, u32 from)
+LH_ENTRY int lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_actions *act, u32 from)
 {
 	int i;
 
+	if (!e || !act)
+		return 0;
 	bpf_for (i, 0, LH_MAX_RETRANSMIT) {
 		u32 k = i, n = e->nr_pending, id;
 		struct lh_slot *slot;
@@ -198,6 +203,7 @@ LH_INLINE void lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_acti
 		e->nr_pending = n + 1;
 	}
 	lh_send_event(e, index);
+	return 0;
 }
 
 /*
@@ -220,10 +226,12 @@ LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 	if (err)
 		lh_host_count(env, LH_C_retransmit_errors, 1);
 	lh_mark(skb);
-	if (!keep)
+	if (!keep && (err || !lh_understated(skb)))
 		return err ? TCX_DROP : bpf_redirect(lh_setup.ifindex, 0);
 	if (!err && bpf_clone_redirect(skb, lh_setup.ifindex, 0))
 		lh_host_count(env, LH_C_retransmit_errors, 1);
+	if (!keep)
+		return TCX_DROP;
 	skb->mark = mark;
 	skb->priority = prio;
 	lh_barrier(len);

@@ -28,17 +28,20 @@ LH_INLINE u16 lh_be16(u16 v)
 
 /* One's complement sum of pkt[off, off + len), added to @sum. The slot is
  * padded with zeros to a multiple of four. */
-LH_FUNC u32 lh_slot_sum(struct lh_slot *slot, u32 off, u32 len, u32 sum)
+LH_ENTRY u32 lh_slot_sum(struct lh_slot *slot, u32 off, u32 len, u32 sum)
 {
 	int i;
 
+	if (!slot)
+		return sum;
 	bpf_for (i, 0, LH_SLOT_PKT_BYTES / LH_CSUM_STEP + 1) {
-		u32 n = len > LH_CSUM_STEP ? LH_CSUM_STEP : (len + 3) & ~3U;
+		u32 words = len > LH_CSUM_STEP ? LH_CSUM_STEP / 4 : (len + 3) / 4, n;
 
-		lh_barrier(n);
+		lh_barrier(words);
 		lh_barrier(off);
-		if (lh_outside(n, 1, LH_CSUM_STEP) || off > LH_CACHE_PKT_MAX)
+		if (lh_outside(words, 1, LH_CSUM_STEP / 4) || off > LH_CACHE_PKT_MAX)
 			break;
+		n = words * 4;
 		sum = bpf_csum_diff(NULL, 0, (__be32 *)(slot->pkt + off), n, sum);
 		off += n;
 		len = len > n ? len - n : 0;
@@ -127,6 +130,30 @@ LH_INLINE bool lh_partial(struct __sk_buff *skb)
 	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
 
 	return BPF_CORE_READ_BITFIELD(kskb, ip_summed) == CHECKSUM_PARTIAL;
+}
+
+/*
+ * Whether @skb claims to occupy less memory than it holds, as a pure ACK of a
+ * socket of this machine does (veth; skb_set_tcp_pure_ack says 2 bytes). As
+ * data it would wrap the receiver's scaling_ratio, at 0 a division by zero in
+ * its kernel (seen in tcp_rcv_space_adjust, Linux 6.12).
+ */
+LH_INLINE bool lh_understated(struct __sk_buff *skb)
+{
+	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
+
+	return BPF_CORE_READ(kskb, truesize) < skb->len;
+}
+
+/* Puts that right: a larger buffer is accounted for, unless a socket owns the
+ * skb; hence in a clone. @return 0, else the packet is spoilt. */
+LH_INLINE int lh_fix_truesize(struct __sk_buff *skb)
+{
+	u32 len = skb->len;
+
+	if (bpf_skb_change_tail(skb, len + 4096, 0))
+		return 0;
+	return bpf_skb_change_tail(skb, len, 0);
 }
 
 /*

@@ -55,11 +55,13 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		return 0;
 	lh_actions_init(out);
 	lh_track_fh(env, f, s);
-	if (lh_is_data(f, s)) {
+	if (s->payload_bytes) {
 		f->nr_data++;
 		f->payload_bytes += s->payload_bytes;
 		lh_host_count(env, LH_C_data_segments, 1);
 		lh_host_count(env, LH_C_data_bytes, s->payload_bytes);
+	}
+	if (lh_is_data(f, s)) {
 		if (LH_CFG(env)->scheme == LH_SCHEME_none || lh_is_probe(f, s))
 			lh_track_max(f, s);
 		else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)

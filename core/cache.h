@@ -298,11 +298,19 @@ LH_FUNC int lh_cache_sack(struct lh_env *env, struct lh_flow *f, const struct lh
 	return 0;
 }
 
+/* Whether the segment's loss is left to FH as one of the queue (guard.h). */
+LH_INLINE bool lh_seg_overflow(const struct lh_flow *f, const struct lh_seg *e)
+{
+	return (f->flags & LH_FLOW_OVERFLOW) && lh_before(e->seq, f->overflow_end) &&
+	       !(e->flags & LH_SEG_SENDER_RTX);
+}
+
 /* Whether the segment can still be repaired here without hiding congestion. */
-LH_INLINE bool lh_seg_repairable(struct lh_env *env, const struct lh_seg *e)
+LH_INLINE bool lh_seg_repairable(struct lh_env *env, const struct lh_flow *f,
+				 const struct lh_seg *e)
 {
 	return !(e->flags & (LH_SEG_CONG | LH_SEG_SENDER_RTX | LH_SEG_NO_COPY)) &&
-	       e->n_local < LH_CFG(env)->max_local;
+	       !lh_seg_overflow(f, e) && e->n_local < LH_CFG(env)->max_local;
 }
 
 /* Whether every byte in [una, upto) is either SACKed or repairable here
@@ -320,7 +328,7 @@ LH_FUNC bool lh_cache_covers(struct lh_env *env, const struct lh_flow *f, u32 up
 			break;
 		e = pos == f->tail ? NULL : lh_seg_at(env, f, pos++);
 		if (!e || lh_after(e->seq, expect) ||
-		    (!(e->flags & LH_SEG_SACKED) && !lh_seg_repairable(env, e))) {
+		    (!(e->flags & LH_SEG_SACKED) && !lh_seg_repairable(env, f, e))) {
 			ok = false;
 			break;
 		}

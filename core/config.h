@@ -46,7 +46,7 @@ struct lh_config {
 	u64 ns2_srtt_ns; /* start values of profile ns2 */
 	u64 ns2_rttvar_ns;
 	u32 ns2_gain_1024; /* g of profile ns2, in 1/1024 */
-	u32 pad;
+	u32 queue_guard; /* 1: a loss that looks like the queue's overflow is left to FH */
 };
 
 #endif /* LH_CONFIG_H */

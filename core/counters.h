@@ -9,7 +9,7 @@
 
 /* clang-format off */
 #define LH_COUNTERS(X) \
-	X(data_segments, "TCP segments with payload or FIN that went out to the lossy link, super-packets counted by their segments") \
+	X(data_segments, "TCP segments with payload that went out to the lossy link, super-packets counted by their segments") \
 	X(data_bytes, "TCP payload bytes that went out to the lossy link") \
 	X(ack_segments, "TCP segments with an ACK that came in from the lossy link") \
 	X(cached_segments, "segments copied into the cache") \
@@ -25,6 +25,7 @@
 	X(retransmits_timer, "of these, by the local timer") \
 	X(retransmit_errors, "local retransmissions that could not be sent") \
 	X(exhausted_segments, "segments given up after max_local retransmissions") \
+	X(overflow_suspected, "losses left to the sender: they look like overflows of the queue before the link") \
 	X(duplicate_acks, "duplicate ACKs seen") \
 	X(suppressed_acks, "duplicate ACKs kept from the sender") \
 	X(released_acks, "kept ACKs that were sent on after all, copies counted") \

@@ -59,6 +59,8 @@ enum lh_flow_flag {
 	LH_FLOW_HELD = 0x4000, /* an ACK is kept back */
 	LH_FLOW_ABANDONED = 0x8000, /* duplicates pass until the next new ACK */
 	LH_FLOW_FWD = 0x10000, /* fwd_* are valid */
+	LH_FLOW_SYN_MH = 0x20000, /* MH's SYN or SYN-ACK was seen */
+	LH_FLOW_OVERFLOW = 0x40000, /* losses below overflow_end are left to FH */
 };
 
 struct lh_flow {
@@ -73,6 +75,7 @@ struct lh_flow {
 	u32 nr_dup; /* duplicates since the last new ACK */
 	u32 exp_dup; /* duplicates that the repaired loss may still cause */
 	u32 recovery_point; /* what had provably departed when recovery began */
+	u32 overflow_end; /* what had departed when an overflow was suspected */
 	u32 rtt_end; /* profile ns2, one sample per window: none below this */
 	/* The ACK that FH saw last, and the last one that came. */
 	u32 fwd_ack;
@@ -89,6 +92,11 @@ struct lh_flow {
 	u64 syn_rx_ns; /* SYN or SYN-ACK that came from MH, for the wired round trip */
 	u64 held_since_ns; /* first suppression since the last forwarded ACK */
 	u64 srtt_ns, rttvar_ns; /* local round trip */
+	u64 rtt_last_ns, rtt_min_ns; /* its latest and least sample; 0: none */
+	/* Outstanding bytes: the most within this and the previous period of
+	 * LH_LEVEL_PERIOD_NS, and when that was last raised. */
+	u32 level_now, level_before;
+	u64 level_since_ns, level_raised_ns;
 	u64 wired_rtt_ns; /* least seen between the agent and FH */
 	/* Counts for `lasthop flows`. */
 	u64 nr_data, nr_retransmits, nr_suppressed, nr_released, nr_upstream_lost;

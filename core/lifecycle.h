@@ -30,7 +30,8 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 	lh_cache_flush(env, f);
 	f->una = f->max = f->sacked_max = f->rtt_end = ack;
 	f->nr_dup = f->exp_dup = 0;
-	f->flags &= ~(LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
+	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |
+		      LH_FLOW_ABANDONED);
 }
 
 LH_INLINE void lh_track_options(struct lh_flow *f, const struct lh_segment *s, bool from_mh)
@@ -80,7 +81,8 @@ LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 	if (!(s->flags & LH_ACK) || (f->flags & LH_FLOW_STARTED)) {
 		u8 wscale_mh = f->wscale_mh;
 		u16 mss = f->mss;
-		u32 keep = f->flags & (LH_FLOW_SACK_MH | LH_FLOW_MPTCP | LH_FLOW_AUTH);
+		u32 keep = f->flags &
+			   (LH_FLOW_SYN_MH | LH_FLOW_SACK_MH | LH_FLOW_MPTCP | LH_FLOW_AUTH);
 		bool answer = s->flags & LH_ACK;
 
 		lh_flow_reset(env, f);
@@ -96,7 +98,8 @@ LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 	f->syn_tx_ns = env->now_ns;
 	if (s->flags & LH_ACK) {
 		lh_wired_sample(f, env->now_ns);
-		lh_track_wscale(f);
+		if (f->flags & LH_FLOW_SYN_MH)
+			lh_track_wscale(f);
 	}
 	f->seen_ns = env->now_ns;
 }
@@ -128,13 +131,18 @@ LH_INLINE void lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct l
 	}
 }
 
-/* SYN or SYN-ACK from MH. */
+/* SYN or SYN-ACK from MH. A repetition gives no sample of the wired round trip
+ * (Karn): the answer may be to the first one. */
 LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
+	bool again = f->flags & LH_FLOW_SYN_MH;
+
 	if (s->flags & LH_ACK) {
-		f->syn_rx_ns = f->syn_rx_ns ? 0 : env->now_ns;
+		f->syn_rx_ns = again ? 0 : env->now_ns;
+		f->flags |= LH_FLOW_SYN_MH;
 		lh_track_options(f, s, true);
-		lh_track_wscale(f);
+		if (f->flags & LH_FLOW_STARTED)
+			lh_track_wscale(f);
 		if ((f->flags & LH_FLOW_STARTED) && s->ack == f->max && f->una != f->max) {
 			if (f->syn_tx_ns)
 				lh_rtt_sample(env, f, env->now_ns - f->syn_tx_ns);
@@ -150,8 +158,12 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		f->fwd_flags = 0;
 		return;
 	}
+	/* FH knows an ACK: not a repetition, but the port's next connection. */
+	again = again && !(f->flags & LH_FLOW_FWD);
 	lh_flow_reset(env, f);
-	f->seen_ns = f->syn_rx_ns = env->now_ns;
+	f->flags |= LH_FLOW_SYN_MH;
+	f->seen_ns = env->now_ns;
+	f->syn_rx_ns = again ? 0 : env->now_ns;
 	lh_track_options(f, s, true);
 }
 

@@ -44,10 +44,14 @@ LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	if (r > LH_RTT_MAX_NS)
 		return;
+	r = r ? r : 1;
+	f->rtt_last_ns = r;
+	if (!f->rtt_min_ns || r < f->rtt_min_ns)
+		f->rtt_min_ns = r;
 	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2)
 		lh_rtt_ns2(env, f, r);
 	else
-		lh_rtt_std(f, r ? r : 1);
+		lh_rtt_std(f, r);
 }
 
 /* Local retransmission timeout. The floor of profile std answers delayed

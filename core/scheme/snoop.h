@@ -9,11 +9,13 @@
 #define LH_SCHEME_SNOOP_H
 
 #include "../detect.h"
+#include "../guard.h"
 
-LH_INLINE void lh_snoop_on_data(struct lh_env *env, struct lh_flow *f,
-				const struct lh_segment *s, struct lh_actions *out)
+LH_INLINE void lh_snoop_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				struct lh_actions *out)
 {
 	lh_cache_data(env, f, s, out);
+	lh_guard_data(env, f);
 }
 
 /*
@@ -55,16 +57,20 @@ LH_INLINE bool lh_snoop_repair(struct lh_env *env, struct lh_flow *f, struct lh_
 	return lh_resend(env, f, e, LH_BY_DUPACK, out);
 }
 
-LH_INLINE void lh_snoop_duplicate(struct lh_env *env, struct lh_flow *f,
-				  const struct lh_segment *s, struct lh_actions *out)
+LH_INLINE void lh_snoop_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				  struct lh_actions *out)
 {
 	struct lh_seg *e = lh_head(env, f);
-	bool can_hold = lh_suppressible(env, f, s);
+	bool can_hold;
 
 	f->nr_dup++;
-	lh_snoop_extend_recovery(env, f);
-	if (!e || !lh_seg_repairable(env, e) || (f->flags & LH_FLOW_ABANDONED))
+	if (f->nr_dup == 1 && e && lh_seg_repairable(env, f, e) && lh_guard_suspects(env, f))
+		lh_guard_leave(env, f);
+	if (!e || !lh_seg_overflow(f, e))
+		lh_snoop_extend_recovery(env, f);
+	if (!e || !lh_seg_repairable(env, f, e) || (f->flags & LH_FLOW_ABANDONED))
 		goto pass;
+	can_hold = lh_suppressible(env, f, s);
 	if (f->nr_dup < LH_CFG(env)->dup_thresh)
 		return; /* ns-2 forwards what comes before the threshold */
 	if (f->exp_dup && e->n_local)
@@ -86,6 +92,7 @@ LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_act
 {
 	struct lh_seg *e;
 
+	lh_guard_new(f);
 	if (!(f->flags & LH_FLOW_RECOVERY))
 		return;
 	if (!lh_before(f->una, f->recovery_point)) {
@@ -93,15 +100,14 @@ LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_act
 		return;
 	}
 	e = lh_head(env, f);
-	if (!e || e->n_local || !lh_seg_repairable(env, e))
+	if (!e || e->n_local || !lh_seg_repairable(env, f, e))
 		return;
 	f->exp_dup = lh_cached(f) - 1;
 	lh_resend(env, f, e, LH_BY_PARTIAL, out);
 }
 
-LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f,
-			       const struct lh_segment *s, enum lh_ack_class class,
-			       struct lh_actions *out)
+LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       enum lh_ack_class class, struct lh_actions *out)
 {
 	if (class == LH_ACK_NEW)
 		lh_snoop_new(env, f, out);
@@ -110,8 +116,7 @@ LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f,
 }
 
 /* The hold timer and the head's timer; both may be due. */
-LH_INLINE void lh_snoop_on_timer(struct lh_env *env, struct lh_flow *f,
-				 struct lh_actions *out)
+LH_INLINE void lh_snoop_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	u64 due = lh_head_deadline(env, f);
 

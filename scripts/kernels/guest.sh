@@ -135,6 +135,16 @@ check_agent() {
 	fi
 }
 
+# What the kernel complains of, though all seems to work.
+check_log() {
+	if dmesg | grep -E 'WARNING:|BUG:|Oops|verifier bug|REG INVARIANTS' >/tmp/complaints; then
+		echo "fail: kernel log: $(head -n 3 /tmp/complaints | tr '\n' '|')"
+		dmesg | tail -n 60
+	else
+		echo "ok: kernel log: no warning"
+	fi
+}
+
 if [ -e /modules/order ]; then
 	while read -r module; do
 		insmod "/modules/$module.ko" 2>/dev/null || echo "note: no module $module"
@@ -153,4 +163,5 @@ if [ "$major" -gt 6 ] || { [ "$major" = 6 ] && [ "$minor" -ge 6 ]; }; then
 else
 	check_old
 fi
+check_log
 finish

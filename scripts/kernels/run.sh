@@ -7,12 +7,13 @@
 #   scripts/kernels/run.sh [KERNEL-PACKAGE...]
 # A package may be a pattern; the newest match is taken:
 #   scripts/kernels/run.sh 'linux-image-6.12.*-cloud-amd64' linux-image-6.8.0-31-generic
-# Without one: 6.1, the oldest 6.8, and the newest of every later release that apt sees.
+# Without one: 6.1, the oldest 6.8, and the newest of every release from 6.6 on
+# that apt sees; about 10 s each once they are downloaded.
 # The program comes from $LASTHOP_BIN_DIR, else from target/release. Kernels are
 # kept in ${XDG_CACHE_HOME:-~/.cache}/lasthop/kernels; /etc/apt stays as it is.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-bin=${LASTHOP_BIN_DIR:-$here/../../target/release}
+bin=${LASTHOP_BIN_DIR:-${here%/scripts/kernels}/target/release}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lasthop/kernels
 modules=(veth sch_netem) # what the guest needs of a kernel's modules
 boot_timeout=${LASTHOP_KERNEL_TIMEOUT:-300} # seconds per kernel
@@ -21,14 +22,19 @@ die() { echo "kernels: $*" >&2; exit 1; }
 say() { echo "kernels: $*"; }
 
 case ${1:-} in
--h | --help) sed -n '3,14s/^# \{0,1\}//p' "$0" && exit ;;
+-h | --help) sed -n '3,15s/^# \{0,1\}//p' "$0" && exit ;;
 esac
 [ "$(uname -m)" = x86_64 ] || die "needs an x86-64 machine: the kernels run this machine's programs"
 [ -x "$bin/lasthop" ] || die "no $bin/lasthop: run make build, or set LASTHOP_BIN_DIR"
 command -v apt-get >/dev/null 2>&1 || die "needs apt-get, for the kernels"
 
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+qemu=
+cleanup() {
+	[ -z "$qemu" ] || kill "$qemu" 2>/dev/null || true
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
 trap 'exit 130' INT TERM
 
 install_tools() {
@@ -104,11 +110,21 @@ update_lists() {
 	[ "$debian$ubuntu" ]
 }
 
-# Every kernel that apt sees, oldest first.
+depends() { # depends PACKAGE...: one block each, <...> what there is not
+	apt_private apt-cache depends -i --no-recommends --no-suggests --no-conflicts --no-breaks \
+		--no-replaces --no-enhances "$@"
+}
+
+# Every kernel that apt sees, oldest first. Backports keep the images of older
+# releases for a while, but not what these need.
 visible() {
-	apt_private apt-cache search --names-only \
-		'^linux-image-[0-9.]+(\+deb[0-9.]+|-[0-9]+)-(cloud-amd64|generic)$' |
-		sed 's/ .*//' | sort -V
+	local all
+	mapfile -t all < <(apt_private apt-cache search --names-only \
+		'^linux-image-[0-9.]+(\+deb[0-9.]+|-[0-9]+)-(cloud-amd64|generic)$' | sed 's/ .*//')
+	[ ${#all[@]} = 0 ] || depends "${all[@]}" | awk '
+		/^linux-image-/ { order[n++] = $0; name = $0 }
+		/Depends: <linux-(binary|modules)-/ { lacks[name] = 1 }
+		END { for (i = 0; i < n; i++) if (!(order[i] in lacks)) print order[i] }' | sort -V
 }
 
 cached() {
@@ -169,9 +185,7 @@ fetch() {
 	local name=$1 dir=$cache/$1 parts m
 	[ -e "$dir/complete" ] && return
 	say "downloading $name"
-	parts=$(apt_private apt-cache depends -i --no-recommends --no-suggests --no-conflicts \
-		--no-breaks --no-replaces --no-enhances "$name" |
-		sed -nE 's/^ *Depends: (linux-(binary|modules)-.*)/\1/p')
+	parts=$(depends "$name" | sed -nE 's/^ *Depends: (linux-(binary|modules)-.*)/\1/p')
 	rm -rf "$tmp/deb" "$dir" && mkdir -p "$tmp/deb/tree" "$dir/modules"
 	# shellcheck disable=SC2086
 	(cd "$tmp/deb" && apt_private apt-get download -qq "$name" $parts) >"$tmp/apt.log" 2>&1 ||
@@ -217,13 +231,16 @@ pack() { # pack DIRECTORY: as an initramfs
 
 boot() { # boot NAME: leaves what it said in $tmp/log
 	local dir=$cache/$1 rc=0
-	rm -rf "$tmp/extra" && mkdir -p "$tmp/extra"
+	rm -rf "$tmp/extra" "$tmp/raw" && mkdir -p "$tmp/extra"
 	cp -r "$dir/modules" "$tmp/extra/"
 	{ cat "$tmp/root.gz" && pack "$tmp/extra"; } >"$tmp/initrd"
 	timeout --kill-after=5 "$boot_timeout" qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 2048 \
 		-nodefaults -display none -no-reboot -serial "file:$tmp/raw" -kernel "$dir/vmlinuz" \
 		-initrd "$tmp/initrd" -append "console=ttyS0 quiet panic=-1 mitigations=off" \
-		>"$tmp/qemu.log" 2>&1 || rc=$?
+		>"$tmp/qemu.log" 2>&1 &
+	qemu=$!
+	wait $qemu || rc=$?
+	qemu=
 	tr -d '\r' <"$tmp/raw" >"$tmp/log" 2>/dev/null || true
 	cat "$tmp/qemu.log" >>"$tmp/log"
 	[ $rc = 124 ] && echo "fail: not done after $boot_timeout s" >>"$tmp/log"
@@ -232,7 +249,7 @@ boot() { # boot NAME: leaves what it said in $tmp/log
 
 # Prints the guest's results; true if all is well.
 judge() { # judge NAME
-	local word rest ended= bad=
+	local word rest ended="" bad=""
 	echo "== $1"
 	while read -r word rest; do
 		case $word in

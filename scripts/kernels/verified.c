@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Prints every loaded BPF program whose name begins with lh_, and how many
  * instructions the verifier walked through for it (of 1,000,000 at the most).
@@ -19,8 +19,8 @@ int main(void)
 	__u32 id = 0;
 
 	for (;;) {
-		struct bpf_prog_info info = { 0 };
-		union bpf_attr attr = { 0 };
+		struct bpf_prog_info info = {0};
+		union bpf_attr attr = {0};
 		int fd;
 
 		attr.start_id = id;

@@ -66,7 +66,8 @@ pub struct lh_config {
     pub ns2_rttvar_ns: u64,
     #[doc = " g of profile ns2, in 1/1024"]
     pub ns2_gain_1024: u32,
-    pub pad: u32,
+    #[doc = " 1: a loss that looks like the queue's overflow is left to FH"]
+    pub queue_guard: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -101,7 +102,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_config, ns2_rttvar_ns) - 80usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
         [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 88usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 92usize];
+    ["Offset of field: lh_config::queue_guard"]
+        [::core::mem::offset_of!(lh_config, queue_guard) - 92usize];
 };
 pub const LH_C_data_segments: lh_counter = 0;
 pub const LH_C_data_bytes: lh_counter = 1;
@@ -119,21 +121,22 @@ pub const LH_C_retransmits_partial: lh_counter = 12;
 pub const LH_C_retransmits_timer: lh_counter = 13;
 pub const LH_C_retransmit_errors: lh_counter = 14;
 pub const LH_C_exhausted_segments: lh_counter = 15;
-pub const LH_C_duplicate_acks: lh_counter = 16;
-pub const LH_C_suppressed_acks: lh_counter = 17;
-pub const LH_C_released_acks: lh_counter = 18;
-pub const LH_C_held_expired: lh_counter = 19;
-pub const LH_C_bypass_not_tcp: lh_counter = 20;
-pub const LH_C_bypass_fragment: lh_counter = 21;
-pub const LH_C_bypass_malformed: lh_counter = 22;
-pub const LH_C_bypass_filtered: lh_counter = 23;
-pub const LH_C_bypass_table_full: lh_counter = 24;
-pub const LH_C_bypass_lock: lh_counter = 25;
-pub const LH_C_bypass_stale: lh_counter = 26;
-pub const LH_C_flows_created: lh_counter = 27;
-pub const LH_C_flows_removed: lh_counter = 28;
-pub const LH_C_timer_kicks: lh_counter = 29;
-pub const LH_NR_COUNTERS: lh_counter = 30;
+pub const LH_C_overflow_suspected: lh_counter = 16;
+pub const LH_C_duplicate_acks: lh_counter = 17;
+pub const LH_C_suppressed_acks: lh_counter = 18;
+pub const LH_C_released_acks: lh_counter = 19;
+pub const LH_C_held_expired: lh_counter = 20;
+pub const LH_C_bypass_not_tcp: lh_counter = 21;
+pub const LH_C_bypass_fragment: lh_counter = 22;
+pub const LH_C_bypass_malformed: lh_counter = 23;
+pub const LH_C_bypass_filtered: lh_counter = 24;
+pub const LH_C_bypass_table_full: lh_counter = 25;
+pub const LH_C_bypass_lock: lh_counter = 26;
+pub const LH_C_bypass_stale: lh_counter = 27;
+pub const LH_C_flows_created: lh_counter = 28;
+pub const LH_C_flows_removed: lh_counter = 29;
+pub const LH_C_timer_kicks: lh_counter = 30;
+pub const LH_NR_COUNTERS: lh_counter = 31;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
@@ -384,6 +387,10 @@ pub const LH_FLOW_HELD: lh_flow_flag = 16384;
 pub const LH_FLOW_ABANDONED: lh_flow_flag = 32768;
 #[doc = " fwd_* are valid"]
 pub const LH_FLOW_FWD: lh_flow_flag = 65536;
+#[doc = " MH's SYN or SYN-ACK was seen"]
+pub const LH_FLOW_SYN_MH: lh_flow_flag = 131072;
+#[doc = " losses below overflow_end are left to FH"]
+pub const LH_FLOW_OVERFLOW: lh_flow_flag = 262144;
 pub type lh_flow_flag = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -408,6 +415,8 @@ pub struct lh_flow {
     pub exp_dup: u32,
     #[doc = " what had provably departed when recovery began"]
     pub recovery_point: u32,
+    #[doc = " what had departed when an overflow was suspected"]
+    pub overflow_end: u32,
     #[doc = " profile ns2, one sample per window: none below this"]
     pub rtt_end: u32,
     #[doc = " The ACK that FH saw last, and the last one that came."]
@@ -439,6 +448,16 @@ pub struct lh_flow {
     pub srtt_ns: u64,
     #[doc = " local round trip"]
     pub rttvar_ns: u64,
+    #[doc = " its latest and least sample; 0: none"]
+    pub rtt_last_ns: u64,
+    #[doc = " its latest and least sample; 0: none"]
+    pub rtt_min_ns: u64,
+    #[doc = " Outstanding bytes: the most within this and the previous period of\n LH_LEVEL_PERIOD_NS, and when that was last raised."]
+    pub level_now: u32,
+    #[doc = " Outstanding bytes: the most within this and the previous period of\n LH_LEVEL_PERIOD_NS, and when that was last raised."]
+    pub level_before: u32,
+    pub level_since_ns: u64,
+    pub level_raised_ns: u64,
     #[doc = " least seen between the agent and FH"]
     pub wired_rtt_ns: u64,
     #[doc = " Counts for `lasthop flows`."]
@@ -456,7 +475,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 688usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 736usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -470,39 +489,52 @@ const _: () = {
     ["Offset of field: lh_flow::exp_dup"][::core::mem::offset_of!(lh_flow, exp_dup) - 540usize];
     ["Offset of field: lh_flow::recovery_point"]
         [::core::mem::offset_of!(lh_flow, recovery_point) - 544usize];
-    ["Offset of field: lh_flow::rtt_end"][::core::mem::offset_of!(lh_flow, rtt_end) - 548usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 552usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 556usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 560usize];
+    ["Offset of field: lh_flow::overflow_end"]
+        [::core::mem::offset_of!(lh_flow, overflow_end) - 548usize];
+    ["Offset of field: lh_flow::rtt_end"][::core::mem::offset_of!(lh_flow, rtt_end) - 552usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 556usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 560usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 564usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 562usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 564usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 566usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 567usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 568usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 572usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 576usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 566usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 568usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 570usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 571usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 572usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 576usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 584usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 584usize];
-    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 592usize];
-    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 600usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 592usize];
+    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 600usize];
+    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 608usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 608usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 616usize];
-    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 624usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 616usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 624usize];
+    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 632usize];
+    ["Offset of field: lh_flow::rtt_last_ns"]
+        [::core::mem::offset_of!(lh_flow, rtt_last_ns) - 640usize];
+    ["Offset of field: lh_flow::rtt_min_ns"]
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 648usize];
+    ["Offset of field: lh_flow::level_now"][::core::mem::offset_of!(lh_flow, level_now) - 656usize];
+    ["Offset of field: lh_flow::level_before"]
+        [::core::mem::offset_of!(lh_flow, level_before) - 660usize];
+    ["Offset of field: lh_flow::level_since_ns"]
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 664usize];
+    ["Offset of field: lh_flow::level_raised_ns"]
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 672usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 632usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 640usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 680usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 688usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 648usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 696usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 656usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 704usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 664usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 712usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 672usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 720usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 680usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 728usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -517,12 +549,12 @@ impl Default for lh_flow {
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 30usize],
+    pub n: [u64; 31usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 240usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 248usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -883,7 +915,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1080usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1128usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -905,7 +937,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 808usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 856usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -16,11 +16,13 @@ pub const SEC_NS: u64 = 1_000_000_000;
 
 impl lh_config {
     /// Scheme `snoop` as ns-2.35 ran it: its estimator and start values, and
-    /// the repair on the second duplicate (SPEC section 2.2, [R]).
+    /// the repair on the second duplicate (SPEC section 2.2, [R]), and
+    /// nothing that is not in it.
     pub fn ns2() -> Self {
         Self {
             rtt_profile: LH_RTT_NS2,
             dup_thresh: 2,
+            queue_guard: 0,
             ..Self::default()
         }
     }
@@ -52,7 +54,7 @@ impl Default for lh_config {
             ns2_srtt_ns: 100 * MSEC_NS,
             ns2_rttvar_ns: 250 * MSEC_NS,
             ns2_gain_1024: 128, // 0.125
-            pad: 0,
+            queue_guard: 1,
         }
     }
 }

@@ -77,6 +77,7 @@ pub struct File {
     max_local: Option<u32>,
     timer_arm: Option<TimerArm>,
     strict_window: Option<bool>,
+    queue_guard: Option<bool>,
     lrto_floor: Option<Time>,
     lrto_max: Option<Time>,
     hold_min: Option<Time>,
@@ -250,6 +251,9 @@ impl File {
         config.dup_thresh = self.dup_thresh.unwrap_or(config.dup_thresh);
         config.max_local = self.max_local.unwrap_or(config.max_local);
         config.strict_window = self.strict_window.map_or(config.strict_window, u32::from);
+        config.queue_guard = self
+            .queue_guard
+            .map_or(config.queue_guard, u32::from);
         config.timer_arm = match self.timer_arm {
             Some(TimerArm::AfterDup) => LH_TIMER_AFTER_DUP,
             Some(TimerArm::Always) => LH_TIMER_ALWAYS,
@@ -381,7 +385,7 @@ mod tests {
         assert_eq!(setup.cache_total_bytes, defaults.cache_total_bytes);
         assert_eq!(setup.cache_flow_bytes, defaults.cache_flow_bytes);
         assert_eq!(file.runtime_dir(), Path::new(DEFAULT_RUNTIME_DIR));
-        assert_eq!(shown.lines().count(), 19, "a key is missing");
+        assert_eq!(shown.lines().count(), 20, "a key is missing");
         assert!(parse(EXAMPLE, "lasthop.example.toml").is_ok());
     }
 }

@@ -319,6 +319,6 @@ fn old_data_is_forwarded_uncached() {
     b.ack(300);
     assert_eq!(b.data(0, 100).store(), None);
     assert_eq!(b.data(200, 100).store(), None);
-    assert_eq!(b.host.counter(LH_C_data_segments), 3);
+    assert_eq!(b.host.counter(LH_C_data_segments), 5);
     assert_eq!(b.memory(), (0, 0));
 }

@@ -107,7 +107,10 @@ fn nothing_is_a_duplicate_while_nothing_is_under_way() {
 
 #[test]
 fn a_mid_stream_flow_that_shows_blocks_is_a_sack_flow() {
-    let mut rig = Rig::silent(&Options::default());
+    let mut rig = Rig::silent(&Options {
+        sack: true,
+        ..Options::default()
+    });
     rig.burst(0, 0, 100, 5);
     rig.ack(10, 0, &[]);
     rig.ack(11, 0, &[(100, 200)]);

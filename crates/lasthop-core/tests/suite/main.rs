@@ -5,17 +5,19 @@
 #[macro_use]
 mod rig;
 
-//mod agent;
+mod agent;
 mod bench;
 mod cache;
 mod classes;
-//mod lifecycle;
+mod ends;
+mod lifecycle;
 mod names;
 mod parser;
-//mod property;
+mod property;
 mod rtt;
-//mod script;
-//mod script_hold;
+mod script;
+mod script_hold;
 mod sequence;
-//mod sim;
+mod sim;
 mod suppress;
+mod watch;

@@ -35,6 +35,8 @@ pub struct Rig {
     pub ends: Ends,
     pub key: Key,
     pub window: u16,
+    /// Whether ACKs carry the blocks that scripts give.
+    sack: bool,
     /// The newest packet per sequence number, as FH sent it.
     sent: HashMap<u32, Vec<u8>>,
 }
@@ -90,6 +92,7 @@ impl Rig {
             ends,
             key,
             window: 1_000,
+            sack: options.sack,
             sent: HashMap::new(),
         }
     }
@@ -115,16 +118,9 @@ impl Rig {
         rig
     }
 
-    /// With the defaults, and SACK or not.
+    /// With the defaults, hence without SACK.
     pub fn plain() -> Self {
         Self::new(&Options::default())
-    }
-
-    pub fn with_sack() -> Self {
-        Self::new(&Options {
-            sack: true,
-            ..Options::default()
-        })
     }
 
     pub fn fh_syn(&self, flags: u32, options: &[u8]) -> Tcp {
@@ -166,17 +162,17 @@ impl Rig {
         }
     }
 
-    /// A pure ACK from MH.
+    /// A pure ACK from MH, with blocks if the connection uses SACK.
     pub fn pure(&self, ack: i64, sack: &[(i64, i64)]) -> Tcp {
         let blocks: Vec<_> = sack.iter().map(|&(l, r)| (wire(l), wire(r))).collect();
         Tcp {
             seq: MH_BASE,
             ack: wire(ack),
             window: self.window,
-            options: if blocks.is_empty() {
-                Vec::new()
-            } else {
+            options: if self.sack && !blocks.is_empty() {
                 option::sack(&blocks)
+            } else {
+                Vec::new()
             },
             ..Tcp::default()
         }
@@ -185,7 +181,9 @@ impl Rig {
     pub fn from_fh(&mut self, ms: u64, tcp: Tcp) -> Outcome {
         let packet = tcp.to_mh(&self.ends);
         let outcome = self.agent.on_egress(&packet, ns(ms));
-        self.sent.insert(tcp.seq, packet);
+        if !tcp.payload.is_empty() || tcp.flags & LH_FIN != 0 {
+            self.sent.insert(tcp.seq, packet);
+        }
         assert!(!outcome.dropped, "data always goes on");
         outcome
     }

@@ -110,7 +110,10 @@ fn refusals_by_the_state() {
         let mut rig = match row {
             6 => {
                 // Picked up in mid-stream: no ACK has passed yet.
-                let mut rig = Rig::silent(&Options::default());
+                let mut rig = Rig::silent(&Options {
+                    sack: true,
+                    ..Options::default()
+                });
                 rig.burst(200, 0, 100, 10);
                 rig
             }
@@ -215,7 +218,10 @@ fn strict_windows_remember_what_passed_too() {
 
 #[test]
 fn without_a_known_scale_any_change_passes() {
-    let mut rig = Rig::silent(&Options::default());
+    let mut rig = Rig::silent(&Options {
+        sack: true,
+        ..Options::default()
+    });
     rig.burst(200, 0, 100, 10);
     rig.ack(210, 0, &[]);
     rig.ack(211, 0, &[(100, 200)]);

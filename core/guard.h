@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The queue guard: whose loss is it, the link's or that of the queue before it?
+ * tc runs before the queue and can't see its drops; hiding them takes away the
+ * brake of a sender that fills the queue until it overflows, and every overflow
+ * is "repaired" (DESIGN, "Hidden loss means no brake"; CUBIC at 0 % loss: a
+ * third of its goodput without agent). A drop of a tail-drop queue comes while
+ * the queue stands and the sender puts more in flight than it did before; a
+ * sender whose window is full (the papers') doesn't do the latter. Where both
+ * hold, the loss is left to FH (invariant 6: never hide congestion). A loss of
+ * the link at such a moment costs FH a window reduction, as without agent.
+ * Not in the papers; `queue_guard` switches it off.
+ */
+#ifndef LH_GUARD_H
+#define LH_GUARD_H
+
+#include "flow.h"
+
+#define LH_LEVEL_PERIOD_NS (10 * LH_SEC)
+#define LH_LEVEL_RECENT_NS (3 * LH_SEC) /* CUBIC rests at its old maximum before it goes on */
+#define LH_QUEUE_LEAST_NS (10 * LH_MSEC) /* a queue shorter than jitter and delayed ACKs is none */
+
+/* New data has departed: @f->max has moved. */
+LH_INLINE void lh_guard_data(struct lh_env *env, struct lh_flow *f)
+{
+	u32 level = f->max - f->una;
+
+	if (env->now_ns - f->level_since_ns > LH_LEVEL_PERIOD_NS) {
+		f->level_before = f->level_now;
+		f->level_now = 0;
+		f->level_since_ns = env->now_ns;
+	}
+	if (level <= f->level_now)
+		return;
+	f->level_now = level;
+	if (level > f->level_before)
+		f->level_raised_ns = env->now_ns;
+}
+
+/*
+ * A loss that may be an overflow: everything in flight is left to FH, repairs
+ * by timer included. A sender whose own repair comes second is told so by DSACK
+ * and takes its reduction back (SPEC section 3).
+ */
+LH_INLINE void lh_guard_leave(struct lh_env *env, struct lh_flow *f)
+{
+	f->flags |= LH_FLOW_OVERFLOW;
+	f->overflow_end = f->max;
+	lh_host_count(env, LH_C_overflow_suspected, 1);
+}
+
+/* una has moved. */
+LH_INLINE void lh_guard_new(struct lh_flow *f)
+{
+	if (!lh_before(f->una, f->overflow_end))
+		f->flags &= ~LH_FLOW_OVERFLOW;
+}
+
+/* Whether a loss that shows itself now may be an overflow. */
+LH_INLINE bool lh_guard_suspects(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 least = lh_max(f->rtt_min_ns, LH_QUEUE_LEAST_NS);
+
+	return LH_CFG(env)->queue_guard && f->rtt_last_ns - f->rtt_min_ns >= least &&
+	       env->now_ns - f->level_raised_ns < LH_LEVEL_RECENT_NS;
+}
+
+#endif /* LH_GUARD_H */

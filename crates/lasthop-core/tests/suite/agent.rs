@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The native host itself: table, memory, devices, what is not TCP.
+
+use lasthop_core::bindings::*;
+use lasthop_core::packet::{Ends, Tcp};
+use lasthop_core::{Agent, Bypass, Limits, Setup};
+
+fn data(seq: u32, len: usize) -> Tcp {
+    Tcp {
+        seq,
+        payload: vec![9; len],
+        ..Tcp::default()
+    }
+}
+
+fn ack(ack: u32) -> Tcp {
+    Tcp {
+        ack,
+        ..Tcp::default()
+    }
+}
+
+/// A hole at `seq` 0 and its repair, over any kind of device.
+fn repairs(agent: &mut Agent, ends: &Ends, vlan: Option<u16>, shape: &Tcp) {
+    let lost = Tcp {
+        ethernet: shape.ethernet,
+        vlans: shape.vlans.clone(),
+        ..data(0, 500)
+    };
+    let lost = lost.to_mh(ends);
+    agent.on_egress_vlan(&lost, vlan, 1_000);
+    let next = Tcp {
+        seq: 500,
+        ..shape.clone()
+    };
+    let next = Tcp {
+        payload: vec![8; 500],
+        ..next
+    };
+    agent.on_egress_vlan(&next.to_mh(ends), vlan, 2_000);
+    let dup = Tcp {
+        payload: Vec::new(),
+        ..shape.clone()
+    };
+    assert!(!agent.on_ingress_vlan(&dup.to_fh(ends), vlan, 3_000).dropped);
+    let outcome = agent.on_ingress_vlan(&dup.to_fh(ends), vlan, 4_000);
+    assert!(outcome.dropped);
+    assert_eq!(outcome.to_mh, [lost]);
+}
+
+#[test]
+fn every_kind_of_device() {
+    for ends in [Ends::v4(1), Ends::v6(1)] {
+        let mut raw = Agent::new(Setup::default());
+        repairs(&mut raw, &ends, None, &Tcp::default());
+        let mut ethernet = Agent::new(Setup {
+            l2_bytes: 14,
+            ..Setup::default()
+        });
+        let plain = Tcp {
+            ethernet: true,
+            ..Tcp::default()
+        };
+        let tagged = Tcp {
+            vlans: vec![(0x8100, 5)],
+            ..plain.clone()
+        };
+        repairs(&mut ethernet, &ends, None, &plain);
+        repairs(&mut ethernet, &ends, Some(5), &plain);
+        repairs(&mut ethernet, &ends, Some(6), &plain);
+        repairs(&mut ethernet, &ends, Some(6), &tagged);
+        assert_eq!(ethernet.keys().count(), 4, "VLANs are told apart");
+    }
+}
+
+#[test]
+fn flows_do_not_disturb_each_other() {
+    let mut agent = Agent::new(Setup::default());
+    for n in 0..100 {
+        repairs(&mut agent, &Ends::v4(n), None, &Tcp::default());
+        repairs(&mut agent, &Ends::v6(n), None, &Tcp::default());
+    }
+    assert_eq!(agent.keys().count(), 200);
+    assert_eq!(agent.counter(LH_C_local_retransmits), 200);
+}
+
+#[test]
+fn a_full_table_passes() {
+    let mut agent = Agent::new(Setup {
+        max_flows: 1,
+        ..Setup::default()
+    });
+    agent.on_egress(&data(0, 10).to_mh(&Ends::v4(0)), 1);
+    let outcome = agent.on_egress(&data(0, 10).to_mh(&Ends::v4(1)), 2);
+    assert_eq!(outcome, Default::default());
+    assert_eq!(agent.counter(LH_C_bypass_table_full), 1);
+    assert_eq!(agent.counter(LH_C_flows_created), 1);
+}
+
+#[test]
+fn under_pressure_flows_share() {
+    let mut agent = Agent::new(Setup {
+        limits: Limits {
+            slots: 40,
+            chunks: 40,
+        },
+        ..Setup::default()
+    });
+    for i in 0..40 {
+        agent.on_egress(&data(i * 10, 10).to_mh(&Ends::v4(0)), 1);
+    }
+    // Alone it gets three quarters, then nine tenths of everything.
+    assert_eq!(agent.host().pool().slots_used(), 36);
+    // The second one gets what is left, not more than its share.
+    for i in 0..40 {
+        agent.on_egress(&data(i * 10, 10).to_mh(&Ends::v4(1)), 1);
+    }
+    assert_eq!(agent.host().pool().slots_used(), 40);
+    // Once the first is done, the second may have more.
+    agent.on_ingress(&ack(400).to_fh(&Ends::v4(0)), 2);
+    assert_eq!(agent.host().pool().slots_used(), 4);
+    agent.on_egress(&data(400, 10).to_mh(&Ends::v4(1)), 3);
+    assert_eq!(agent.host().pool().slots_used(), 5);
+}
+
+#[test]
+fn what_is_not_tcp_is_counted() {
+    let mut agent = Agent::new(Setup::default());
+    let mut packet = data(0, 10).to_mh(&Ends::v4(0));
+    packet[9] = 17;
+    assert_eq!(agent.on_egress(&packet, 1).bypass, Some(Bypass::NotTcp));
+    packet[6] = 0x20;
+    assert_eq!(agent.on_ingress(&packet, 1).bypass, Some(Bypass::Fragment));
+    packet[0] = 0x41;
+    let outcome = agent.on_ingress(&packet, 1);
+    assert_eq!(outcome.bypass, Some(Bypass::Malformed));
+    assert!(!outcome.dropped);
+    assert_eq!(agent.counter(LH_C_bypass_not_tcp), 1);
+    assert_eq!(agent.counter(LH_C_bypass_fragment), 1);
+    assert_eq!(agent.counter(LH_C_bypass_malformed), 1);
+}
+
+#[test]
+fn larger_than_a_slot_passes_uncached() {
+    let mut agent = Agent::new(Setup::default());
+    let ends = Ends::v4(0);
+    let largest = (LH_CACHE_PKT_MAX - LH_HDR_BYTES) as usize;
+    agent.on_egress(&data(0, largest).to_mh(&ends), 1);
+    assert_eq!(agent.host().pool().slots_used(), 1);
+    agent.on_egress(&data(largest as u32, largest + 1).to_mh(&ends), 1);
+    assert_eq!(agent.host().pool().slots_used(), 1);
+    assert_eq!(agent.counter(LH_C_uncached_size), 1);
+}
+
+#[test]
+fn padding_is_not_cached() {
+    let mut agent = Agent::new(Setup {
+        l2_bytes: 14,
+        ..Setup::default()
+    });
+    let tcp = Tcp {
+        ethernet: true,
+        ..data(0, 1)
+    };
+    let bare = tcp.to_mh(&Ends::v4(0));
+    let mut padded = bare.clone();
+    padded.resize(60, 0);
+    let slot = agent.on_egress(&padded, 1).actions.and_then(|a| a.store());
+    let slot = slot.expect("cached");
+    assert_eq!(agent.host().pool().packet(slot), Some(bare.as_slice()));
+}
+
+#[test]
+fn deadlines_come_in_order() {
+    let mut agent = Agent::new(Setup::default());
+    for (n, at) in [(0, 300), (1, 100), (2, 200)] {
+        agent.on_egress(&data(0, 10).to_mh(&Ends::v4(n)), at);
+    }
+    let second = 1_000_000_000;
+    assert_eq!(agent.next_deadline(), Some(second + 100));
+    assert!(agent.on_timer(second + 99).is_empty());
+    let fired = agent.on_timer(second + 250);
+    let ports: Vec<_> = fired.iter().map(|(key, _)| key.mh_port).collect();
+    assert_eq!(ports, [40_001, 40_002]);
+    assert_eq!(agent.next_deadline(), Some(second + 300));
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Birth, options and death of flows (SPEC section 4).
+
+use lasthop_core::bindings::*;
+use lasthop_core::packet::{Tcp, option};
+use lasthop_core::{Config, MSEC_NS};
+
+use crate::rig::{LOCAL_MS, MH_BASE, Options, Rig, WIRED_MS, ns, wire};
+
+#[test]
+fn the_handshake_gives_samples_whoever_opens() {
+    for mh_opens in [false, true] {
+        let rig = Rig::new(&Options {
+            mh_opens,
+            ..Options::default()
+        });
+        let f = rig.flow().raw();
+        assert_eq!(f.srtt_ns, LOCAL_MS * MSEC_NS, "MH opens: {mh_opens}");
+        assert_eq!(f.wired_rtt_ns, WIRED_MS * MSEC_NS, "MH opens: {mh_opens}");
+        assert_eq!((f.una, f.max), (wire(0), wire(0)));
+        assert_eq!(rig.flow().hold_ns(&Config::default()), 150 * MSEC_NS);
+    }
+}
+
+#[test]
+fn a_repeated_syn_gives_no_sample() {
+    // FH's SYN is sent twice: which one is answered? (Karn)
+    let mut rig = Rig::silent(&Options::default());
+    let syn = rig.fh_syn(LH_SYN, &[]);
+    rig.from_fh(0, syn.clone());
+    rig.from_fh(1_000, syn);
+    rig.from_mh(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    assert_eq!(rig.flow().raw().srtt_ns, 0);
+    assert_eq!(rig.flow().raw().una, wire(0));
+    // MH's SYN-ACK is sent twice.
+    let mut rig = Rig::silent(&Options::default());
+    rig.from_fh(0, rig.fh_syn(LH_SYN, &[]));
+    rig.from_mh(10, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    rig.from_mh(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    rig.from_fh(1_011, rig.bare());
+    assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
+    assert_eq!(rig.flow().raw().srtt_ns, 10 * MSEC_NS);
+}
+
+#[test]
+fn a_syn_sent_three_times_gives_no_sample_either() {
+    let mut rig = Rig::silent(&Options::default());
+    rig.from_fh(0, rig.fh_syn(LH_SYN, &[]));
+    for ms in [10, 1_010, 3_010] {
+        rig.from_mh(ms, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    }
+    rig.from_fh(3_011, rig.bare());
+    assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
+    // MH opens, and repeats its SYN.
+    let mut rig = Rig::silent(&Options::default());
+    rig.from_mh(0, rig.mh_syn(LH_SYN, &[]));
+    rig.from_mh(1_000, rig.mh_syn(LH_SYN, &[]));
+    rig.from_fh(1_001, rig.fh_syn(LH_SYN | LH_ACK, &[]));
+    assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
+}
+
+#[test]
+fn options_of_both_syns() {
+    let syn = |wscale: bool, sack: bool| {
+        let mut o = option::mss(1_400);
+        if wscale {
+            o.extend(option::wscale(5));
+        }
+        if sack {
+            o.extend(option::sack_ok());
+        }
+        o
+    };
+    for mh_opens in [false, true] {
+        #[rustfmt::skip]
+        let rows = [
+            // FH scales, MH scales, FH SACK, MH SACK; shift in use, SACK in use
+            /* 1 */ (true, true, true, true, 5, true),
+            /* 2 */ (true, false, true, true, 0, true),
+            /* 3 */ (false, true, true, true, 0, true),
+            /* 4 */ (false, false, false, true, 0, false),
+            /* 5 */ (true, true, true, false, 5, false),
+        ];
+        for (i, (fs, ms, fk, mk, shift, sack)) in rows.into_iter().enumerate() {
+            let mut rig = Rig::silent(&Options::default());
+            if mh_opens {
+                rig.from_mh(0, rig.mh_syn(LH_SYN, &syn(ms, mk)));
+                rig.from_fh(90, rig.fh_syn(LH_SYN | LH_ACK, &syn(fs, fk)));
+            } else {
+                rig.from_fh(0, rig.fh_syn(LH_SYN, &syn(fs, fk)));
+                rig.from_mh(10, rig.mh_syn(LH_SYN | LH_ACK, &syn(ms, mk)));
+            }
+            let f = rig.flow().raw();
+            assert!(rig.flow().has(LH_FLOW_WSCALE));
+            assert_eq!(f.wscale_mh, shift, "row {}, MH opens: {mh_opens}", i + 1);
+            assert_eq!(f.mss, 1_400);
+            assert_eq!(rig.flow().uses_sack(), sack, "row {}", i + 1);
+        }
+    }
+}
+
+#[test]
+fn half_a_handshake_leaves_the_scale_unknown() {
+    // The other SYN went before we came.
+    let mut rig = Rig::silent(&Options::default());
+    rig.from_mh(0, rig.mh_syn(LH_SYN | LH_ACK, &option::wscale(7)));
+    assert!(!rig.flow().has(LH_FLOW_WSCALE));
+    let mut rig = Rig::silent(&Options::default());
+    rig.from_fh(0, rig.fh_syn(LH_SYN | LH_ACK, &option::wscale(7)));
+    assert!(!rig.flow().has(LH_FLOW_WSCALE));
+}
+
+#[test]
+fn mptcp_and_authentication_are_remembered() {
+    #[rustfmt::skip]
+    let rows = [
+        /* 1 */ (option::other(30, 12), LH_FLOW_MPTCP),
+        /* 2 */ (option::other(19, 18), LH_FLOW_AUTH),
+        /* 3 */ (option::other(29, 16), LH_FLOW_AUTH),
+    ];
+    for (i, (options, flag)) in rows.into_iter().enumerate() {
+        for from_mh in [false, true] {
+            let mut rig = Rig::silent(&Options::default());
+            let (fh, mh) = match from_mh {
+                true => (Vec::new(), options.clone()),
+                false => (options.clone(), Vec::new()),
+            };
+            rig.from_fh(0, rig.fh_syn(LH_SYN, &fh));
+            rig.from_mh(10, rig.mh_syn(LH_SYN | LH_ACK, &mh));
+            assert!(rig.flow().has(flag), "row {}, MH: {from_mh}", i + 1);
+        }
+    }
+}
+
+#[test]
+fn who_may_open_a_flow() {
+    type Packet = fn(&Rig) -> Tcp;
+    #[rustfmt::skip]
+    let rows: [(&str, bool, Packet, bool); 9] = [
+        /* 1 */ ("FH's SYN", true, |r| r.fh_syn(LH_SYN, &[]), true),
+        /* 2 */ ("FH's data", true, |r| r.segment(0, 10), true),
+        /* 3 */ ("FH's FIN", true, |r| Tcp { flags: LH_FIN | LH_ACK, ..r.bare() }, true),
+        /* 4 */ ("FH's bare ACK", true, |r| r.bare(), false),
+        /* 5 */ ("FH's RST", true, |r| Tcp { flags: LH_RST, ..r.bare() }, false),
+        /* 6 */ ("MH's SYN", false, |r| r.mh_syn(LH_SYN, &[]), true),
+        /* 7 */ ("MH's SYN-ACK", false, |r| r.mh_syn(LH_SYN | LH_ACK, &[]), true),
+        /* 8 */ ("MH's data", false, |r| Tcp { payload: vec![1], ..r.pure(0, &[]) }, false),
+        /* 9 */ ("MH's SYN and RST", false, |r| r.mh_syn(LH_SYN | LH_RST, &[]), false),
+    ];
+    for (i, (what, to_mh, packet, opens)) in rows.into_iter().enumerate() {
+        let mut rig = Rig::silent(&Options::default());
+        let tcp = packet(&rig);
+        if to_mh {
+            rig.from_fh(0, tcp);
+        } else {
+            rig.from_mh(0, tcp);
+        }
+        assert_eq!(
+            rig.agent.keys().count() == 1,
+            opens,
+            "row {}: {what}",
+            i + 1
+        );
+    }
+}
+
+#[test]
+fn a_fin_is_cached_and_repaired() {
+    let mut rig = Rig::plain();
+    data!(rig, 200, 0, 100);
+    let fin = Tcp {
+        seq: wire(100),
+        flags: LH_FIN | LH_ACK,
+        ..rig.bare()
+    };
+    rig.from_fh(201, fin);
+    assert_eq!(rig.ring(), [(0, 100), (100, 101)]);
+    rig.ack(210, 100, &[]);
+    timer!(rig, 290 => pass, resend [100]);
+    ack!(rig, 300, 101 => pass);
+    assert_eq!(rig.deadline(), None);
+    assert!(rig.flow().has(LH_FLOW_FIN_FH_ACKED));
+}
+
+#[test]
+fn closed_both_ways_and_quiet() {
+    let mut rig = Rig::plain();
+    let fin = Tcp {
+        flags: LH_FIN | LH_ACK,
+        ..rig.bare()
+    };
+    rig.from_fh(200, fin);
+    rig.ack(210, 1, &[]);
+    assert_eq!(rig.agent.sweep(ns(50_000)), 0, "half-closed");
+    let fin = Tcp {
+        flags: LH_FIN | LH_ACK,
+        ..rig.pure(1, &[])
+    };
+    expect!(rig.from_mh(50_000, fin), pass);
+    assert_eq!(rig.agent.sweep(ns(50_500)), 0, "its ACK is still to come");
+    let last = Tcp {
+        seq: wire(1),
+        ack: MH_BASE + 1,
+        ..rig.bare()
+    };
+    rig.from_fh(50_600, last);
+    assert_eq!(rig.agent.sweep(ns(50_760)), 0, "twice LRTO is 160 ms");
+    assert_eq!(rig.agent.sweep(ns(50_761)), 1);
+    assert_eq!(rig.count(LH_C_flows_removed), 1);
+}
+
+#[test]
+fn reset_by_either_side() {
+    for by_mh in [false, true] {
+        let mut rig = Rig::plain();
+        rig.burst(200, 0, 100, 5);
+        if by_mh {
+            let rst = Tcp {
+                flags: LH_RST,
+                ..rig.pure(0, &[])
+            };
+            expect!(rig.from_mh(210, rst), pass);
+        } else {
+            let rst = Tcp {
+                flags: LH_RST | LH_ACK,
+                seq: wire(500),
+                ..rig.bare()
+            };
+            rig.from_fh(210, rst);
+        }
+        assert_eq!(rig.agent.sweep(ns(210)), 1);
+        assert_eq!(rig.agent.host().pool().slots_used(), 0);
+        assert_eq!(rig.agent.next_deadline(), None);
+    }
+}
+
+#[test]
+fn idle_and_half_open_flows() {
+    let mut rig = Rig::plain();
+    rig.burst(200, 0, 100, 5);
+    rig.ack(300, 500, &[]);
+    assert_eq!(rig.agent.sweep(ns(60_300)), 0);
+    assert_eq!(rig.agent.sweep(ns(60_301)), 1);
+    // Never answered: sooner.
+    let mut rig = Rig::silent(&Options::default());
+    rig.from_fh(0, rig.fh_syn(LH_SYN, &[]));
+    assert_eq!(rig.agent.sweep(ns(10_000)), 0);
+    assert_eq!(rig.agent.sweep(ns(10_001)), 1);
+}
+
+#[test]
+fn port_reuse_with_a_new_initial_number() {
+    for mh_opens in [false, true] {
+        let mut rig = Rig::new(&Options {
+            sack: true,
+            ..Options::default()
+        });
+        rig.ack(150, 0, &[]);
+        rig.burst(200, 0, 100, 5);
+        ack!(rig, 210, 0, sack [(100, 200)] => hold, resend [0]);
+        let far = 1_000_000_000u32;
+        let fh_syn = |flags| Tcp {
+            seq: far,
+            ..rig.fh_syn(flags, &option::wscale(2))
+        };
+        let mh_syn = |flags| Tcp {
+            seq: 5,
+            ack: far.wrapping_add(1),
+            ..rig.mh_syn(flags, &option::wscale(3))
+        };
+        if mh_opens {
+            let (a, b) = (mh_syn(LH_SYN), fh_syn(LH_SYN | LH_ACK));
+            rig.from_mh(1_000, a);
+            rig.from_fh(1_090, b);
+        } else {
+            let (a, b) = (fh_syn(LH_SYN), mh_syn(LH_SYN | LH_ACK));
+            rig.from_fh(1_000, a);
+            rig.from_mh(1_010, b);
+        }
+        assert_eq!(rig.agent.host().pool().slots_used(), 0);
+        let f = rig.flow().raw();
+        assert_eq!(f.max, far.wrapping_add(1));
+        assert_eq!(f.wscale_mh, 3);
+        assert!(!rig.flow().uses_sack() && !rig.flow().is_held());
+        // And the new connection is helped.
+        let rel = i64::from(far.wrapping_add(1).wrapping_sub(wire(0)));
+        rig.ack(1_100, rel, &[]);
+        rig.burst(1_200, rel, 100, 3);
+        ack!(rig, 1_220, rel => hold, resend [rel as u32]);
+    }
+}
+
+#[test]
+fn picked_up_in_mid_stream() {
+    let mut rig = Rig::silent(&Options::default());
+    rig.burst(0, 0, 100, 10);
+    ack!(rig, 5, -500 => pass); // older than what we saw
+    ack!(rig, 8, 0 => pass); // the first one that FH can compare with
+    ack!(rig, 9, 0 => hold, resend [0]);
+    ack!(rig, 20, 1_000 => pass);
+    assert_eq!(rig.flow().raw().srtt_ns, 0, "that one was sent twice");
+    rig.burst(100, 1_000, 100, 1);
+    rig.ack(110, 1_100, &[]);
+    assert_eq!(rig.flow().raw().srtt_ns, 10 * MSEC_NS);
+}
+
+#[test]
+fn data_in_a_syn_is_not_ours() {
+    let mut rig = Rig::silent(&Options::default());
+    let tfo = Tcp {
+        payload: vec![1; 50],
+        ..rig.fh_syn(LH_SYN, &option::other(34, 10))
+    };
+    let outcome = rig.from_fh(0, tfo);
+    assert_eq!(outcome.actions.and_then(|a| a.store()), None);
+    // MH took the data as well: an ACK of what we did not keep.
+    let tcp = Tcp {
+        ack: wire(50),
+        ..rig.mh_syn(LH_SYN | LH_ACK, &[])
+    };
+    expect!(rig.from_mh(10, tcp), pass);
+    data!(rig, 100, 50, 100);
+    ack!(rig, 110, 150 => pass);
+    assert_eq!(rig.flow().raw().una, wire(150));
+    assert!(rig.ring().is_empty());
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Properties: whatever the link does, the invariants of SPEC section 7 hold
+//! (watch.rs), and the transfer completes with the right content.
+
+use lasthop_core::Config;
+use lasthop_core::bindings::*;
+use proptest::prelude::*;
+
+use crate::sim::{Params, Path, Sim};
+
+fn path(delay: u64, jitter: u64, loss: u32, dup: u32) -> impl Strategy<Value = Path> {
+    (1..=delay, 0..=jitter, 0..=loss, 0..=dup).prop_map(|(delay_ms, jitter_ms, loss, dup)| Path {
+        delay_ms,
+        jitter_ms,
+        loss,
+        dup,
+    })
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    (
+        any::<bool>(),
+        1u32..4,
+        any::<bool>(),
+        1u32..11,
+        any::<bool>(),
+    )
+        .prop_map(|(ns2, dup_thresh, after_dup, max_local, strict)| Config {
+            dup_thresh,
+            max_local,
+            timer_arm: if after_dup {
+                LH_TIMER_AFTER_DUP
+            } else {
+                LH_TIMER_ALWAYS
+            },
+            strict_window: u32::from(strict),
+            ..if ns2 {
+                Config::ns2()
+            } else {
+                Config::default()
+            }
+        })
+}
+
+/// Initial numbers: anywhere, but often where something wraps.
+fn base() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        any::<u32>(),
+        (0u32..20_000).prop_map(|n| u32::MAX - n),
+        (0u32..20_000).prop_map(|n| i32::MAX as u32 - n),
+    ]
+}
+
+prop_compose! {
+    fn params()(
+        (seed, base, config) in (any::<u64>(), base(), config()),
+        (segments, max_segment, window_segments) in (1usize..100, 1usize..200, 1usize..40),
+        (sack, delay_acks, handshake, resegment) in any::<(bool, bool, bool, bool)>(),
+        wired in path(150, 30, 80, 40),
+        down in path(40, 20, 350, 60),
+        up in path(40, 20, 350, 60),
+        tx_us in 0u64..8_000,
+        (upload, ecn, window) in (0u32..100, 0u32..60, 0u32..200),
+        slots in prop_oneof![3 => Just(4_096u32), 1 => 1u32..30],
+    ) -> Params {
+        Params {
+            seed, base, segments, max_segment, window_segments, sack, delay_acks, handshake,
+            resegment, wired, down, up, tx_us, upload, ecn, window, slots, config,
+            forget: 0,
+            dying: 0,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn invariants_over_any_link(params in params()) {
+        Sim::new(params).run();
+    }
+
+    /// State is soft, and user space may die: that costs speed only.
+    #[test]
+    fn invariants_when_state_gets_lost(
+        params in params(),
+        forget in 0u32..50,
+        dying in 0u32..20,
+    ) {
+        Sim::new(Params { forget, dying, ..params }).run();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Where nothing gets lost, nothing is done.
+    #[test]
+    fn a_clean_link_is_left_alone(params in params()) {
+        let clean = |delay_ms| Path { delay_ms, jitter_ms: 0, loss: 0, dup: 0 };
+        let report = Sim::new(Params {
+            wired: clean(params.wired.delay_ms),
+            down: clean(params.down.delay_ms.min(15)),
+            up: clean(params.up.delay_ms.min(15)),
+            tx_us: params.tx_us.min(1_000),
+            handshake: true,
+            ..params
+        })
+        .run();
+        prop_assert_eq!((report.repairs, report.held, report.sender_resent), (0, 0, 0));
+    }
+}
+
+/// The same losses with and without the agent: what it is all about.
+#[test]
+fn the_agent_helps() {
+    let hop = |loss| Path {
+        delay_ms: 5,
+        jitter_ms: 0,
+        loss,
+        dup: 0,
+    };
+    for sack in [false, true] {
+        let total = |config: Config| {
+            let reports = (0..40).map(|seed| {
+                let params = Params {
+                    seed,
+                    base: 5,
+                    segments: 200,
+                    max_segment: 100,
+                    window_segments: 30,
+                    sack,
+                    delay_acks: true,
+                    handshake: true,
+                    resegment: false,
+                    wired: Path {
+                        delay_ms: 80,
+                        ..hop(0)
+                    },
+                    down: hop(30),
+                    up: hop(30),
+                    tx_us: 1_000,
+                    upload: 0,
+                    ecn: 0,
+                    window: 0,
+                    forget: 0,
+                    dying: 0,
+                    slots: 4_096,
+                    config,
+                };
+                Sim::new(params).run()
+            });
+            reports.fold((0, 0), |(ns, resent), r| {
+                (ns + r.done_ns, resent + r.sender_resent)
+            })
+        };
+        let (none_ns, none_resent) = total(Config::observe());
+        let (snoop_ns, snoop_resent) = total(Config::default());
+        println!("SACK {sack}: {none_ns} ns, {none_resent} resent; {snoop_ns} ns, {snoop_resent}");
+        assert!(snoop_ns < none_ns, "SACK {sack}: slower");
+        assert!(snoop_resent * 2 < none_resent, "SACK {sack}: hides little");
+    }
+}

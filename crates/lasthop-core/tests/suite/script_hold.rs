@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Hold and release of duplicate ACKs (SPEC section 1, "Hold, don't discard").
+
+use lasthop_core::bindings::*;
+use lasthop_core::packet::Tcp;
+
+use crate::rig::{Options, Rig, ns};
+
+fn rig(sack: bool) -> Rig {
+    let mut rig = Rig::new(&Options {
+        sack,
+        ..Options::default()
+    });
+    rig.ack(150, 0, &[]);
+    rig.burst(200, 0, 100, 10);
+    rig
+}
+
+#[test]
+fn by_the_timer_one_copy_with_sack_three_without() {
+    for (sack, copies) in [(true, 1), (false, 3)] {
+        let mut rig = rig(sack);
+        ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
+        // The clock runs from the first one, whatever comes after it.
+        ack!(rig, 221, 0, sack [(100, 300)] => hold);
+        ack!(rig, 300, 0, sack [(100, 400)] => hold);
+        assert_eq!(rig.deadline(), Some(370));
+        timer!(rig, 369 => pass);
+        timer!(rig, 370 => pass, release copies);
+        assert_eq!(rig.count(LH_C_held_expired), 1);
+        assert_eq!(rig.count(LH_C_released_acks), copies as u64);
+        // Once is enough, and what comes now passes.
+        assert_eq!(rig.deadline(), Some(380), "the head's timer");
+        ack!(rig, 371, 0, sack [(100, 500)] => pass);
+        timer!(rig, 379 => pass);
+    }
+}
+
+#[test]
+fn by_arrival_the_newest_passes_itself() {
+    for (sack, copies) in [(true, 0), (false, 2)] {
+        let mut rig = rig(sack);
+        ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
+        ack!(rig, 300, 0, sack [(100, 300)] => hold);
+        ack!(rig, 371, 0, sack [(100, 400)] => pass, release copies);
+        ack!(rig, 372, 0, sack [(100, 500)] => pass);
+        assert_eq!(rig.count(LH_C_held_expired), 0);
+    }
+}
+
+#[test]
+fn a_new_ack_supersedes_what_was_kept() {
+    for sack in [false, true] {
+        let mut rig = rig(sack);
+        ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
+        ack!(rig, 235, 1_000 => pass);
+        assert!(!rig.flow().is_held());
+        assert_eq!(rig.deadline(), None);
+        timer!(rig, 1_000 => pass);
+        assert_eq!(rig.count(LH_C_released_acks), 0);
+    }
+}
+
+#[test]
+fn what_is_released_is_the_newest_byte_for_byte() {
+    let mut rig = rig(true);
+    let mut newest = Vec::new();
+    for i in 1..5 {
+        let tcp = Tcp {
+            flags: LH_ACK | LH_PSH,
+            ..rig.pure(0, &[(100, 100 + i * 100)])
+        };
+        newest = tcp.to_fh(&rig.ends);
+        assert!(rig.agent.on_ingress(&newest, ns(220)).dropped);
+    }
+    let released = rig.agent.on_timer(ns(370));
+    assert_eq!(released.len(), 1);
+    assert_eq!(released[0].1.to_fh, [newest]);
+}
+
+#[test]
+fn without_user_space_the_next_one_passes() {
+    let mut rig = rig(false);
+    ack!(rig, 220, 0 => hold, resend [0]);
+    rig.agent.set_alive(false);
+    ack!(rig, 221, 0 => pass, release 2);
+    rig.agent.set_alive(true);
+    ack!(rig, 222, 0 => pass); // given up until the next new ACK
+    assert_eq!(rig.count(LH_C_bypass_stale), 1);
+}
+
+#[test]
+fn fhs_own_repetition_releases() {
+    let mut rig = rig(false);
+    ack!(rig, 220, 0 => hold, resend [0]);
+    data!(rig, 225, 0, 100);
+    ack!(rig, 230, 0 => pass, release 2);
+}
+
+#[test]
+fn both_timers_may_be_due_at_once() {
+    let mut rig = rig(true);
+    ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
+    timer!(rig, 500 => pass, resend [0], release 1);
+    assert_eq!(rig.count(LH_C_timer_kicks), 1);
+}
+
+#[test]
+fn a_repair_may_go_out_with_a_release() {
+    // More duplicates than explained, after the hold time: the last local try
+    // and the release come in one call.
+    let mut rig = rig(false);
+    ack!(rig, 220, 0 => hold, resend [0]);
+    for i in 2..=9 {
+        ack!(rig, 220 + i, 0 => hold);
+    }
+    ack!(rig, 375, 0 => pass, resend [0], release 2);
+}
+
+#[test]
+fn a_flow_with_a_held_ack_is_never_forgotten_by_itself() {
+    let mut rig = rig(true);
+    ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
+    let rst = Tcp {
+        flags: LH_RST,
+        ..rig.bare()
+    };
+    rig.from_fh(230, rst);
+    assert_eq!(rig.agent.sweep(ns(100_000)), 0);
+    timer!(rig, 100_000 => pass, resend [0], release 1);
+    assert_eq!(rig.agent.sweep(ns(100_000)), 1);
+    assert_eq!(rig.agent.host().pool().slots_used(), 0);
+}
+
+#[test]
+fn forgetting_by_force_returns_what_was_kept() {
+    for (sack, copies) in [(true, 1), (false, 3)] {
+        let mut rig = rig(sack);
+        let tcp = rig.pure(0, &[(100, 200)]).to_fh(&rig.ends);
+        assert!(rig.agent.on_ingress(&tcp, ns(220)).dropped);
+        let key = rig.key;
+        assert_eq!(rig.agent.forget(&key), vec![tcp; copies]);
+        assert_eq!(rig.agent.next_deadline(), None);
+        assert_eq!(rig.agent.host().pool().slots_used(), 0);
+        assert!(rig.agent.forget(&key).is_empty());
+    }
+}
