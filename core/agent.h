@@ -136,6 +136,8 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		lh_snoop_on_ack(env, f, s, class, out);
 	if (class != LH_ACK_OLD)
 		f->last_window = s->window;
+	if (out->verdict == LH_PASS && class == LH_ACK_SAME)
+		lh_hold_newer(f, s, out);
 	if (out->verdict == LH_PASS && class != LH_ACK_OLD)
 		lh_forwarded(f, s);
 done:

@@ -205,9 +205,10 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 		return;
 	}
 	/* The newer bytes are kept: the same data with a younger timestamp, or
-	 * more of it (SPEC: keep the longer). Repairs start anew (S4). */
+	 * more of it (SPEC: keep the longer), not SACKed as a whole then. Repairs
+	 * start anew (S4). */
+	e->flags = (e->end == s->end ? e->flags & LH_SEG_SACKED : 0) | LH_SEG_SENDER_RTX;
 	e->end = s->end;
-	e->flags = (e->flags & LH_SEG_SACKED) | LH_SEG_SENDER_RTX;
 	e->n_local = 0;
 	e->last_tx_ns = env->now_ns;
 	out->store_slot = e->slot;

@@ -153,7 +153,7 @@ struct lh_actions {
 	struct lh_retransmit retransmit[LH_MAX_RETRANSMIT]; /* send in this order */
 	u32 store_slot; /* copy this packet's bytes there, LH_NO_SLOT: don't */
 	u32 store_pos; /* ring position, for lh_store_failed() */
-	u32 hold; /* 1: keep a copy of this ACK as the flow's held ACK */
+	u32 hold; /* 1: keep a copy of this ACK as the flow's held ACK, whatever the verdict */
 	u32 emit_held; /* copies of the held ACK to send to FH */
 	u64 next_deadline_ns; /* call lh_on_timer() then; 0: no timer */
 };

@@ -16,7 +16,7 @@
 
 #include "flow.h"
 
-#define LH_LEVEL_PERIOD_NS (10 * LH_SEC)
+#define LH_LEVEL_PERIOD_NS (2 * LH_SEC)
 #define LH_LEVEL_RECENT_NS (3 * LH_SEC) /* CUBIC rests at its old maximum before it goes on */
 #define LH_QUEUE_LEAST_NS (10 * LH_MSEC) /* a queue shorter than jitter and delayed ACKs is none */
 
@@ -61,7 +61,7 @@ LH_INLINE bool lh_guard_suspects(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 least = lh_max(f->rtt_min_ns, LH_QUEUE_LEAST_NS);
 
-	return LH_CFG(env)->queue_guard && f->rtt_last_ns - f->rtt_min_ns >= least &&
+	return LH_CFG(env)->queue_guard && f->srtt_ns >= f->rtt_min_ns + least &&
 	       env->now_ns - f->level_raised_ns < LH_LEVEL_RECENT_NS;
 }
 

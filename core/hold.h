@@ -84,6 +84,20 @@ LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_acti
 }
 
 /*
+ * Another ACK of the kept one's number passes, a window update for instance.
+ * Without SACK it says all that the kept one says and takes its place: copies
+ * of the older one would move the window's edge left later (invariant 16).
+ */
+LH_INLINE void lh_hold_newer(struct lh_flow *f, const struct lh_segment *s, struct lh_actions *out)
+{
+	u32 more = LH_FIN | LH_SYN | LH_RST | LH_URG;
+
+	if ((f->flags & LH_FLOW_HELD) && !lh_flow_sack(f) && !s->payload_bytes &&
+	    !(s->flags & more) && !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN)))
+		out->hold = 1;
+}
+
+/*
  * The repair is given up: FH gets what was kept, and everything from here to
  * the next new ACK. A sender without SACK needs three duplicates to start fast
  * retransmit; one that uses SACK needs the newest blocks once. @passing: a

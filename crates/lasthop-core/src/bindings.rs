@@ -589,7 +589,7 @@ pub struct lh_actions {
     pub store_slot: u32,
     #[doc = " ring position, for lh_store_failed()"]
     pub store_pos: u32,
-    #[doc = " 1: keep a copy of this ACK as the flow's held ACK"]
+    #[doc = " 1: keep a copy of this ACK as the flow's held ACK, whatever the verdict"]
     pub hold: u32,
     #[doc = " copies of the held ACK to send to FH"]
     pub emit_held: u32,

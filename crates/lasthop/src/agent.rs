@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The BPF programs of one device: loaded, their pools filled, attached, run, read.
 
-use std::ffi::c_void;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -11,11 +9,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::{
     self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_FLOW_SEGS, LH_MAX_RULES,
     LH_SLOT_BYTES, LH_SWEEP_MAX, lh_batch, lh_config, lh_counters, lh_flow_entry, lh_rule,
-    lh_setup, lh_shared,
+    lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
 use crate::bytes;
+use crate::shared::Shared;
+use crate::skb::offset;
+pub use crate::skb::{Outcome, SkbContext};
 
 /// The compiled programs.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o"));
@@ -98,63 +99,6 @@ impl Setup {
     }
 }
 
-/// The `__sk_buff` of a test run: what it may set and what it gets back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SkbContext {
-    /// fwmark.
-    pub mark: u32,
-    /// Priority.
-    pub priority: u32,
-    /// Scratch words, see `enum lh_cb`.
-    pub cb: [u32; 5],
-    /// Time stamp: the clock of a test.
-    pub tstamp: u64,
-    /// Segment size of a super-packet.
-    pub gso_size: u32,
-    /// Number of segments of a super-packet.
-    pub gso_segs: u32,
-}
-
-/// Offsets of [`SkbContext`]'s fields in the UAPI's `struct __sk_buff`, and its size.
-mod skb {
-    pub const MARK: usize = 8;
-    pub const PRIORITY: usize = 32;
-    pub const CB: usize = 48;
-    pub const TSTAMP: usize = 152;
-    pub const GSO_SEGS: usize = 164;
-    pub const GSO_SIZE: usize = 176;
-    pub const BYTES: usize = 192;
-}
-
-impl SkbContext {
-    fn encode(&self) -> [u8; skb::BYTES] {
-        let mut raw = [0; skb::BYTES];
-        let mut put = |at: usize, value: &[u8]| raw[at..at + value.len()].copy_from_slice(value);
-        put(skb::MARK, &self.mark.to_ne_bytes());
-        put(skb::PRIORITY, &self.priority.to_ne_bytes());
-        for (i, word) in self.cb.iter().enumerate() {
-            put(skb::CB + 4 * i, &word.to_ne_bytes());
-        }
-        put(skb::TSTAMP, &self.tstamp.to_ne_bytes());
-        put(skb::GSO_SEGS, &self.gso_segs.to_ne_bytes());
-        put(skb::GSO_SIZE, &self.gso_size.to_ne_bytes());
-        raw
-    }
-
-    fn decode(raw: &[u8; skb::BYTES]) -> Self {
-        let word = |at: usize| u32::from_ne_bytes(raw[at..at + 4].try_into().expect("4 bytes"));
-        let long = |at: usize| u64::from_ne_bytes(raw[at..at + 8].try_into().expect("8 bytes"));
-        Self {
-            mark: word(skb::MARK),
-            priority: word(skb::PRIORITY),
-            cb: std::array::from_fn(|i| word(skb::CB + 4 * i)),
-            tstamp: long(skb::TSTAMP),
-            gso_segs: word(skb::GSO_SEGS),
-            gso_size: word(skb::GSO_SIZE),
-        }
-    }
-}
-
 /// The programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
@@ -176,60 +120,6 @@ impl Program {
             Self::Kick => "lh_kick",
             Self::Sweep => "lh_sweep",
         }
-    }
-}
-
-/// What a test run gave.
-#[derive(Debug, Clone)]
-pub struct Outcome {
-    /// What the program returned.
-    pub retval: i32,
-    /// The packet as the program left it.
-    pub data: Vec<u8>,
-    /// The context as the program left it.
-    pub context: SkbContext,
-    /// Mean time of one run.
-    pub duration: Duration,
-}
-
-/// Live values shared with the programs, mapped.
-struct Shared(NonNull<lh_shared>);
-
-// SAFETY: the mapping belongs to the process, not to a thread; all access is atomic.
-unsafe impl Send for Shared {}
-
-impl Shared {
-    fn map(map: &MapHandle) -> Result<Self> {
-        // SAFETY: a fresh shared mapping of a map that is as large as lh_shared, and mmapable.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                size_of::<lh_shared>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                map.as_fd().as_raw_fd(),
-                0,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return Err(std::io::Error::last_os_error()).context("mapping the shared values");
-        }
-        NonNull::new(address.cast())
-            .map(Self)
-            .context("mapping at address 0")
-    }
-
-    fn word(&self, field: impl Fn(*mut lh_shared) -> *mut u64) -> &AtomicU64 {
-        // SAFETY: an aligned u64 inside the mapping, which lives as long as self; the programs
-        // access it atomically as well.
-        unsafe { AtomicU64::from_ptr(field(self.0.as_ptr())) }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `map`, which nobody else holds.
-        unsafe { libc::munmap(self.0.as_ptr().cast::<c_void>(), size_of::<lh_shared>()) };
     }
 }
 
@@ -354,7 +244,7 @@ impl Agent {
         repeat: u32,
     ) -> Result<Outcome> {
         let context_in = context.encode();
-        let mut context_out = [0u8; skb::BYTES];
+        let mut context_out = [0u8; offset::BYTES];
         let mut data = vec![0u8; 4096];
         let mut options = libbpf_sys::bpf_test_run_opts {
             sz: size_of::<libbpf_sys::bpf_test_run_opts>() as u64,

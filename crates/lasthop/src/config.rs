@@ -251,9 +251,7 @@ impl File {
         config.dup_thresh = self.dup_thresh.unwrap_or(config.dup_thresh);
         config.max_local = self.max_local.unwrap_or(config.max_local);
         config.strict_window = self.strict_window.map_or(config.strict_window, u32::from);
-        config.queue_guard = self
-            .queue_guard
-            .map_or(config.queue_guard, u32::from);
+        config.queue_guard = self.queue_guard.map_or(config.queue_guard, u32::from);
         config.timer_arm = match self.timer_arm {
             Some(TimerArm::AfterDup) => LH_TIMER_AFTER_DUP,
             Some(TimerArm::Always) => LH_TIMER_ALWAYS,

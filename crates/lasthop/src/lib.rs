@@ -10,4 +10,6 @@ pub mod control;
 pub mod daemon;
 pub mod device;
 pub mod report;
+mod shared;
+mod skb;
 pub mod units;

@@ -238,12 +238,14 @@ fn what_the_sender_repeats_is_refreshed() {
     assert_eq!(b.host.counter(LH_C_cached_segments), 3);
 }
 
+/// seq, end, stored, the ring then, which entries are now the sender's (bits).
+type Overlap = (u32, u32, bool, [(u32, u32); 3], u8);
+
 #[test]
 fn uneven_overlap() {
     // Cached are [1000, 1100), [1100, 1200), [1300, 1400).
     #[rustfmt::skip]
-    let rows: [(u32, u32, bool, [(u32, u32); 3], u8); 10] = [
-        // seq, end, stored, ring, which entries are now the sender's (bits)
+    let rows: [Overlap; 10] = [
         /*  1 */ (1_000, 1_100, true, [(1_000, 1_100), (1_100, 1_200), (1_300, 1_400)], 0b001),
         /*  2 */ (1_000, 1_050, false, [(1_000, 1_100), (1_100, 1_200), (1_300, 1_400)], 0b001),
         /*  3 */ (1_000, 1_200, false, [(1_000, 1_100), (1_100, 1_200), (1_300, 1_400)], 0b011),

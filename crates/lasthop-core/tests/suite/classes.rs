@@ -20,7 +20,7 @@ fn class(rig: &mut Rig, tcp: Tcp) -> Class {
     let una = rig.flow().raw().una;
     let dup = rig.count(LH_C_duplicate_acks);
     let old = i32::from(tcp.ack.wrapping_sub(una) as u16 as i16) < 0;
-    rig.from_mh(300, tcp);
+    rig.mh_sends(300, tcp);
     let f = rig.flow().raw();
     match (rig.count(LH_C_duplicate_acks) - dup, f.una == una) {
         (1, true) => Class::Duplicate,
@@ -35,7 +35,10 @@ fn class(rig: &mut Rig, tcp: Tcp) -> Class {
 
 type Change = fn(&mut Tcp);
 
-fn check(sack: bool, rows: &[(i64, &[(i64, i64)], Change, Class)]) {
+/// ACK number, blocks, what else is changed, class.
+type Row = (i64, &'static [(i64, i64)], Change, Class);
+
+fn check(sack: bool, rows: &[Row]) {
     for (i, &(ack, blocks, change, want)) in rows.iter().enumerate() {
         let mut rig = Rig::new(&Options {
             sack,
@@ -131,7 +134,7 @@ fn ack_with_syn_or_rst_is_no_ack_for_the_scheme() {
             flags,
             ..rig.pure(0, &[])
         };
-        assert!(!rig.from_mh(210, tcp).held);
+        assert!(!rig.mh_sends(210, tcp).held);
     }
     assert_eq!(rig.count(LH_C_ack_segments), acks);
 }

@@ -4,8 +4,6 @@
 //! reassembles. Places in the stream are byte offsets; the FIN is one byte past
 //! the data.
 
-use std::collections::BTreeSet;
-
 use lasthop_core::bindings::*;
 use lasthop_core::{MSEC_NS, SEC_NS};
 
@@ -51,7 +49,7 @@ pub struct Sender {
     dups: u32,
     recover: Option<usize>,
     sacked: Vec<bool>,
-    resent: BTreeSet<usize>,
+    resent: Vec<bool>,
     backoff: u32,
     pub timer_ns: Option<u64>,
     pub nr_resent: u64,
@@ -81,7 +79,7 @@ impl Sender {
             dups: 0,
             recover: None,
             sacked: vec![false; total],
-            resent: BTreeSet::new(),
+            resent: vec![false; total],
             backoff: 0,
             timer_ns: None,
             nr_resent: 0,
@@ -96,18 +94,23 @@ impl Sender {
         self.una == self.total()
     }
 
-    fn piece_at(&mut self, from: usize, random: &mut Random) -> Piece {
+    /// The piece to send at `from`.
+    fn piece_at(&self, from: usize, random: &mut Random) -> Piece {
         let i = self.bounds.partition_point(|&end| end <= from);
         let mut to = self.bounds[i];
-        if from < self.max {
-            self.nr_resent += 1;
-            if self.resegment && random.chance(300) {
-                to = self.bounds[(i + 1).min(self.bounds.len() - 1)];
-            } else if self.resegment && random.chance(300) {
-                to = to.min(from + 1 + random.below(100) as usize);
-            }
+        if from < self.max && self.resegment && random.chance(300) {
+            to = self.bounds[(i + 1).min(self.bounds.len() - 1)];
+        } else if from < self.max && self.resegment && random.chance(300) {
+            to = to.min(from + 1 + random.below(100) as usize);
         }
         Piece { from, to }
+    }
+
+    /// Books a piece that goes out.
+    fn sent(&mut self, piece: Piece) -> Piece {
+        self.nr_resent += u64::from(piece.from < self.max);
+        self.max = self.max.max(piece.to);
+        piece
     }
 
     /// Whatever the window permits.
@@ -119,17 +122,16 @@ impl Sender {
                 break;
             }
             self.next = piece.to;
-            self.max = self.max.max(piece.to);
-            out.push(piece);
+            out.push(self.sent(piece));
         }
-        if !out.is_empty() && self.timer_ns.is_none() {
+        if self.timer_ns.is_none() {
             self.arm(now_ns);
         }
         out
     }
 
     fn arm(&mut self, now_ns: u64) {
-        let rto = 600 * MSEC_NS << self.backoff.min(3);
+        let rto = (600 * MSEC_NS) << self.backoff.min(3);
         self.timer_ns = (self.una < self.max).then_some(now_ns + rto);
     }
 
@@ -138,10 +140,11 @@ impl Sender {
         self.next = self.una;
         self.recover = None;
         self.dups = 0;
-        self.resent.clear();
+        self.resent.fill(false);
         self.timer_ns = None;
         let piece = self.piece_at(self.una, random);
         self.next = piece.to;
+        let piece = self.sent(piece);
         self.arm(now_ns);
         vec![piece]
     }
@@ -169,22 +172,27 @@ impl Sender {
             self.arm(now_ns);
             if self.recover.is_some_and(|r| ack >= r) {
                 self.recover = None;
-                self.resent.clear();
+                self.resent.fill(false);
             }
             if self.recover.is_some() && !self.sack {
-                out.push(self.piece_at(ack, random)); // NewReno's partial ACK
+                let piece = self.piece_at(ack, random); // NewReno's partial ACK
+                out.push(self.sent(piece));
             }
         } else if ack == self.una && pure && self.una < self.max {
             self.dups += 1;
             if !self.sack && self.dups == 3 && self.recover.is_none() {
                 self.recover = Some(self.max);
-                out.push(self.piece_at(ack, random));
+                let piece = self.piece_at(ack, random);
+                out.push(self.sent(piece));
             }
         }
         if self.sack {
             out.extend(self.fill_holes(random));
         }
         out.extend(self.pump(now_ns, random));
+        if self.timer_ns.is_none() {
+            self.arm(now_ns);
+        }
         out
     }
 
@@ -202,13 +210,14 @@ impl Sender {
         let mut out = Vec::new();
         let mut at = self.una;
         while at < high && out.len() < 8 {
-            if self.sacked[at] || !self.resent.insert(at) {
+            if self.sacked[at] || self.resent[at] {
                 at += 1;
                 continue;
             }
             let piece = self.piece_at(at, random);
+            self.resent[piece.from..piece.to].fill(true);
             at = piece.to;
-            out.push(piece);
+            out.push(self.sent(piece));
         }
         out
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Birth, options and death of flows (SPEC section 4).
 
+use lasthop_core::MSEC_NS;
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};
-use lasthop_core::{Config, MSEC_NS};
 
-use crate::rig::{LOCAL_MS, MH_BASE, Options, Rig, WIRED_MS, ns, wire};
+use crate::rig::{LOCAL_MS, MH_BASE, Options, Rig, WIRED_MS, classic, ns, wire};
 
 #[test]
 fn the_handshake_gives_samples_whoever_opens() {
@@ -18,7 +18,7 @@ fn the_handshake_gives_samples_whoever_opens() {
         assert_eq!(f.srtt_ns, LOCAL_MS * MSEC_NS, "MH opens: {mh_opens}");
         assert_eq!(f.wired_rtt_ns, WIRED_MS * MSEC_NS, "MH opens: {mh_opens}");
         assert_eq!((f.una, f.max), (wire(0), wire(0)));
-        assert_eq!(rig.flow().hold_ns(&Config::default()), 150 * MSEC_NS);
+        assert_eq!(rig.flow().hold_ns(&classic()), 150 * MSEC_NS);
     }
 }
 
@@ -27,17 +27,17 @@ fn a_repeated_syn_gives_no_sample() {
     // FH's SYN is sent twice: which one is answered? (Karn)
     let mut rig = Rig::silent(&Options::default());
     let syn = rig.fh_syn(LH_SYN, &[]);
-    rig.from_fh(0, syn.clone());
-    rig.from_fh(1_000, syn);
-    rig.from_mh(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    rig.fh_sends(0, syn.clone());
+    rig.fh_sends(1_000, syn);
+    rig.mh_sends(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
     assert_eq!(rig.flow().raw().srtt_ns, 0);
     assert_eq!(rig.flow().raw().una, wire(0));
     // MH's SYN-ACK is sent twice.
     let mut rig = Rig::silent(&Options::default());
-    rig.from_fh(0, rig.fh_syn(LH_SYN, &[]));
-    rig.from_mh(10, rig.mh_syn(LH_SYN | LH_ACK, &[]));
-    rig.from_mh(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
-    rig.from_fh(1_011, rig.bare());
+    rig.fh_sends(0, rig.fh_syn(LH_SYN, &[]));
+    rig.mh_sends(10, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    rig.mh_sends(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    rig.fh_sends(1_011, rig.bare());
     assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
     assert_eq!(rig.flow().raw().srtt_ns, 10 * MSEC_NS);
 }
@@ -45,17 +45,17 @@ fn a_repeated_syn_gives_no_sample() {
 #[test]
 fn a_syn_sent_three_times_gives_no_sample_either() {
     let mut rig = Rig::silent(&Options::default());
-    rig.from_fh(0, rig.fh_syn(LH_SYN, &[]));
+    rig.fh_sends(0, rig.fh_syn(LH_SYN, &[]));
     for ms in [10, 1_010, 3_010] {
-        rig.from_mh(ms, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+        rig.mh_sends(ms, rig.mh_syn(LH_SYN | LH_ACK, &[]));
     }
-    rig.from_fh(3_011, rig.bare());
+    rig.fh_sends(3_011, rig.bare());
     assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
     // MH opens, and repeats its SYN.
     let mut rig = Rig::silent(&Options::default());
-    rig.from_mh(0, rig.mh_syn(LH_SYN, &[]));
-    rig.from_mh(1_000, rig.mh_syn(LH_SYN, &[]));
-    rig.from_fh(1_001, rig.fh_syn(LH_SYN | LH_ACK, &[]));
+    rig.mh_sends(0, rig.mh_syn(LH_SYN, &[]));
+    rig.mh_sends(1_000, rig.mh_syn(LH_SYN, &[]));
+    rig.fh_sends(1_001, rig.fh_syn(LH_SYN | LH_ACK, &[]));
     assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
 }
 
@@ -84,11 +84,11 @@ fn options_of_both_syns() {
         for (i, (fs, ms, fk, mk, shift, sack)) in rows.into_iter().enumerate() {
             let mut rig = Rig::silent(&Options::default());
             if mh_opens {
-                rig.from_mh(0, rig.mh_syn(LH_SYN, &syn(ms, mk)));
-                rig.from_fh(90, rig.fh_syn(LH_SYN | LH_ACK, &syn(fs, fk)));
+                rig.mh_sends(0, rig.mh_syn(LH_SYN, &syn(ms, mk)));
+                rig.fh_sends(90, rig.fh_syn(LH_SYN | LH_ACK, &syn(fs, fk)));
             } else {
-                rig.from_fh(0, rig.fh_syn(LH_SYN, &syn(fs, fk)));
-                rig.from_mh(10, rig.mh_syn(LH_SYN | LH_ACK, &syn(ms, mk)));
+                rig.fh_sends(0, rig.fh_syn(LH_SYN, &syn(fs, fk)));
+                rig.mh_sends(10, rig.mh_syn(LH_SYN | LH_ACK, &syn(ms, mk)));
             }
             let f = rig.flow().raw();
             assert!(rig.flow().has(LH_FLOW_WSCALE));
@@ -103,10 +103,10 @@ fn options_of_both_syns() {
 fn half_a_handshake_leaves_the_scale_unknown() {
     // The other SYN went before we came.
     let mut rig = Rig::silent(&Options::default());
-    rig.from_mh(0, rig.mh_syn(LH_SYN | LH_ACK, &option::wscale(7)));
+    rig.mh_sends(0, rig.mh_syn(LH_SYN | LH_ACK, &option::wscale(7)));
     assert!(!rig.flow().has(LH_FLOW_WSCALE));
     let mut rig = Rig::silent(&Options::default());
-    rig.from_fh(0, rig.fh_syn(LH_SYN | LH_ACK, &option::wscale(7)));
+    rig.fh_sends(0, rig.fh_syn(LH_SYN | LH_ACK, &option::wscale(7)));
     assert!(!rig.flow().has(LH_FLOW_WSCALE));
 }
 
@@ -125,8 +125,8 @@ fn mptcp_and_authentication_are_remembered() {
                 true => (Vec::new(), options.clone()),
                 false => (options.clone(), Vec::new()),
             };
-            rig.from_fh(0, rig.fh_syn(LH_SYN, &fh));
-            rig.from_mh(10, rig.mh_syn(LH_SYN | LH_ACK, &mh));
+            rig.fh_sends(0, rig.fh_syn(LH_SYN, &fh));
+            rig.mh_sends(10, rig.mh_syn(LH_SYN | LH_ACK, &mh));
             assert!(rig.flow().has(flag), "row {}, MH: {from_mh}", i + 1);
         }
     }
@@ -151,9 +151,9 @@ fn who_may_open_a_flow() {
         let mut rig = Rig::silent(&Options::default());
         let tcp = packet(&rig);
         if to_mh {
-            rig.from_fh(0, tcp);
+            rig.fh_sends(0, tcp);
         } else {
-            rig.from_mh(0, tcp);
+            rig.mh_sends(0, tcp);
         }
         assert_eq!(
             rig.agent.keys().count() == 1,
@@ -173,7 +173,7 @@ fn a_fin_is_cached_and_repaired() {
         flags: LH_FIN | LH_ACK,
         ..rig.bare()
     };
-    rig.from_fh(201, fin);
+    rig.fh_sends(201, fin);
     assert_eq!(rig.ring(), [(0, 100), (100, 101)]);
     rig.ack(210, 100, &[]);
     timer!(rig, 290 => pass, resend [100]);
@@ -189,21 +189,21 @@ fn closed_both_ways_and_quiet() {
         flags: LH_FIN | LH_ACK,
         ..rig.bare()
     };
-    rig.from_fh(200, fin);
+    rig.fh_sends(200, fin);
     rig.ack(210, 1, &[]);
     assert_eq!(rig.agent.sweep(ns(50_000)), 0, "half-closed");
     let fin = Tcp {
         flags: LH_FIN | LH_ACK,
         ..rig.pure(1, &[])
     };
-    expect!(rig.from_mh(50_000, fin), pass);
+    expect!(rig.mh_sends(50_000, fin), pass);
     assert_eq!(rig.agent.sweep(ns(50_500)), 0, "its ACK is still to come");
     let last = Tcp {
         seq: wire(1),
         ack: MH_BASE + 1,
         ..rig.bare()
     };
-    rig.from_fh(50_600, last);
+    rig.fh_sends(50_600, last);
     assert_eq!(rig.agent.sweep(ns(50_760)), 0, "twice LRTO is 160 ms");
     assert_eq!(rig.agent.sweep(ns(50_761)), 1);
     assert_eq!(rig.count(LH_C_flows_removed), 1);
@@ -219,14 +219,14 @@ fn reset_by_either_side() {
                 flags: LH_RST,
                 ..rig.pure(0, &[])
             };
-            expect!(rig.from_mh(210, rst), pass);
+            expect!(rig.mh_sends(210, rst), pass);
         } else {
             let rst = Tcp {
                 flags: LH_RST | LH_ACK,
                 seq: wire(500),
                 ..rig.bare()
             };
-            rig.from_fh(210, rst);
+            rig.fh_sends(210, rst);
         }
         assert_eq!(rig.agent.sweep(ns(210)), 1);
         assert_eq!(rig.agent.host().pool().slots_used(), 0);
@@ -243,7 +243,7 @@ fn idle_and_half_open_flows() {
     assert_eq!(rig.agent.sweep(ns(60_301)), 1);
     // Never answered: sooner.
     let mut rig = Rig::silent(&Options::default());
-    rig.from_fh(0, rig.fh_syn(LH_SYN, &[]));
+    rig.fh_sends(0, rig.fh_syn(LH_SYN, &[]));
     assert_eq!(rig.agent.sweep(ns(10_000)), 0);
     assert_eq!(rig.agent.sweep(ns(10_001)), 1);
 }
@@ -270,12 +270,12 @@ fn port_reuse_with_a_new_initial_number() {
         };
         if mh_opens {
             let (a, b) = (mh_syn(LH_SYN), fh_syn(LH_SYN | LH_ACK));
-            rig.from_mh(1_000, a);
-            rig.from_fh(1_090, b);
+            rig.mh_sends(1_000, a);
+            rig.fh_sends(1_090, b);
         } else {
             let (a, b) = (fh_syn(LH_SYN), mh_syn(LH_SYN | LH_ACK));
-            rig.from_fh(1_000, a);
-            rig.from_mh(1_010, b);
+            rig.fh_sends(1_000, a);
+            rig.mh_sends(1_010, b);
         }
         assert_eq!(rig.agent.host().pool().slots_used(), 0);
         let f = rig.flow().raw();
@@ -311,14 +311,14 @@ fn data_in_a_syn_is_not_ours() {
         payload: vec![1; 50],
         ..rig.fh_syn(LH_SYN, &option::other(34, 10))
     };
-    let outcome = rig.from_fh(0, tfo);
+    let outcome = rig.fh_sends(0, tfo);
     assert_eq!(outcome.actions.and_then(|a| a.store()), None);
     // MH took the data as well: an ACK of what we did not keep.
     let tcp = Tcp {
         ack: wire(50),
         ..rig.mh_syn(LH_SYN | LH_ACK, &[])
     };
-    expect!(rig.from_mh(10, tcp), pass);
+    expect!(rig.mh_sends(10, tcp), pass);
     data!(rig, 100, 50, 100);
     ack!(rig, 110, 150 => pass);
     assert_eq!(rig.flow().raw().una, wire(150));

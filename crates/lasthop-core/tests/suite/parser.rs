@@ -124,11 +124,14 @@ fn headers_in_front_of_tcp() {
     }
 }
 
+/// Tags inside the packet, the one beside it, and the key's.
+type Tags = (&'static [(u16, u16)], Option<u16>, Option<[u16; 2]>);
+
 #[test]
 fn vlan_tags_are_part_of_the_key() {
     let tag = |tci: u16| tci & 0xfff | 0x1000;
     #[rustfmt::skip]
-    let rows: [(&[(u16, u16)], Option<u16>, Option<[u16; 2]>); 8] = [
+    let rows: [Tags; 8] = [
         /* 1 */ (&[], None, Some([0, 0])),
         /* 2 */ (&[], Some(0), Some([tag(0), 0])), // priority tag: a tag of its own
         /* 3 */ (&[], Some(7), Some([tag(7), 0])),

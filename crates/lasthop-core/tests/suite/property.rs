@@ -6,6 +6,7 @@ use lasthop_core::Config;
 use lasthop_core::bindings::*;
 use proptest::prelude::*;
 
+use crate::rig::classic;
 use crate::sim::{Params, Path, Sim};
 
 fn path(delay: u64, jitter: u64, loss: u32, dup: u32) -> impl Strategy<Value = Path> {
@@ -23,23 +24,26 @@ fn config() -> impl Strategy<Value = Config> {
         1u32..4,
         any::<bool>(),
         1u32..11,
-        any::<bool>(),
+        any::<(bool, bool)>(),
     )
-        .prop_map(|(ns2, dup_thresh, after_dup, max_local, strict)| Config {
-            dup_thresh,
-            max_local,
-            timer_arm: if after_dup {
-                LH_TIMER_AFTER_DUP
-            } else {
-                LH_TIMER_ALWAYS
+        .prop_map(
+            |(ns2, dup_thresh, after_dup, max_local, (strict, guard))| Config {
+                dup_thresh,
+                max_local,
+                timer_arm: if after_dup {
+                    LH_TIMER_AFTER_DUP
+                } else {
+                    LH_TIMER_ALWAYS
+                },
+                strict_window: u32::from(strict),
+                queue_guard: u32::from(guard),
+                ..if ns2 {
+                    Config::ns2()
+                } else {
+                    Config::default()
+                }
             },
-            strict_window: u32::from(strict),
-            ..if ns2 {
-                Config::ns2()
-            } else {
-                Config::default()
-            }
-        })
+        )
 }
 
 /// Initial numbers: anywhere, but often where something wraps.
@@ -73,7 +77,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
 
     #[test]
     fn invariants_over_any_link(params in params()) {
@@ -92,7 +96,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     /// Where nothing gets lost, nothing is done.
     #[test]
@@ -155,7 +159,7 @@ fn the_agent_helps() {
             })
         };
         let (none_ns, none_resent) = total(Config::observe());
-        let (snoop_ns, snoop_resent) = total(Config::default());
+        let (snoop_ns, snoop_resent) = total(classic());
         println!("SACK {sack}: {none_ns} ns, {none_resent} resent; {snoop_ns} ns, {snoop_resent}");
         assert!(snoop_ns < none_ns, "SACK {sack}: slower");
         assert!(snoop_resent * 2 < none_resent, "SACK {sack}: hides little");

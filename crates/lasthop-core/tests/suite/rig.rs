@@ -53,11 +53,19 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            config: Config::default(),
+            config: classic(),
             sack: false,
             mh_opens: false,
             setup: Setup::default(),
         }
+    }
+}
+
+/// The papers' rules and nothing else: scripts count on every repair.
+pub fn classic() -> Config {
+    Config {
+        queue_guard: 0,
+        ..Config::default()
     }
 }
 
@@ -107,13 +115,13 @@ impl Rig {
             syn.extend(option::sack_ok());
         }
         if options.mh_opens {
-            rig.from_mh(0, rig.mh_syn(LH_SYN, &syn));
-            rig.from_fh(WIRED_MS, rig.fh_syn(LH_SYN | LH_ACK, &syn));
+            rig.mh_sends(0, rig.mh_syn(LH_SYN, &syn));
+            rig.fh_sends(WIRED_MS, rig.fh_syn(LH_SYN | LH_ACK, &syn));
             rig.ack(WIRED_MS + LOCAL_MS, 0, &[]);
         } else {
-            rig.from_fh(0, rig.fh_syn(LH_SYN, &syn));
-            rig.from_mh(LOCAL_MS, rig.mh_syn(LH_SYN | LH_ACK, &syn));
-            rig.from_fh(LOCAL_MS + WIRED_MS, rig.bare());
+            rig.fh_sends(0, rig.fh_syn(LH_SYN, &syn));
+            rig.mh_sends(LOCAL_MS, rig.mh_syn(LH_SYN | LH_ACK, &syn));
+            rig.fh_sends(LOCAL_MS + WIRED_MS, rig.bare());
         }
         rig
     }
@@ -178,7 +186,7 @@ impl Rig {
         }
     }
 
-    pub fn from_fh(&mut self, ms: u64, tcp: Tcp) -> Outcome {
+    pub fn fh_sends(&mut self, ms: u64, tcp: Tcp) -> Outcome {
         let packet = tcp.to_mh(&self.ends);
         let outcome = self.agent.on_egress(&packet, ns(ms));
         if !tcp.payload.is_empty() || tcp.flags & LH_FIN != 0 {
@@ -188,7 +196,7 @@ impl Rig {
         outcome
     }
 
-    pub fn from_mh(&mut self, ms: u64, tcp: Tcp) -> Seen {
+    pub fn mh_sends(&mut self, ms: u64, tcp: Tcp) -> Seen {
         let packet = tcp.to_fh(&self.ends);
         let outcome = self.agent.on_ingress(&packet, ns(ms));
         self.seen(&outcome)
@@ -196,7 +204,7 @@ impl Rig {
 
     /// Data from FH. @return whether it was cached.
     pub fn data(&mut self, ms: u64, seq: i64, len: usize) -> bool {
-        let outcome = self.from_fh(ms, self.segment(seq, len));
+        let outcome = self.fh_sends(ms, self.segment(seq, len));
         let actions = outcome.actions.expect("the flow is there");
         actions.store().is_some()
     }
@@ -209,7 +217,7 @@ impl Rig {
     }
 
     pub fn ack(&mut self, ms: u64, ack: i64, sack: &[(i64, i64)]) -> Seen {
-        self.from_mh(ms, self.pure(ack, sack))
+        self.mh_sends(ms, self.pure(ack, sack))
     }
 
     /// Whatever is due at `ms`.

@@ -5,6 +5,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::{Config, MSEC_NS, SEC_NS};
 
 use crate::bench::Bench;
+use crate::rig::classic;
 
 /// Samples as a link might give them, in microseconds.
 fn samples() -> impl Iterator<Item = u64> {
@@ -104,7 +105,7 @@ fn timeouts_have_a_floor_and_a_ceiling() {
     for (i, (srtt, var, std, ns2)) in rows.into_iter().enumerate() {
         b.flow.raw_mut().srtt_ns = srtt * MSEC_NS;
         b.flow.raw_mut().rttvar_ns = var * MSEC_NS;
-        assert_eq!(ms(b.flow.lrto_ns(&Config::default())), std, "row {}", i + 1);
+        assert_eq!(ms(b.flow.lrto_ns(&classic())), std, "row {}", i + 1);
         assert_eq!(ms(b.flow.lrto_ns(&Config::ns2())), ns2, "row {}", i + 1);
     }
 }

@@ -125,7 +125,7 @@ fn a_flow_with_a_held_ack_is_never_forgotten_by_itself() {
         flags: LH_RST,
         ..rig.bare()
     };
-    rig.from_fh(230, rst);
+    rig.fh_sends(230, rst);
     assert_eq!(rig.agent.sweep(ns(100_000)), 0);
     timer!(rig, 100_000 => pass, resend [0], release 1);
     assert_eq!(rig.agent.sweep(ns(100_000)), 1);
@@ -144,4 +144,28 @@ fn forgetting_by_force_returns_what_was_kept() {
         assert_eq!(rig.agent.host().pool().slots_used(), 0);
         assert!(rig.agent.forget(&key).is_empty());
     }
+}
+
+/// A window update passes while a duplicate is kept: the copies that go out
+/// later must not take the window back (SPEC section 7, 16).
+#[test]
+fn a_copy_does_not_move_the_window_left() {
+    let mut rig = rig(false);
+    ack!(rig, 220, 0 => hold, resend [0]);
+    rig.window = 1_200;
+    let update = rig.pure(0, &[]);
+    expect!(rig.mh_sends(230, update.clone()), pass);
+    let released = rig.agent.on_timer(ns(370));
+    assert_eq!(released[0].1.to_fh, vec![update.to_fh(&rig.ends); 3]);
+    // Not so if more comes along than the ACK: nothing may be said twice.
+    let mut rig = self::rig(false);
+    ack!(rig, 220, 0 => hold, resend [0]);
+    let kept = rig.pure(0, &[]).to_fh(&rig.ends);
+    let upload = Tcp {
+        payload: vec![1; 10],
+        ..rig.pure(0, &[])
+    };
+    expect!(rig.mh_sends(230, upload), pass);
+    let released = rig.agent.on_timer(ns(370));
+    assert_eq!(released[0].1.to_fh, vec![kept; 3]);
 }

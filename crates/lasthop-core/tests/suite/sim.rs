@@ -115,7 +115,7 @@ impl Sim {
             ends,
             key,
             agent: Agent::new(setup),
-            watch: Watch::new(p.config, p.base, total, WSCALE, MSS),
+            watch: Watch::new(&p, total, WSCALE, MSS),
             receiver: Receiver::new(total, p.sack, p.delay_acks),
             sender,
             queue: BinaryHeap::new(),
@@ -222,9 +222,11 @@ impl Sim {
             }
             return;
         }
-        match self.queue.pop() {
-            Some(Reverse((_, _, event))) => self.handle(event),
-            None => panic!("nothing to do"),
+        // Not ahead of its time: it may be user space that has just died.
+        if self.queue.peek().is_some_and(|Reverse((t, ..))| *t <= at) {
+            if let Some(Reverse((_, _, event))) = self.queue.pop() {
+                self.handle(event);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};
 use lasthop_core::{Config, MSEC_NS};
 
-use crate::rig::{Options, Rig, ns, wire};
+use crate::rig::{Options, Rig, classic, ns, wire};
 
 /// Ten segments of 100 bytes at 200 ms, the first one lost: its duplicates
 /// carry a block for the second one.
@@ -32,9 +32,9 @@ fn duplicate(rig: &Rig) -> Tcp {
 #[test]
 fn the_plain_duplicate_is_held() {
     for sack in [false, true] {
-        let mut rig = rig_with(Config::default(), sack);
+        let mut rig = rig_with(classic(), sack);
         let tcp = duplicate(&rig);
-        let seen = rig.from_mh(220, tcp);
+        let seen = rig.mh_sends(220, tcp);
         expect!(seen, hold, resend[0]);
         assert_eq!(rig.count(LH_C_suppressed_acks), 1);
     }
@@ -62,10 +62,10 @@ fn refusals_by_the_packet() {
         /* 15 */ ("window closes", |t| t.window = 0),
     ];
     for (i, (why, change)) in rows.into_iter().enumerate() {
-        let mut rig = rig_with(Config::default(), true);
+        let mut rig = rig_with(classic(), true);
         let mut tcp = duplicate(&rig);
         change(&mut tcp);
-        let seen = rig.from_mh(220, tcp);
+        let seen = rig.mh_sends(220, tcp);
         assert!(!seen.held, "row {}: {why}", i + 1);
         assert_eq!(rig.count(LH_C_suppressed_acks), 0, "row {}: {why}", i + 1);
     }
@@ -83,11 +83,11 @@ fn refusals_by_the_state() {
             let mut syn = option::mss(1_000);
             syn.extend(option::other(30, 12));
             let tcp = r.mh_syn(LH_SYN | LH_ACK, &syn);
-            r.from_mh(205, tcp);
+            r.mh_sends(205, tcp);
         }),
         /* 5 */ ("ECN flags were set on the last one", |r| {
             let tcp = Tcp { flags: LH_ACK | LH_ECE, ..r.pure(0, &[]) };
-            r.from_mh(205, tcp);
+            r.mh_sends(205, tcp);
         }),
         /* 6 */ ("FH never saw this number", |_| {}),
         /* 7 */ ("n_local at its limit", |r| {
@@ -117,11 +117,11 @@ fn refusals_by_the_state() {
                 rig.burst(200, 0, 100, 10);
                 rig
             }
-            _ => rig_with(Config::default(), true),
+            _ => rig_with(classic(), true),
         };
         before(&mut rig);
         let tcp = rig.pure(0, &[(100, 200)]);
-        let seen = rig.from_mh(30_000, tcp);
+        let seen = rig.mh_sends(30_000, tcp);
         assert!(!seen.held, "row {row}: {why}");
         assert_eq!(rig.count(LH_C_suppressed_acks), 0, "row {row}: {why}");
     }
@@ -129,14 +129,14 @@ fn refusals_by_the_state() {
 
 #[test]
 fn a_second_hole_that_is_cached_does_not_matter() {
-    let mut rig = rig_with(Config::default(), true);
+    let mut rig = rig_with(classic(), true);
     ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
     ack!(rig, 221, 0, sack [(300, 400), (100, 200)] => hold);
 }
 
 #[test]
 fn without_sack_only_the_head_matters() {
-    let mut rig = rig_with(Config::default(), false);
+    let mut rig = rig_with(classic(), false);
     rig.data(210, 1_100, 100);
     rig.data(211, 1_000, 100); // lost upstream, it seems
     ack!(rig, 220, 0 => hold, resend [0]);
@@ -144,9 +144,9 @@ fn without_sack_only_the_head_matters() {
 
 #[test]
 fn beyond_the_hold_time_everything_passes() {
-    let mut rig = rig_with(Config::default(), true);
+    let mut rig = rig_with(classic(), true);
     ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
-    let hold_ms = rig.flow().hold_ns(&Config::default()) / MSEC_NS;
+    let hold_ms = rig.flow().hold_ns(&classic()) / MSEC_NS;
     assert_eq!(hold_ms, 150);
     ack!(rig, 369, 0, sack [(100, 300)] => hold);
     ack!(rig, 370, 0, sack [(100, 400)] => pass);
@@ -162,9 +162,9 @@ fn beyond_the_hold_time_everything_passes() {
 fn windows() {
     let strict = Config {
         strict_window: 1,
-        ..Config::default()
+        ..classic()
     };
-    let lax = Config::default();
+    let lax = classic();
     #[rustfmt::skip]
     let rows = [
         // window of the last passed ACK, of the duplicate; held?
@@ -192,7 +192,7 @@ fn windows() {
 /// that it knows, the repetition of that window must pass.
 #[test]
 fn a_window_that_was_kept_back_still_counts_as_news() {
-    let mut rig = rig_with(Config::default(), true);
+    let mut rig = rig_with(classic(), true);
     rig.window = 40; // edge 5,120
     rig.ack(215, 0, &[]);
     rig.window = 100; // edge 12,800
@@ -207,7 +207,7 @@ fn a_window_that_was_kept_back_still_counts_as_news() {
 fn strict_windows_remember_what_passed_too() {
     let config = Config {
         strict_window: 1,
-        ..Config::default()
+        ..classic()
     };
     let mut rig = rig_with(config, true);
     rig.window += 5;

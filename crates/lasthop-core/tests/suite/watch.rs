@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::sim::Params;
 use lasthop_core::bindings::*;
 use lasthop_core::{Agent, Config, Key, Outcome, Segment, parse};
 
@@ -47,6 +48,10 @@ pub struct Watch {
     una: Option<usize>,
     max: usize,
     forwarded: Option<Forwarded>,
+    /// The window's edge in the last pure ACK that passed, if nothing with
+    /// payload came after it.
+    pure_edge: Option<usize>,
+    sack: bool,
     /// Until when the kept ACK must be out or superseded.
     held_until_ns: Option<u64>,
     cached_segments: u64,
@@ -55,10 +60,10 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn new(config: Config, base: u32, total: usize, wscale: u8, mss: usize) -> Self {
+    pub fn new(p: &Params, total: usize, wscale: u8, mss: usize) -> Self {
         Self {
-            config,
-            base,
+            config: p.config,
+            base: p.base,
             wscale,
             mss,
             bytes: vec![Byte::default(); total + 1],
@@ -67,6 +72,8 @@ impl Watch {
             una: None,
             max: 0,
             forwarded: None,
+            pure_edge: None,
+            sack: p.sack,
             held_until_ns: None,
             cached_segments: 0,
             nr_held: 0,
@@ -102,6 +109,7 @@ impl Watch {
         self.una = None;
         self.max = 0;
         self.forwarded = None;
+        self.pure_edge = None;
         self.held_until_ns = None;
     }
 
@@ -148,9 +156,9 @@ impl Watch {
         }
         let sent = self.sent.entry(from).or_default();
         sent.versions.insert(packet.to_vec());
-        // Newly cached: what was SACKed while it was not is not known.
+        // Newly cached, or longer: what was SACKed before does not count.
         let cached = agent.counter(LH_C_cached_segments);
-        if cached != self.cached_segments {
+        if cached != self.cached_segments || to > sent.end {
             self.cached_segments = cached;
             sent.sacked = false;
         }
@@ -187,9 +195,14 @@ impl Watch {
         }
         self.released(outcome, Some((&seen, packet)));
         if !outcome.dropped && known {
-            self.held_until_ns = self.held_until_ns.filter(|_| Some(ack) < self.una);
+            // A new number, or a newer duplicate, stands for what was kept;
+            // one that is neither does not.
+            if !agent.flow(key).expect("known").is_held() {
+                self.held_until_ns = None;
+            }
             if Some(ack) >= self.una {
                 self.forwarded = Some(seen);
+                self.pure_edge = (s.payload_bytes == 0).then_some(seen.edge);
             }
         }
         let duplicate = outcome.actions.is_some_and(|_| !outcome.to_mh.is_empty());
@@ -257,6 +270,10 @@ impl Watch {
             let (s, _) = parse(packet, 0, None, false).expect("TCP");
             let last = self.forwarded.expect("nothing first-seen");
             assert_eq!(self.place(s.ack), last.ack, "nothing first-seen");
+            if let (Some(edge), false) = (self.pure_edge, self.sack) {
+                let window = s.ack.wrapping_add(u32::from(s.window) << self.wscale);
+                assert!(self.place(window) >= edge, "the edge moves left");
+            }
             if let Some((seen, bytes)) = passing {
                 assert_eq!((seen.ack, bytes), (last.ack, packet.as_slice()));
             }
@@ -276,12 +293,7 @@ impl Watch {
             let sent = self.sent.get_mut(&from).expect("it passed here");
             assert!(sent.versions.contains(packet), "a repair is verbatim");
             assert!(to > una, "acknowledged data is not sent again");
-            assert!(
-                !sent.sacked,
-                "SACKed [{from}, {to}) is sent again, una {una}, by an ACK: {by_ack} sent.end {} {:?}",
-                sent.end,
-                agent.flow(key).map(|f| f.raw().flags)
-            );
+            assert!(!sent.sacked, "SACKed data is not sent again");
             if by_ack && sent.n_local > 0 {
                 let srtt = agent.flow(key).expect("known").raw().srtt_ns;
                 let since = now_ns - sent.last_tx_ns;

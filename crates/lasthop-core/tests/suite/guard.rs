@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The queue guard (core/guard.h): losses that look like overflows of the queue
+//! are FH's. When it suspects one is tuned on the test bed; here is what follows.
+
+use lasthop_core::bindings::*;
+use lasthop_core::{Config, MSEC_NS, SEC_NS};
+
+use crate::bench::Bench;
+
+/// Ten segments under way behind a standing queue that has just grown.
+fn suspicious() -> Bench {
+    let mut b = Bench::new();
+    b.now_ns = 100 * SEC_NS;
+    for i in 0..10 {
+        b.data(i * 100, 100);
+    }
+    b.ack(0);
+    let f = b.flow.raw_mut();
+    f.rtt_min_ns = 10 * MSEC_NS;
+    f.rtt_last_ns = 200 * MSEC_NS;
+    f.srtt_ns = 200 * MSEC_NS;
+    f.level_raised_ns = b.now_ns;
+    b
+}
+
+#[test]
+fn everything_in_flight_is_left_to_fh() {
+    let mut b = suspicious();
+    for _ in 0..5 {
+        let actions = b.ack(0);
+        assert!(!actions.is_drop());
+        assert_eq!((actions.nr_retransmit, actions.next_deadline_ns), (0, 0));
+    }
+    assert_eq!(b.host.counter(LH_C_overflow_suspected), 1);
+    b.now_ns += 20 * SEC_NS;
+    assert_eq!(b.timer().nr_retransmit, 0);
+    // Also a second hole of the same flight.
+    let actions = b.ack(300);
+    assert_eq!((actions.is_drop(), actions.nr_retransmit), (false, 0));
+    // What FH sends again is looked after, by the timer.
+    b.data(300, 100);
+    b.now_ns += SEC_NS;
+    assert_eq!(b.timer().nr_retransmit, 1);
+    // And with the last of it, all is as before.
+    b.ack(1_000);
+    assert!(!b.flow.has(LH_FLOW_OVERFLOW));
+}
+
+#[test]
+fn not_without_a_queue_or_growth_or_when_switched_off() {
+    type Change = fn(&mut Bench);
+    #[rustfmt::skip]
+    let rows: [(&str, Change); 3] = [
+        /* 1 */ ("switched off", |b| b.config = Config { queue_guard: 0, ..b.config }),
+        /* 2 */ ("no queue", |b| {
+            let f = b.flow.raw_mut();
+            (f.rtt_last_ns, f.srtt_ns) = (15 * MSEC_NS, 15 * MSEC_NS);
+        }),
+        /* 3 */ ("no growth", |b| b.flow.raw_mut().level_raised_ns -= 60 * SEC_NS),
+    ];
+    for (i, (why, change)) in rows.into_iter().enumerate() {
+        let mut b = suspicious();
+        change(&mut b);
+        let actions = b.ack(0);
+        assert!(actions.is_drop(), "row {}: {why}", i + 1);
+        assert_eq!(actions.nr_retransmit, 1, "row {}: {why}", i + 1);
+        assert_eq!(b.host.counter(LH_C_overflow_suspected), 0);
+    }
+}

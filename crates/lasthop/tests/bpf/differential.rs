@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The same packets through the native core and through the BPF programs: verdicts, repairs and
+//! counters must be the same after each.
+
+use std::collections::BTreeMap;
+
+use lasthop::agent::{Agent as Bpf, Program, SkbContext};
+use lasthop_core::agent::{Agent as Native, Setup as NativeSetup};
+use lasthop_core::bindings::{LH_ACK, LH_ECE, LH_FIN, LH_PSH, LH_RST, LH_SYN, LH_URG, lh_config};
+use lasthop_core::packet::{Ends, Tcp, option};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use super::{DROP, NEXT, REDIRECT, in_namespace, load, run, setup};
+
+const STEPS: usize = 3_000;
+const MSS: u32 = 400;
+
+/// Counters that only one of the hosts has reason to count.
+const HOST_ONLY: [&str; 3] = ["retransmit_errors", "flows_removed", "bypass_lock"];
+
+/// One connection as the generator sees it: enough to make packets that mean something.
+#[derive(Clone)]
+struct Talk {
+    ends: Ends,
+    sack: bool,
+    una: u32,
+    next: u32,
+    /// What was sent above una, for SACK blocks and repetitions.
+    sent: Vec<(u32, u32)>,
+    window: u16,
+}
+
+struct Pair {
+    bpf: Bpf,
+    native: Native,
+    rng: StdRng,
+    now_ns: u64,
+    talks: Vec<Talk>,
+}
+
+impl Pair {
+    fn new(config: lh_config, seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let talks = (0..6)
+            .map(|n| {
+                // Every other one close to the wrap.
+                let isn = if n % 2 == 0 {
+                    u32::MAX - 20_000
+                } else {
+                    rng.random()
+                };
+                Talk {
+                    ends: if n % 3 == 0 { Ends::v6(n) } else { Ends::v4(n) },
+                    sack: n % 2 == 0,
+                    una: isn,
+                    next: isn,
+                    sent: Vec::new(),
+                    window: 500,
+                }
+            })
+            .collect();
+        let native = NativeSetup {
+            config,
+            l2_bytes: 14,
+            max_flows: 64,
+            ..NativeSetup::default()
+        };
+        Self {
+            bpf: load(&lasthop::agent::Setup { config, ..setup() }),
+            native: Native::new(native),
+            rng,
+            now_ns: 1_000_000_000,
+            talks,
+        }
+    }
+
+    fn data(&mut self, n: usize) -> Vec<u8> {
+        let talk = &mut self.talks[n];
+        let chance = self.rng.random_range(0..100);
+        let len = if chance < 80 {
+            MSS
+        } else {
+            self.rng.random_range(0..=MSS + 200)
+        };
+        let seq = match chance {
+            0..=84 => talk.next,
+            85..=94 => talk.sent.choose(&mut self.rng).map_or(talk.una, |s| s.0),
+            95..=97 => talk.next.wrapping_add(MSS * self.rng.random_range(1..4)),
+            _ => talk.una.wrapping_sub(self.rng.random_range(0..2 * MSS)),
+        };
+        let mut flags = LH_ACK;
+        if self.rng.random_bool(0.3) {
+            flags |= LH_PSH;
+        }
+        if self.rng.random_bool(0.003) {
+            flags |= *[LH_FIN, LH_RST, LH_SYN, LH_URG]
+                .choose(&mut self.rng)
+                .expect("flags");
+        }
+        let end = seq.wrapping_add(len);
+        if len > 0 {
+            talk.sent.push((seq, end));
+        }
+        if (end.wrapping_sub(talk.next) as i32) > 0 {
+            talk.next = end;
+        }
+        let payload = (0..len).map(|i| (i ^ seq) as u8).collect();
+        Tcp {
+            seq,
+            flags,
+            payload,
+            ethernet: true,
+            ..Tcp::default()
+        }
+        .to_mh(&talk.ends)
+    }
+
+    fn ack(&mut self, n: usize) -> Vec<u8> {
+        let talk = &mut self.talks[n];
+        let outstanding = talk.next.wrapping_sub(talk.una);
+        let chance = self.rng.random_range(0..100);
+        let ack = match chance {
+            0..=59 => talk.una,
+            60..=95 => {
+                let ends: Vec<u32> = talk.sent.iter().map(|s| s.1).collect();
+                let to = ends.choose(&mut self.rng).copied().unwrap_or(talk.una);
+                if to.wrapping_sub(talk.una) <= outstanding {
+                    to
+                } else {
+                    talk.una
+                }
+            }
+            96..=97 => talk.una.wrapping_sub(MSS),
+            98 => talk.next.wrapping_add(self.rng.random_range(1..MSS)),
+            _ => talk.una.wrapping_add(self.rng.random_range(0..MSS)),
+        };
+        let mut flags = LH_ACK;
+        if self.rng.random_bool(0.01) {
+            flags |= *[LH_ECE, LH_FIN, LH_URG, LH_RST]
+                .choose(&mut self.rng)
+                .expect("flags");
+        }
+        if self.rng.random_bool(0.05) {
+            talk.window = self.rng.random_range(0..600);
+        }
+        let mut blocks = Vec::new();
+        if talk.sack && self.rng.random_bool(0.7) {
+            for _ in 0..self.rng.random_range(1..4) {
+                if let Some(&block) = talk.sent.choose(&mut self.rng) {
+                    blocks.push(block);
+                }
+            }
+        }
+        let payload = if self.rng.random_bool(0.03) {
+            vec![7; 10]
+        } else {
+            Vec::new()
+        };
+        let mut list = Vec::new();
+        if !blocks.is_empty() {
+            list.extend(option::sack(&blocks));
+        }
+        if self.rng.random_bool(0.01) {
+            list.extend(option::other(30, 4));
+        }
+        if (ack.wrapping_sub(talk.una) as i32) > 0 {
+            talk.una = ack;
+            talk.sent.retain(|s| (s.1.wrapping_sub(ack) as i32) > 0);
+        }
+        let window = talk.window;
+        Tcp {
+            ack,
+            flags,
+            window,
+            options: list,
+            payload,
+            ethernet: true,
+            ..Tcp::default()
+        }
+        .to_fh(&talk.ends)
+    }
+
+    fn egress(&mut self, n: usize) {
+        let packet = self.data(n);
+        let out = run(&self.bpf, Program::Egress, &packet, self.now_ns);
+        let native = self.native.on_egress(&packet, self.now_ns);
+        assert!(!native.dropped && native.to_mh.is_empty());
+        assert_eq!((out.retval, out.data), (NEXT, packet));
+    }
+
+    fn ingress(&mut self, n: usize) {
+        let packet = self.ack(n);
+        let out = run(&self.bpf, Program::Ingress, &packet, self.now_ns);
+        let native = self.native.on_ingress(&packet, self.now_ns);
+        let wanted = match (native.dropped, native.to_mh.len()) {
+            (false, _) => NEXT,
+            (true, 0) => DROP,
+            (true, _) => REDIRECT,
+        };
+        assert_eq!(
+            out.retval, wanted,
+            "verdict of {packet:02x?}: native {native:?}"
+        );
+        match wanted {
+            REDIRECT => assert_eq!(out.data, native.to_mh[0], "repair"),
+            NEXT => assert_eq!(out.data, packet, "a passing ACK must be unchanged"),
+            _ => {}
+        }
+    }
+
+    /// Runs the timers that are due, in both hosts.
+    fn timers(&mut self) {
+        for (key, _) in self.native.on_timer(self.now_ns) {
+            let (index, entry) = (0..64)
+                .filter_map(|i| Some((i, self.bpf.flow(i).ok()??)))
+                .find(|(_, e)| e.used != 0 && e.key == key)
+                .expect("the flow is in both tables");
+            let mut context = SkbContext {
+                tstamp: self.now_ns,
+                ..SkbContext::default()
+            };
+            context.cb[0] = index;
+            context.cb[1] = entry.generation;
+            let mut template = [0u8; 64];
+            let kind: u16 = if entry.key.family == 6 {
+                0x86dd
+            } else {
+                0x0800
+            };
+            template[12..14].copy_from_slice(&kind.to_be_bytes());
+            self.bpf
+                .run(Program::Kick, &template, &context, 1)
+                .expect("kick");
+        }
+    }
+
+    fn counters(&self) -> (BTreeMap<&'static str, u64>, BTreeMap<&'static str, u64>) {
+        let values = self.bpf.counters().expect("counters");
+        let named = || lasthop_core::counters().filter(|c| !HOST_ONLY.contains(&c.name));
+        (
+            named().map(|c| (c.name, values.n[c.id as usize])).collect(),
+            named()
+                .map(|c| (c.name, self.native.counter(c.id)))
+                .collect(),
+        )
+    }
+
+    fn go(&mut self) {
+        for step in 0..STEPS {
+            self.now_ns += self.rng.random_range(1_000..3_000_000);
+            if self.rng.random_bool(0.002) {
+                self.now_ns += 300_000_000; // long enough for timers
+            }
+            self.timers();
+            let n = self.rng.random_range(0..self.talks.len());
+            if self.rng.random_bool(0.5) {
+                self.egress(n);
+            } else {
+                self.ingress(n);
+            }
+            let (bpf, native) = self.counters();
+            assert_eq!(bpf, native, "counters after step {step}");
+        }
+    }
+}
+
+fn compare(config: lh_config, seed: u64) -> BTreeMap<&'static str, u64> {
+    let mut pair = Pair::new(config, seed);
+    pair.go();
+    pair.counters().0
+}
+
+#[test]
+fn native_and_bpf_decide_the_same() {
+    in_namespace(|| {
+        let ns2 = lh_config::ns2();
+        let unguarded = lh_config {
+            queue_guard: 0,
+            ..lh_config::default()
+        };
+        let mut total = BTreeMap::<&str, u64>::new();
+        for (i, config) in [lh_config::default(), ns2, unguarded, lh_config::observe()]
+            .into_iter()
+            .enumerate()
+        {
+            for (name, n) in compare(config, i as u64) {
+                *total.entry(name).or_default() += n;
+            }
+        }
+        // The generator must reach what it is there to compare.
+        for name in [
+            "local_retransmits",
+            "retransmits_partial",
+            "retransmits_timer",
+            "suppressed_acks",
+            "released_acks",
+            "refreshed_segments",
+            "upstream_lost",
+        ] {
+            assert!(total[name] > 10, "{name} only {}", total[name]);
+        }
+    });
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! One situation each: what the programs answer, and what they make of the packet.
+
+use lasthop::agent::{Agent, Program, Setup, SkbContext};
+use lasthop::units;
+use lasthop_core::bindings::{LH_ACK, LH_PSH, LH_SYN, lh_config};
+use lasthop_core::packet::{Ends, Tcp, checksum_ok};
+
+use super::{DROP, NEXT, REDIRECT, in_namespace, load, run, setup};
+
+const MSEC: u64 = 1_000_000;
+/// Small: the packet of a test run claims little memory, and a repair that is larger than that
+/// goes out as a clone instead of by redirect (lh_understated).
+const MSS: usize = 400;
+
+/// A connection over Ethernet, opened, with `n` segments on their way and a first one acknowledged.
+struct Talk {
+    agent: Agent,
+    ends: Ends,
+    vlans: Vec<(u16, u16)>,
+    ethernet: bool,
+}
+
+impl Talk {
+    fn new(setup: &Setup, ends: Ends) -> Self {
+        Self {
+            agent: load(setup),
+            ends,
+            vlans: Vec::new(),
+            ethernet: setup.l2_bytes == 14,
+        }
+    }
+
+    /// What every packet of this connection has.
+    fn tcp(&self) -> Tcp {
+        Tcp {
+            ethernet: self.ethernet,
+            vlans: self.vlans.clone(),
+            ..Tcp::default()
+        }
+    }
+
+    fn segment(&self, seq: u32) -> Vec<u8> {
+        let payload = (0..MSS).map(|i| (i as u32 + seq) as u8).collect();
+        Tcp {
+            seq,
+            payload,
+            flags: LH_ACK | LH_PSH,
+            ..self.tcp()
+        }
+        .to_mh(&self.ends)
+    }
+
+    fn ack(&self, ack: u32) -> Vec<u8> {
+        Tcp { ack, ..self.tcp() }.to_fh(&self.ends)
+    }
+
+    /// A test run's packet has at least an Ethernet header: raw devices get a dummy one.
+    fn wire(&self, packet: &[u8]) -> Vec<u8> {
+        packet.to_vec()
+    }
+
+    fn egress(&self, packet: &[u8], now_ns: u64) -> i32 {
+        run(&self.agent, Program::Egress, &self.wire(packet), now_ns).retval
+    }
+
+    /// Opens it and sends five segments from sequence number 1 on.
+    fn start(&self) {
+        let syn = Tcp {
+            seq: 0,
+            flags: LH_SYN,
+            ..self.tcp()
+        }
+        .to_mh(&self.ends);
+        assert_eq!(self.egress(&syn, MSEC), NEXT);
+        let answer = Tcp {
+            ack: 1,
+            flags: LH_SYN | LH_ACK,
+            ..self.tcp()
+        }
+        .to_fh(&self.ends);
+        assert_eq!(
+            run(&self.agent, Program::Ingress, &answer, 11 * MSEC).retval,
+            NEXT
+        );
+        for i in 0..5 {
+            let at = (20 + u64::from(i)) * MSEC;
+            assert_eq!(self.egress(&self.segment(1 + i * MSS as u32), at), NEXT);
+        }
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        self.agent.counter(name).expect(name)
+    }
+}
+
+/// The duplicate ACK turns around as the lost segment; the next one is just kept.
+fn turns_around(setup: &Setup, ends: Ends, vlans: Vec<(u16, u16)>) {
+    let mut talk = Talk::new(setup, ends);
+    talk.vlans = vlans;
+    talk.start();
+    let lost = 1 + MSS as u32;
+    assert_eq!(
+        run(&talk.agent, Program::Ingress, &talk.ack(lost), 31 * MSEC).retval,
+        NEXT
+    );
+    let context = SkbContext {
+        tstamp: 32 * MSEC,
+        mark: 0x1234,
+        ..SkbContext::default()
+    };
+    let turned = talk
+        .agent
+        .run(Program::Ingress, &talk.ack(lost), &context, 1)
+        .expect("run");
+    assert_eq!(turned.retval, REDIRECT);
+    assert_eq!(
+        turned.data,
+        talk.segment(lost),
+        "not the segment that was cached"
+    );
+    // Our bit, the others left alone; the first priority.
+    assert_eq!(
+        (turned.context.mark, turned.context.priority),
+        (0x4000_1234, 7)
+    );
+    let kept = run(&talk.agent, Program::Ingress, &talk.ack(lost), 33 * MSEC);
+    assert_eq!(kept.retval, DROP);
+    assert_eq!(talk.count("local_retransmits"), 1);
+    assert_eq!(talk.count("suppressed_acks"), 2);
+    assert_eq!(talk.count("cached_segments"), 5);
+    assert_eq!(talk.agent.usage().slots, 4);
+}
+
+#[test]
+fn duplicate_turns_around_ipv4() {
+    in_namespace(|| turns_around(&setup(), Ends::v4(1), Vec::new()));
+}
+
+#[test]
+fn duplicate_turns_around_ipv6() {
+    in_namespace(|| turns_around(&setup(), Ends::v6(1), Vec::new()));
+}
+
+#[test]
+fn duplicate_turns_around_vlan() {
+    in_namespace(|| turns_around(&setup(), Ends::v4(1), vec![(0x8100, 7)]));
+}
+
+#[test]
+fn partial_ack_goes_on_unchanged() {
+    in_namespace(|| {
+        let talk = Talk::new(&setup(), Ends::v4(1));
+        talk.start();
+        let (first, second) = (1, 1 + 2 * MSS as u32);
+        for at in [31, 32, 33] {
+            run(&talk.agent, Program::Ingress, &talk.ack(first), at * MSEC);
+        }
+        // The repair uncovers the next hole, below what the duplicates proved to have departed.
+        let ack = talk.ack(second);
+        let passed = run(&talk.agent, Program::Ingress, &ack, 45 * MSEC);
+        assert_eq!(passed.retval, NEXT);
+        assert_eq!(passed.data, ack, "the ACK must be put together again");
+        assert_eq!((passed.context.mark, passed.context.priority), (0, 0));
+        assert_eq!(talk.count("retransmits_partial"), 1);
+    });
+}
+
+/// Slices of a super-packet are cached as the segments that will be on the wire. Looks at slice
+/// `i` of three, by losing it.
+fn slice(ends: Ends, i: usize) {
+    let talk = Talk::new(&setup(), ends);
+    let payload: Vec<u8> = (0..1000u32).map(|i| (i % 251) as u8).collect();
+    let flags = LH_ACK | LH_PSH;
+    let whole = Tcp {
+        seq: 1,
+        flags,
+        payload: payload.clone(),
+        ..talk.tcp()
+    };
+    let context = SkbContext {
+        tstamp: MSEC,
+        gso_size: MSS as u32,
+        gso_segs: 3,
+        ..SkbContext::default()
+    };
+    let packet = whole.to_mh(&talk.ends);
+    let sent = talk
+        .agent
+        .run(Program::Egress, &packet, &context, 1)
+        .expect("run");
+    assert_eq!((sent.retval, &sent.data), (NEXT, &packet));
+    assert_eq!(talk.count("data_segments"), 3);
+    assert_eq!(talk.count("cached_bytes"), 1000);
+    let part = payload.chunks(MSS).nth(i).expect("three slices");
+    let seq = 1 + (i * MSS) as u32;
+    run(&talk.agent, Program::Ingress, &talk.ack(seq), 10 * MSEC);
+    let turned = run(&talk.agent, Program::Ingress, &talk.ack(seq), 11 * MSEC);
+    assert_eq!(turned.retval, REDIRECT, "slice {i}");
+    assert!(checksum_ok(&turned.data[14..]), "checksum of slice {i}");
+    let flags = if i == 2 { flags } else { LH_ACK };
+    let mut want = Tcp {
+        seq,
+        flags,
+        payload: part.to_vec(),
+        ..talk.tcp()
+    }
+    .to_mh(&talk.ends);
+    if !talk.ends.fh.is_ipv6() {
+        // Segmentation counts the identification on; that of the builder is constant.
+        assert_eq!(turned.data[19], want[19].wrapping_add(i as u8));
+        want[18..26].copy_from_slice(&turned.data[18..26]);
+    }
+    assert_eq!(turned.data, want, "slice {i}");
+}
+
+fn slices(ends: Ends) {
+    (0..3).for_each(|i| slice(ends, i));
+}
+
+#[test]
+fn super_packet_is_sliced_ipv4() {
+    in_namespace(|| slices(Ends::v4(1)));
+}
+
+#[test]
+fn super_packet_is_sliced_ipv6() {
+    in_namespace(|| slices(Ends::v6(1)));
+}
+
+#[test]
+fn own_packets_are_left_alone() {
+    in_namespace(|| {
+        let talk = Talk::new(&setup(), Ends::v4(1));
+        talk.start();
+        let mark = 0x4000_0005;
+        let context = SkbContext {
+            tstamp: 30 * MSEC,
+            mark,
+            ..SkbContext::default()
+        };
+        let packet = talk.segment(1);
+        let out = talk
+            .agent
+            .run(Program::Egress, &packet, &context, 1)
+            .expect("run");
+        assert_eq!((out.retval, out.context.mark), (NEXT, mark));
+        assert_eq!(talk.count("data_segments"), 5);
+        assert_eq!(talk.count("refreshed_segments"), 0);
+        // A released ACK on its way in loses our bit, and only that.
+        let ack = talk.ack(1);
+        let inward = talk
+            .agent
+            .run(Program::Ingress, &ack, &context, 1)
+            .expect("run");
+        assert_eq!((inward.retval, inward.context.mark), (NEXT, 5));
+        assert_eq!(talk.count("duplicate_acks"), 0);
+    });
+}
+
+#[test]
+fn silent_user_space_means_no_suppression() {
+    in_namespace(|| {
+        let talk = Talk::new(&setup(), Ends::v4(1));
+        talk.start();
+        talk.agent.heartbeat(1); // 2 s are over
+        let late = 3_000 * MSEC;
+        for i in 0..4 {
+            let out = run(&talk.agent, Program::Ingress, &talk.ack(1), late + i * MSEC);
+            assert_eq!(out.retval, NEXT);
+        }
+        assert_eq!(talk.count("suppressed_acks"), 0);
+        assert_eq!(talk.count("bypass_stale"), 4);
+    });
+}
+
+#[test]
+fn what_is_not_ours_passes_and_is_counted() {
+    in_namespace(|| {
+        let talk = Talk::new(&setup(), Ends::v4(1));
+        let mut udp = talk.segment(1);
+        udp[23] = 17;
+        let mut fragment = talk.segment(1);
+        fragment[20] = 0x20;
+        let mut malformed = talk.segment(1);
+        malformed[46] = 0x10; // a TCP header of four bytes
+        for (packet, counter) in [
+            (udp, "bypass_not_tcp"),
+            (fragment, "bypass_fragment"),
+            (malformed, "bypass_malformed"),
+        ] {
+            for program in [Program::Egress, Program::Ingress] {
+                let out = run(&talk.agent, program, &packet, MSEC);
+                assert_eq!((out.retval, out.data), (NEXT, packet.clone()), "{counter}");
+            }
+            assert_eq!(talk.count(counter), 2, "{counter}");
+        }
+        assert_eq!(talk.count("flows_created"), 0);
+    });
+}
+
+#[test]
+fn rules_choose_flows() {
+    in_namespace(|| {
+        let rules = [("198.51.100.0/24", false), ("192.0.2.1:80", true)]
+            .map(|(text, exclude)| units::rule(text, exclude).expect(text));
+        // Matched, but excluded by the other end's port.
+        let both = Talk::new(
+            &Setup {
+                rules: rules.to_vec(),
+                ..setup()
+            },
+            Ends::v4(1),
+        );
+        assert_eq!(both.egress(&both.segment(1), MSEC), NEXT);
+        assert_eq!(both.count("bypass_filtered"), 1);
+        let matched = Talk::new(
+            &Setup {
+                rules: rules[..1].to_vec(),
+                ..setup()
+            },
+            Ends::v4(1),
+        );
+        matched.egress(&matched.segment(1), MSEC);
+        assert_eq!(matched.count("flows_created"), 1);
+        let v6 = Talk::new(
+            &Setup {
+                rules: rules[..1].to_vec(),
+                ..setup()
+            },
+            Ends::v6(1),
+        );
+        v6.egress(&v6.segment(1), MSEC);
+        assert_eq!(v6.count("flows_created"), 0);
+    });
+}
+
+#[test]
+fn full_tables_and_caches_pass() {
+    in_namespace(|| {
+        let mut talk = Talk::new(
+            &Setup {
+                max_flows: 2,
+                ..setup()
+            },
+            Ends::v4(1),
+        );
+        for n in 1..=3 {
+            talk.ends = Ends::v4(n);
+            assert_eq!(talk.egress(&talk.segment(1), MSEC), NEXT);
+        }
+        assert_eq!(talk.count("bypass_table_full"), 1);
+        assert_eq!(talk.agent.usage().flows, 2);
+        let small = Talk::new(
+            &Setup {
+                cache_flow_bytes: 10 * 2048,
+                ..setup()
+            },
+            Ends::v4(1),
+        );
+        for i in 0..12 {
+            assert_eq!(small.egress(&small.segment(1 + i * MSS as u32), MSEC), NEXT);
+        }
+        assert_eq!(
+            small.count("cached_segments"),
+            9,
+            "nine tenths are for new data"
+        );
+        assert_eq!(small.count("uncached_full"), 3);
+    });
+}
+
+#[test]
+fn sweep_forgets_what_is_over_and_gives_memory_back() {
+    in_namespace(|| {
+        let config = lh_config {
+            idle_ns: 1_000 * MSEC,
+            ..lh_config::default()
+        };
+        let talk = Talk::new(&Setup { config, ..setup() }, Ends::v4(1));
+        talk.start();
+        assert_eq!(talk.agent.usage().active_flows, 1);
+        // The sweep runs at time 0 of the test's clock: only force takes a live flow.
+        assert_eq!(talk.agent.sweep(false).expect("sweep"), 0);
+        assert_eq!(talk.agent.sweep(true).expect("sweep"), 1);
+        let usage = talk.agent.usage();
+        assert_eq!(
+            (usage.flows, usage.slots, usage.chunks, usage.active_flows),
+            (0, 0, 0, 0)
+        );
+        talk.start(); // the entry can be used again
+        assert_eq!(talk.count("flows_created"), 2);
+    });
+}

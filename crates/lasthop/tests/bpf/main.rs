@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The BPF programs over single packets (BPF_PROG_TEST_RUN): verdicts, and the same verdicts as
+//! the native core's. Time is the packet's own, so that nothing here depends on the machine.
+
+mod differential;
+mod fixtures;
+
+use std::io::Write;
+use std::process::Command;
+
+use lasthop::agent::{Agent, Outcome, Program, Setup, SkbContext};
+use nix::sched::{CloneFlags, unshare};
+
+/// The programs' verdicts (TCX).
+pub const NEXT: i32 = -1;
+pub const DROP: i32 = 2;
+pub const REDIRECT: i32 = 7;
+
+/// Runs a test in a network namespace of its own, where what the programs clone goes nowhere.
+pub fn in_namespace(work: impl FnOnce() + Send + 'static) {
+    if !nix::unistd::geteuid().is_root() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: test of the BPF programs: needs root"
+        );
+        return;
+    }
+    let thread = std::thread::spawn(|| {
+        unshare(CloneFlags::CLONE_NEWNET).expect("unshare");
+        let up = Command::new("ip")
+            .args(["link", "set", "lo", "up"])
+            .status();
+        assert!(up.expect("ip").success());
+        work();
+    });
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Small pools, the test's clock, Ethernet, clones to the namespace's `lo`.
+pub fn setup() -> Setup {
+    Setup {
+        ifindex: 1,
+        max_flows: 64,
+        cache_total_bytes: 8 << 20,
+        test_clock: true,
+        ..Setup::default()
+    }
+}
+
+/// Loaded programs whose user space seems to live for ever.
+pub fn load(setup: &Setup) -> Agent {
+    let agent = Agent::load(setup).expect("load");
+    agent.heartbeat(u64::MAX / 2);
+    agent
+}
+
+/// One packet at one time.
+pub fn run(agent: &Agent, program: Program, packet: &[u8], now_ns: u64) -> Outcome {
+    let context = SkbContext {
+        tstamp: now_ns,
+        ..SkbContext::default()
+    };
+    agent.run(program, packet, &context, 1).expect("test run")
+}
