@@ -299,11 +299,12 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	if (act->nr_retransmit && lh_can_carry(skb, sc)) {
 		if (act->nr_retransmit > 1)
 			lh_defer(&v->entry, index, act, 1);
-		return lh_turn_around(skb, sc, v, env);
+		verdict = lh_turn_around(skb, sc, v, env);
+	} else {
+		if (act->nr_retransmit)
+			lh_defer(&v->entry, index, act, 0);
+		lh_unlock(&v->entry);
 	}
-	if (act->nr_retransmit)
-		lh_defer(&v->entry, index, act, 0);
-	lh_unlock(&v->entry);
 	if (act->emit_held && verdict == TCX_NEXT)
 		lh_clone_ack(skb, act->emit_held);
 	return verdict;

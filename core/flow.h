@@ -92,7 +92,7 @@ struct lh_flow {
 	u64 syn_rx_ns; /* SYN or SYN-ACK that came from MH, for the wired round trip */
 	u64 held_since_ns; /* first suppression since the last forwarded ACK */
 	u64 srtt_ns, rttvar_ns; /* local round trip */
-	u64 rtt_last_ns, rtt_min_ns; /* its latest and least sample; 0: none */
+	u64 rtt_low_ns, rtt_min_ns; /* its lower samples of late, and the least; 0: none */
 	/* Outstanding bytes: the most within this and the previous period of
 	 * LH_LEVEL_PERIOD_NS, and when that was last raised. */
 	u32 level_now, level_before;

@@ -61,7 +61,7 @@ LH_INLINE bool lh_guard_suspects(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 least = lh_max(f->rtt_min_ns, LH_QUEUE_LEAST_NS);
 
-	return LH_CFG(env)->queue_guard && f->srtt_ns >= f->rtt_min_ns + least &&
+	return LH_CFG(env)->queue_guard && f->rtt_low_ns >= f->rtt_min_ns + least &&
 	       env->now_ns - f->level_raised_ns < LH_LEVEL_RECENT_NS;
 }
 

@@ -45,7 +45,11 @@ LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	if (r > LH_RTT_MAX_NS)
 		return;
 	r = r ? r : 1;
-	f->rtt_last_ns = r;
+	/* Down at once, up slowly: a delayed ACK is no queue. */
+	if (!f->rtt_low_ns || r < f->rtt_low_ns)
+		f->rtt_low_ns = r;
+	else
+		f->rtt_low_ns += (r - f->rtt_low_ns) / 8;
 	if (!f->rtt_min_ns || r < f->rtt_min_ns)
 		f->rtt_min_ns = r;
 	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2)

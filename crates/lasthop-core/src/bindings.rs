@@ -448,9 +448,9 @@ pub struct lh_flow {
     pub srtt_ns: u64,
     #[doc = " local round trip"]
     pub rttvar_ns: u64,
-    #[doc = " its latest and least sample; 0: none"]
-    pub rtt_last_ns: u64,
-    #[doc = " its latest and least sample; 0: none"]
+    #[doc = " its lower samples of late, and the least; 0: none"]
+    pub rtt_low_ns: u64,
+    #[doc = " its lower samples of late, and the least; 0: none"]
     pub rtt_min_ns: u64,
     #[doc = " Outstanding bytes: the most within this and the previous period of\n LH_LEVEL_PERIOD_NS, and when that was last raised."]
     pub level_now: u32,
@@ -511,8 +511,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, held_since_ns) - 616usize];
     ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 624usize];
     ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 632usize];
-    ["Offset of field: lh_flow::rtt_last_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_last_ns) - 640usize];
+    ["Offset of field: lh_flow::rtt_low_ns"]
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 640usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
         [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 648usize];
     ["Offset of field: lh_flow::level_now"][::core::mem::offset_of!(lh_flow, level_now) - 656usize];

@@ -17,7 +17,7 @@ fn suspicious() -> Bench {
     b.ack(0);
     let f = b.flow.raw_mut();
     f.rtt_min_ns = 10 * MSEC_NS;
-    f.rtt_last_ns = 200 * MSEC_NS;
+    f.rtt_low_ns = 200 * MSEC_NS;
     f.srtt_ns = 200 * MSEC_NS;
     f.level_raised_ns = b.now_ns;
     b
@@ -37,6 +37,10 @@ fn everything_in_flight_is_left_to_fh() {
     // Also a second hole of the same flight.
     let actions = b.ack(300);
     assert_eq!((actions.is_drop(), actions.nr_retransmit), (false, 0));
+    b.flow.raw_mut().srtt_ns = 10 * MSEC_NS; // the queue is gone
+    let actions = b.ack(300);
+    assert_eq!((actions.is_drop(), actions.nr_retransmit), (false, 0));
+    assert_eq!(b.host.counter(LH_C_overflow_suspected), 1);
     // What FH sends again is looked after, by the timer.
     b.data(300, 100);
     b.now_ns += SEC_NS;
@@ -54,7 +58,7 @@ fn not_without_a_queue_or_growth_or_when_switched_off() {
         /* 1 */ ("switched off", |b| b.config = Config { queue_guard: 0, ..b.config }),
         /* 2 */ ("no queue", |b| {
             let f = b.flow.raw_mut();
-            (f.rtt_last_ns, f.srtt_ns) = (15 * MSEC_NS, 15 * MSEC_NS);
+            (f.rtt_low_ns, f.srtt_ns) = (15 * MSEC_NS, 15 * MSEC_NS);
         }),
         /* 3 */ ("no growth", |b| b.flow.raw_mut().level_raised_ns -= 60 * SEC_NS),
     ];

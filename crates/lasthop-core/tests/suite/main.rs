@@ -14,6 +14,7 @@ mod guard;
 mod lifecycle;
 mod model;
 mod names;
+mod nonsense;
 mod parser;
 mod property;
 mod rtt;

@@ -477,6 +477,10 @@ fn sacked_segments_stay_until_acknowledged() {
     assert_eq!(sacked, [0, LH_SEG_SACKED, LH_SEG_SACKED, 0, LH_SEG_SACKED]);
     // Partly covered ones are not SACKed; blocks beyond all data are nonsense.
     ack!(rig, 211, 0, sack [(300, 350), (100, 300), (900, 9_000)] => hold);
+    let flags = |rig: &mut Rig, i: usize| rig.agent.entries(&rig.key.clone())[i].flags;
+    assert_eq!(u32::from(flags(&mut rig, 3)), 0);
+    ack!(rig, 212, 0, sack [(350, 500), (100, 300)] => hold);
+    assert_eq!(u32::from(flags(&mut rig, 3)), 0, "half of it is missing");
     assert_eq!(rig.ring().len(), 5);
     assert_eq!(rig.flow().raw().sacked_max, wire(500));
 }
