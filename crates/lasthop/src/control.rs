@@ -6,18 +6,25 @@
 //! answers nobody and is replaced by the next owner.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 /// A client or server that stalls must not hold the other up.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Longest request.
+const REQUEST_BYTES: usize = 256;
+/// Clients that have connected and not asked yet; the oldest has to go for a new one.
+const WAITING_MAX: usize = 32;
+/// The owner may remove file and directory while we claim them; more often than this is an error.
+const CLAIM_TRIES: usize = 10;
 
 /// Directory of this network namespace.
 ///
@@ -28,9 +35,45 @@ pub fn directory(runtime_dir: &Path) -> Result<PathBuf> {
     Ok(runtime_dir.join(namespace.ino().to_string()))
 }
 
+/// Somebody who has connected; what came of the request so far.
+struct Client {
+    stream: UnixStream,
+    since: Instant,
+    request: Vec<u8>,
+}
+
+/// A request, and the way back to who asked.
+pub struct Question {
+    stream: UnixStream,
+    /// What is asked.
+    pub request: String,
+}
+
+impl Question {
+    /// Answers, on a thread of its own: only root gets here (mode 0700), but even root's client
+    /// must not stall the kicks and the heartbeat by reading slowly.
+    pub fn reply(self, answer: String) {
+        let mut stream = self.stream;
+        let send = move || {
+            let sent = stream
+                .set_nonblocking(false)
+                .and_then(|()| stream.set_write_timeout(Some(PATIENCE)))
+                .and_then(|()| stream.write_all(answer.as_bytes()));
+            if let Err(error) = sent {
+                tracing::debug!("control socket: {error}");
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().spawn(send) {
+            tracing::debug!("control socket: {error}");
+        }
+    }
+}
+
 /// The right to attach to a device, and the socket on which it is asked about.
 pub struct Control {
     listener: UnixListener,
+    clients: Vec<Client>,
+    directory: PathBuf,
     socket: PathBuf,
     lock_path: PathBuf,
     _lock: Flock<File>,
@@ -43,30 +86,8 @@ impl Control {
     /// Another process has the device; the message names it.
     pub fn claim(runtime_dir: &Path, device: &str) -> Result<Self> {
         let directory = directory(runtime_dir)?;
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
         let lock_path = directory.join(format!("{device}.lock"));
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&lock_path)
-            .with_context(|| format!("cannot open {}", lock_path.display()))?;
-        let mut lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => lock,
-            Err((mut file, _)) => {
-                let mut owner = String::new();
-                let _ = file.read_to_string(&mut owner);
-                bail!(
-                    "{device} is attached already, by process {}: end that one first",
-                    owner.trim()
-                );
-            }
-        };
+        let mut lock = take_lock(&directory, &lock_path, device)?;
         lock.set_len(0)?;
         lock.rewind()?;
         write!(lock, "{}", std::process::id())?;
@@ -77,73 +98,188 @@ impl Control {
         listener.set_nonblocking(true)?;
         Ok(Self {
             listener,
+            clients: Vec::new(),
+            directory,
             socket,
             lock_path,
             _lock: lock,
         })
     }
 
-    /// Readable when somebody asks.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
+    /// Readable when somebody connects or asks.
+    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let clients = self.clients.iter().map(|client| client.stream.as_fd());
+        std::iter::once(self.listener.as_fd()).chain(clients)
     }
 
-    /// Answers everybody who waits: `answer` makes lines of a request.
-    pub fn serve(&self, mut answer: impl FnMut(&str) -> String) {
+    /// Takes what was asked since the last call; never waits.
+    pub fn questions(&mut self) -> Vec<Question> {
         while let Ok((stream, _)) = self.listener.accept() {
-            if let Err(error) = serve_one(stream, &mut answer) {
-                tracing::debug!("control socket: {error}");
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.clients.len() == WAITING_MAX {
+                self.clients.remove(0);
+            }
+            self.clients.push(Client {
+                stream,
+                since: Instant::now(),
+                request: Vec::new(),
+            });
+        }
+        let mut asked = Vec::new();
+        for mut client in std::mem::take(&mut self.clients) {
+            match read_request(&mut client) {
+                Some(true) => asked.push(Question {
+                    request: String::from_utf8_lossy(&client.request).trim().to_owned(),
+                    stream: client.stream,
+                }),
+                Some(false) => self.clients.push(client),
+                None => {}
+            }
+        }
+        asked
+    }
+}
+
+/// Reads what is there. True: the whole request; none: forget this client.
+fn read_request(client: &mut Client) -> Option<bool> {
+    let mut buffer = [0; REQUEST_BYTES];
+    match client.stream.read(&mut buffer) {
+        Ok(0) => None,
+        Ok(n) => {
+            client.request.extend_from_slice(&buffer[..n]);
+            let whole = client.request.contains(&b'\n');
+            (whole || client.request.len() < REQUEST_BYTES).then_some(whole)
+        }
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            (client.since.elapsed() < PATIENCE).then_some(false)
+        }
+        Err(_) => None,
+    }
+}
+
+/// Opens and locks the file. Its owner removes it on the way out, perhaps between our opening and
+/// our locking: then what we have locked has no name any more, and the next one would get in
+/// beside us.
+fn take_lock(directory: &Path, path: &Path, device: &str) -> Result<Flock<File>> {
+    for _ in 0..CLAIM_TRIES {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = match options.open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            other => other.with_context(|| format!("cannot open {}", path.display()))?,
+        };
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) if has_name(&lock, path) => return Ok(lock),
+            Ok(_) => {}
+            Err((_, Errno::EWOULDBLOCK)) => {
+                bail!(
+                    "{device} is attached already, by process {}: end that one first",
+                    owner(path)
+                );
+            }
+            Err((_, error)) => {
+                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
             }
         }
     }
+    bail!(
+        "cannot lock {}: it is removed again and again",
+        path.display()
+    );
+}
+
+fn has_name(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(ours), Ok(named)) => (ours.dev(), ours.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+fn owner(lock_path: &Path) -> String {
+    fs::read_to_string(lock_path)
+        .ok()
+        .filter(|pid| !pid.trim().is_empty())
+        .map_or_else(|| "?".into(), |pid| pid.trim().to_owned())
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.socket);
         let _ = fs::remove_file(&self.lock_path);
+        // Fails while other devices of the namespace are served. Namespaces come and go.
+        let _ = fs::remove_dir(&self.directory);
     }
 }
 
-fn serve_one(
-    mut stream: UnixStream,
-    answer: &mut impl FnMut(&str) -> String,
-) -> std::io::Result<()> {
-    // Only root gets here (mode 0700), but even root's client must not stall the kicks.
-    stream.set_read_timeout(Some(Duration::from_millis(100)))?;
-    stream.set_write_timeout(Some(Duration::from_millis(500)))?;
-    let mut request = String::new();
-    BufReader::new((&stream).take(256)).read_line(&mut request)?;
-    stream.write_all(answer(request.trim()).as_bytes())
+/// What the serving processes said.
+#[derive(Debug, Default)]
+pub struct Answers {
+    /// Their lines.
+    pub lines: Vec<String>,
+    /// A sentence for each device whose process lives and doesn't answer.
+    pub silent: Vec<String>,
 }
 
-/// Asks the owners of all devices of this network namespace (or of one device). Returns their
-/// lines; devices whose owner is gone are left out.
+/// Asks the owners of all devices of this network namespace (or of one device). Devices whose
+/// owner is gone are left out.
 ///
 /// # Errors
-/// The directory can't be read.
-pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Vec<String>> {
-    let directory = directory(runtime_dir)?;
-    let Ok(entries) = fs::read_dir(&directory) else {
-        return Ok(Vec::new()); // nothing was ever attached here
+/// No right to ask, or nobody serves the device.
+pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
+    let mut answers = Answers::default();
+    let mut served = false;
+    for socket in sockets(&directory(runtime_dir)?)? {
+        let name = socket.file_stem().unwrap_or_default().to_string_lossy();
+        if device.is_some_and(|wanted| wanted != name) {
+            continue;
+        }
+        match ask(&socket, request) {
+            Ok(text) => answers.lines.extend(text.lines().map(str::to_owned)),
+            Err(error) if nobody_there(error.kind()) => continue,
+            Err(error) => answers.silent.push(format!(
+                "{name}: process {} does not answer: {error}; its programs let everything pass unassisted",
+                owner(&socket.with_extension("lock")),
+            )),
+        }
+        served = true;
+    }
+    match device {
+        Some(name) if !served => bail!("{name} is not attached: see `lasthop status`"),
+        _ => Ok(answers),
+    }
+}
+
+/// Sockets of killed processes stay behind.
+fn nobody_there(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NotFound)
+}
+
+fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            return Err(error)
+                .with_context(|| format!("cannot read {}: run as root", directory.display()));
+        }
     };
     let mut sockets: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "sock"))
-        .filter(|path| device.is_none_or(|name| path.file_stem().is_some_and(|s| s == name)))
         .collect();
     sockets.sort();
-    let mut lines = Vec::new();
-    for socket in sockets {
-        if let Ok(text) = ask(&socket, request) {
-            lines.extend(text.lines().map(str::to_owned));
-        }
-    }
-    Ok(lines)
+    Ok(sockets)
 }
 
-fn ask(socket: &Path, request: &str) -> Result<String> {
+fn ask(socket: &Path, request: &str) -> std::io::Result<String> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -157,27 +293,80 @@ fn ask(socket: &Path, request: &str) -> Result<String> {
 mod tests {
     use super::*;
 
+    fn serve_once(control: &mut Control) {
+        for question in control.questions() {
+            let answer = format!("{{\"asked\":\"{}\"}}\n", question.request);
+            question.reply(answer);
+        }
+    }
+
     #[test]
     fn one_owner_who_answers() {
         let dir = tempfile::tempdir().unwrap();
-        let control = Control::claim(dir.path(), "wl0").unwrap();
+        let mut control = Control::claim(dir.path(), "wl0").unwrap();
         let second = Control::claim(dir.path(), "wl0").err().unwrap().to_string();
         assert!(second.contains(&std::process::id().to_string()), "{second}");
         assert!(Control::claim(dir.path(), "wl1").is_ok());
-        let served = std::thread::scope(|scope| {
+        let answers = std::thread::scope(|scope| {
             let client = scope.spawn(|| ask_all(dir.path(), None, "status").unwrap());
             while !client.is_finished() {
-                control.serve(|request| format!("{{\"asked\":\"{request}\"}}\n"));
+                serve_once(&mut control);
                 std::thread::yield_now();
             }
             client.join().unwrap()
         });
-        assert_eq!(served, ["{\"asked\":\"status\"}"]);
+        assert_eq!(answers.lines, ["{\"asked\":\"status\"}"]);
+        assert!(answers.silent.is_empty());
         drop(control);
-        assert!(ask_all(dir.path(), None, "status").unwrap().is_empty());
+        let nobody = ask_all(dir.path(), None, "status").unwrap();
+        assert!(nobody.lines.is_empty());
+        let left = fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(left, 0, "the directory went with its last owner");
         assert!(
             Control::claim(dir.path(), "wl0").is_ok(),
             "the lock went with its owner"
         );
+    }
+
+    #[test]
+    fn silent_clients_hold_nobody_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut control = Control::claim(dir.path(), "wl0").unwrap();
+        let connect = || UnixStream::connect(&control.socket).unwrap();
+        let idle: Vec<UnixStream> = (0..WAITING_MAX + 8).map(|_| connect()).collect();
+        let before = Instant::now();
+        assert!(control.questions().is_empty());
+        assert!(before.elapsed() < Duration::from_millis(50));
+        assert_eq!(control.fds().count(), 1 + WAITING_MAX);
+        drop(idle);
+        assert!(control.questions().is_empty());
+        assert_eq!(control.fds().count(), 1);
+    }
+
+    #[test]
+    fn silence_is_no_absence() {
+        let dir = tempfile::tempdir().unwrap();
+        let _stuck = Control::claim(dir.path(), "wl0").unwrap();
+        let answers = ask_all(dir.path(), None, "status").unwrap();
+        assert!(answers.lines.is_empty());
+        assert!(answers.silent[0].starts_with("wl0: process "));
+        let other = ask_all(dir.path(), Some("wl1"), "flows").unwrap_err();
+        assert!(other.to_string().starts_with("wl1 is not attached"));
+    }
+
+    /// Whoever locks a file that its owner has removed since must not believe it is the owner.
+    #[test]
+    fn a_lock_without_a_name_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("wl0.lock");
+        let old = File::create(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(!has_name(&old, &path));
+        File::create(&path).unwrap();
+        assert!(!has_name(&old, &path));
+        assert!(has_name(
+            &take_lock(dir.path(), &path, "wl0").unwrap(),
+            &path
+        ));
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! One thread does everything: events of the ring buffers (a flow's timer is due: run lh_kick),
 //! the heartbeat, the sweep, devices that go and come back, and questions from `status`. So if it
-//! is stuck anywhere, the heartbeat stops, and the programs let everything pass.
+//! is stuck anywhere, the heartbeat stops, and the programs let everything pass. Only answers are
+//! sent from threads of their own, since they wait for who asked.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -274,13 +275,14 @@ fn serve(places: &mut [Place], signals: &SignalFd, options: &Options) -> Result<
         if signals.read_signal().context("signalfd")?.is_some() {
             return Ok(());
         }
-        for place in places.iter() {
+        for place in places.iter_mut() {
             if let Some(live) = &place.live {
                 live.serve();
             }
-            place
-                .control
-                .serve(|request| place.answer(request, &options.scheme));
+            for question in place.control.questions() {
+                let answer = place.answer(&question.request, &options.scheme);
+                question.reply(answer);
+            }
         }
         let now = Instant::now();
         if now >= next_beat {
@@ -319,7 +321,9 @@ fn sweep(live: &Live) {
 fn wait(places: &[Place], signals: &SignalFd, until: Instant) -> Result<()> {
     let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
     for place in places {
-        fds.push(PollFd::new(place.control.fd(), PollFlags::POLLIN));
+        for fd in place.control.fds() {
+            fds.push(PollFd::new(fd, PollFlags::POLLIN));
+        }
         if let Some(live) = &place.live {
             fds.push(PollFd::new(live.ring_fd(), PollFlags::POLLIN));
         }

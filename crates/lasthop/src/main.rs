@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use lasthop::{check, config, control, daemon, report};
 use serde_json::Value;
@@ -124,14 +124,21 @@ fn attach(args: &Attach) -> Result<()> {
     })
 }
 
-/// Asks the serving processes, and parses what they answer.
-fn ask(common: &Common, device: Option<&str>, request: &str) -> Result<Vec<Value>> {
+/// Asks the serving processes, and parses what they answer; and who did not.
+fn ask(common: &Common, device: Option<&str>, request: &str) -> Result<(Vec<Value>, Vec<String>)> {
     let runtime_dir = config::read_or_default(common.config.as_deref())?.runtime_dir();
-    let lines = control::ask_all(&runtime_dir, device, request)?;
-    lines
-        .iter()
-        .map(|line| serde_json::from_str(line).context("an answer that is no JSON"))
-        .collect()
+    let answers = control::ask_all(&runtime_dir, device, request)?;
+    let parse = |line: &String| serde_json::from_str(line).context("an answer that is no JSON");
+    let values: Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
+    Ok((values?, answers.silent))
+}
+
+/// Devices that could not be asked are an error, once the others are shown.
+fn complain(silent: &[String]) -> Result<()> {
+    if silent.is_empty() {
+        return Ok(());
+    }
+    bail!("{}", silent.join("; "))
 }
 
 fn print_lines(values: &[Value]) {
@@ -141,29 +148,29 @@ fn print_lines(values: &[Value]) {
 }
 
 fn status(args: &Status) -> Result<()> {
-    let devices = ask(&args.common, None, "status")?;
+    let (devices, silent) = ask(&args.common, None, "status")?;
     if args.common.json {
         print_lines(&devices);
-    } else if devices.is_empty() {
+    } else if devices.is_empty() && silent.is_empty() {
         println!("nothing is attached in this network namespace");
     } else {
         devices
             .iter()
             .for_each(|device| print!("{}", report::status_for_people(device)));
     }
-    Ok(())
+    complain(&silent)
 }
 
 fn flows(args: &Flows) -> Result<()> {
-    let flows = ask(&args.common, args.device.as_deref(), "flows")?;
+    let (flows, silent) = ask(&args.common, args.device.as_deref(), "flows")?;
     if args.common.json {
         print_lines(&flows);
-    } else if flows.is_empty() {
+    } else if flows.is_empty() && silent.is_empty() {
         println!("no connections");
-    } else {
+    } else if !flows.is_empty() {
         print!("{}", report::flows_for_people(&flows));
     }
-    Ok(())
+    complain(&silent)
 }
 
 /// Whether attach can work.
