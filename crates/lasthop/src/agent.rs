@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The BPF programs of one device: loaded, their pools filled, attached, run, read.
 
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::bytes;
 use crate::shared::Shared;
 use crate::skb::offset;
 pub use crate::skb::{Outcome, SkbContext};
+use crate::tcx::{self, Hook};
 
 /// The compiled programs.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o"));
@@ -164,7 +165,7 @@ impl Agent {
             .open_memory(OBJECT)
             .context("BPF object")?;
         prepare(&mut open, &raw)?;
-        let mut object = open.load().context("the kernel refuses the BPF programs")?;
+        let mut object = open.load().map_err(|error| refusal(error, &raw))?;
         fill_indices(&find(&mut object, "free_flows")?, raw.nr_flows)?;
         fill_indices(&find(&mut object, "free_chunks")?, raw.nr_chunks)?;
         fill_slots(&find(&mut object, "free_slots")?, raw.nr_slots)?;
@@ -189,29 +190,35 @@ impl Agent {
     /// # Errors
     /// No such device, or a kernel before 6.6.
     pub fn attach(&mut self) -> Result<()> {
-        let hooks = [
-            (Program::Ingress, libbpf_sys::BPF_TCX_INGRESS),
-            (Program::Egress, libbpf_sys::BPF_TCX_EGRESS),
-        ];
-        for (program, hook) in hooks {
-            let program = self.program_fd(program)?;
-            // SAFETY: valid descriptors, and null options mean defaults.
-            let fd = unsafe {
-                libbpf_sys::bpf_link_create(
-                    program,
-                    self.setup.ifindex as i32,
-                    hook,
-                    std::ptr::null(),
-                )
-            };
-            if fd < 0 {
-                self.links.clear();
-                return Err(std::io::Error::from_raw_os_error(-fd)).context("attaching by TCX");
+        for (program, hook) in [
+            (Program::Ingress, Hook::Ingress),
+            (Program::Egress, Hook::Egress),
+        ] {
+            let link = tcx::attach(self.program_fd(program)?, self.setup.ifindex, hook);
+            match link {
+                Ok(link) => self.links.push(link),
+                Err(error) => {
+                    self.links.clear();
+                    return Err(error).context("attaching by TCX");
+                }
             }
-            // SAFETY: a descriptor that the kernel just gave us.
-            self.links.push(unsafe { OwnedFd::from_raw_fd(fd) });
         }
         Ok(())
+    }
+
+    /// Whether the programs are still on the device. Not once that was removed, even if another
+    /// has taken its name and its index.
+    pub fn attached(&self) -> bool {
+        let on_device = |link| tcx::ifindex_of(link) == self.setup.ifindex;
+        !self.links.is_empty() && self.links.iter().all(on_device)
+    }
+
+    /// The process-independent sign that somebody serves a device already: our program on its
+    /// hook. None where there is none, or where it can't be told (CAP_SYS_ADMIN).
+    pub fn found_on(ifindex: u32) -> Option<u32> {
+        let ids = tcx::programs_on(ifindex, Hook::Egress).ok()?;
+        ids.into_iter()
+            .find(|&id| tcx::program_name(id).is_ok_and(|name| name == Program::Egress.name()))
     }
 
     /// Takes the programs off the device.
@@ -429,12 +436,32 @@ impl Agent {
 
     /// Bytes of kernel memory that the maps take.
     pub fn memory_bytes(&self) -> u64 {
-        let setup = &self.setup;
-        let flow = (size_of::<lh_flow_entry>() + TIMER_BYTES) as u64 + 80;
-        u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES)
-            + u64::from(setup.nr_chunks) * size_of::<bindings::lh_chunk>() as u64
-            + u64::from(setup.nr_flows) * flow
+        memory_bytes(&self.setup)
     }
+}
+
+fn memory_bytes(setup: &lh_setup) -> u64 {
+    let flow = (size_of::<lh_flow_entry>() + TIMER_BYTES) as u64 + 80;
+    u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES)
+        + u64::from(setup.nr_chunks) * size_of::<bindings::lh_chunk>() as u64
+        + u64::from(setup.nr_flows) * flow
+}
+
+/// Why the kernel did not take the programs, and what to do.
+fn refusal(error: libbpf_rs::Error, raw: &lh_setup) -> anyhow::Error {
+    let why = match error.kind() {
+        libbpf_rs::ErrorKind::OutOfMemory => format!(
+            "no memory for the {} MiB of the maps: lower cache_total or max_flows",
+            memory_bytes(raw) >> 20
+        ),
+        libbpf_rs::ErrorKind::PermissionDenied => {
+            "the kernel does not let us load BPF programs: run as root".into()
+        }
+        _ => {
+            "the kernel refuses the BPF programs (RUST_LOG=lasthop=debug shows its reasons)".into()
+        }
+    };
+    anyhow::Error::new(error).context(why)
 }
 
 fn context_with(words: &[(u32, u32)]) -> SkbContext {

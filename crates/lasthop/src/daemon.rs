@@ -12,9 +12,10 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::lh_event;
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -34,6 +35,8 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 const SWEEP: Duration = Duration::from_secs(1);
 /// How soon a device that went or came back is noticed.
 const LOOK: Duration = Duration::from_millis(200);
+/// How soon it is tried again to attach to a device that came back.
+const RETRY: Duration = Duration::from_secs(2);
 /// A flow that is busy on another CPU is asked again so often.
 const KICKS_MAX: usize = 64;
 /// Above this process, who carries other people's traffic.
@@ -70,13 +73,7 @@ struct Live {
 }
 
 impl Live {
-    fn start(device: &Device, setup: &Setup) -> Result<Self> {
-        let setup = Setup {
-            ifindex: device.ifindex,
-            l2_bytes: device.l2_bytes,
-            ..setup.clone()
-        };
-        let mut agent = Agent::load(&setup)?;
+    fn start(mut agent: Agent, device: &Device) -> Result<Self> {
         let queue = Rc::new(RefCell::new(VecDeque::new()));
         let sink = Rc::clone(&queue);
         let events = agent.events()?;
@@ -88,6 +85,9 @@ impl Live {
             0
         })?;
         let ring = builder.build().context("ring buffer")?;
+        if let Some(id) = Agent::found_on(device.ifindex) {
+            bail!("another lasthop serves it, BPF program {id} on it: end that one first");
+        }
         // First the sign of life, then the programs: the first ACK may need it.
         agent.heartbeat(now_ns());
         agent.attach()?;
@@ -129,15 +129,43 @@ impl Live {
     }
 }
 
+/// Loads the programs for a device.
+fn load(device: &Device, setup: &Setup) -> Result<Agent> {
+    Agent::load(&Setup {
+        ifindex: device.ifindex,
+        l2_bytes: device.l2_bytes,
+        ..setup.clone()
+    })
+    .with_context(|| device.name.clone())
+}
+
 /// One device that we serve, there or away.
 struct Place {
     name: String,
-    control: Control,
     started: Instant,
+    /// Above `control`, for the links must go before the lock.
     live: Option<Live>,
+    /// The programs for a device that came back. To clear the cache's memory takes half a second,
+    /// in which the other devices must be served.
+    loading: Option<JoinHandle<Result<Agent>>>,
+    retry: Instant,
+    complaint: String,
+    control: Control,
 }
 
 impl Place {
+    fn claim(device: &Device, options: &Options) -> Result<Self> {
+        Ok(Self {
+            name: device.name.clone(),
+            started: Instant::now(),
+            live: None,
+            loading: None,
+            retry: Instant::now(),
+            complaint: String::new(),
+            control: Control::claim(&options.runtime_dir, &device.name)?,
+        })
+    }
+
     fn event(&self, event: &str, options: &Options) -> Value {
         let agent = self.live.as_ref().map(|live| &live.agent);
         let mut object = json!({
@@ -164,8 +192,8 @@ impl Place {
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 
-    fn attach(&mut self, device: &Device, options: &Options) -> Result<()> {
-        let live = Live::start(device, &options.setup).with_context(|| self.name.clone())?;
+    fn attach(&mut self, agent: Agent, device: &Device, options: &Options) -> Result<()> {
+        let live = Live::start(agent, device).with_context(|| self.name.clone())?;
         let mib = live.agent.memory_bytes() >> 20;
         self.live = Some(live);
         let text = format!(
@@ -173,6 +201,45 @@ impl Place {
             self.name, options.scheme
         );
         self.say("attached", &text, options);
+        Ok(())
+    }
+
+    /// Takes up a device that came back: first loads, on another thread, then attaches. Failing is
+    /// no reason to end: the others are still served, and it may work soon.
+    fn come_back(&mut self, options: &Options) {
+        let Err(error) = self.try_come_back(options) else {
+            return;
+        };
+        self.retry = Instant::now() + RETRY;
+        let complaint = format!("{error:#}");
+        if complaint != self.complaint {
+            tracing::warn!("{complaint}; trying again every {} s", RETRY.as_secs());
+            self.complaint = complaint;
+        }
+    }
+
+    fn try_come_back(&mut self, options: &Options) -> Result<()> {
+        if Instant::now() < self.retry {
+            return Ok(());
+        }
+        let device = Device::find(&self.name)?;
+        let Some(loading) = self.loading.take_if(|loading| loading.is_finished()) else {
+            if self.loading.is_none() {
+                let setup = options.setup.clone();
+                let load = move || load(&device, &setup);
+                self.loading = Some(std::thread::Builder::new().spawn(load)?);
+            }
+            return Ok(());
+        };
+        let agent = loading
+            .join()
+            .map_err(|_| anyhow!("{}: loading failed", self.name))??;
+        let loaded = (agent.setup().ifindex, agent.setup().l2_bytes);
+        if loaded != (device.ifindex, device.l2_bytes) {
+            return Ok(()); // it went and came back once more meanwhile: load anew
+        }
+        self.attach(agent, &device, options)?;
+        self.complaint.clear();
         Ok(())
     }
 
@@ -226,27 +293,31 @@ pub fn run(options: &Options) -> Result<()> {
         .iter()
         .map(|name| Device::find(name))
         .collect::<Result<_>>()?;
+    check_distinct(&devices)?;
     let signals = block_signals()?;
     raise_priority();
-    let mut places = Vec::new();
-    for device in &devices {
-        let control = Control::claim(&options.runtime_dir, &device.name)?;
-        let place = Place {
-            name: device.name.clone(),
-            control,
-            started: Instant::now(),
-            live: None,
-        };
-        places.push(place);
-    }
-    for (place, device) in places.iter_mut().zip(&devices) {
-        place.attach(device, options)?; // on error all are dropped, and with them the links
-    }
-    let result = serve(&mut places, &signals, options);
+    let mut places: Vec<Place> = devices
+        .iter()
+        .map(|device| Place::claim(device, options))
+        .collect::<Result<_>>()?;
+    let result = attach_all(&mut places, &devices, options)
+        .and_then(|()| serve(&mut places, &signals, options));
     for place in &mut places {
         place.leave(options);
     }
     result
+}
+
+/// Loads all before it attaches the first: from then on somebody has to be served.
+fn attach_all(places: &mut [Place], devices: &[Device], options: &Options) -> Result<()> {
+    let agents: Vec<Agent> = devices
+        .iter()
+        .map(|device| load(device, &options.setup))
+        .collect::<Result<_>>()?;
+    for ((place, device), agent) in places.iter_mut().zip(devices).zip(agents) {
+        place.attach(agent, device, options)?;
+    }
+    Ok(())
 }
 
 fn block_signals() -> Result<SignalFd> {
@@ -343,7 +414,7 @@ fn look(places: &mut [Place], options: &Options) -> Result<bool> {
     for place in places {
         let index = device::ifindex(&place.name);
         if let Some(live) = &place.live {
-            if index == Some(live.ifindex) {
+            if index == Some(live.ifindex) && live.agent.attached() {
                 continue;
             }
             let text = if options.once {
@@ -358,30 +429,17 @@ fn look(places: &mut [Place], options: &Options) -> Result<bool> {
             }
         }
         if index.is_some() {
-            come_back(place, options);
+            place.come_back(options);
         }
     }
     Ok(false)
 }
 
-/// Failing is no reason to end: the others are still served, and it may work soon.
-fn come_back(place: &mut Place, options: &Options) {
-    let attached = Device::find(&place.name).and_then(|device| place.attach(&device, options));
-    if let Err(error) = attached {
-        tracing::debug!("{error:#}");
-    }
-}
-
-/// Checks that devices are named, once each.
-///
-/// # Errors
-/// None, or one twice.
-pub fn check_names(devices: &[String]) -> Result<()> {
+/// Checks that no device is meant twice, by whichever of its names.
+fn check_distinct(devices: &[Device]) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
-    for name in devices {
-        if !seen.insert(name) {
-            bail!("device {name} is named twice");
-        }
+    match devices.iter().find(|device| !seen.insert(device.ifindex)) {
+        Some(twice) => bail!("device {} is named twice", twice.name),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -7,17 +7,20 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::LH_CACHE_PKT_MAX;
+use lasthop_core::bindings::{LH_CACHE_PKT_MAX, LH_HDR_BYTES};
 
 /// ARPHRD_NONE: IP packets without header (tun, WireGuard).
 const ARPHRD_NONE: u16 = 0xfffe;
+/// Headers of IPv4 and TCP without options. What is left of the MTU is the largest payload, of
+/// which the programs cache LH_CACHE_PKT_MAX - LH_HDR_BYTES, whatever the real headers take.
+const TCP_IP_BYTES: u32 = 40;
 /// ARPHRD_RAWIP: cellular modems.
 const ARPHRD_RAWIP: u16 = 519;
 
 /// A network device in this network namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
-    /// Its name.
+    /// Its name; not the alternative one by which it may have been asked for.
     pub name: String,
     /// Its index, which changes when it goes and comes back.
     pub ifindex: u32,
@@ -30,6 +33,15 @@ pub struct Device {
 /// The index of a device; none if there is no such device.
 pub fn ifindex(name: &str) -> Option<u32> {
     nix::net::if_::if_nametoindex(name).ok()
+}
+
+/// The name by which the kernel knows a device; `name` itself if there is no such device. Devices
+/// may have alternative names, and a lock by each of them would be none.
+pub fn real_name(name: &str) -> String {
+    ifindex(name)
+        .and_then(|index| nix::net::if_::if_indextoname(index).ok())
+        .and_then(|real| real.into_string().ok())
+        .unwrap_or_else(|| name.to_owned())
 }
 
 /// An `ifreq` answer for the device. The request goes through a socket, not through /sys, which
@@ -54,15 +66,10 @@ impl Device {
     /// # Errors
     /// No such device, or one of a kind whose packets we don't understand.
     pub fn find(name: &str) -> Result<Self> {
-        if name.is_empty() || name.len() >= libc::IFNAMSIZ {
-            bail!(
-                "'{name}' is no device name: at most {} characters",
-                libc::IFNAMSIZ - 1
-            );
-        }
         let Some(ifindex) = ifindex(name) else {
             bail!("no such device '{name}': see `ip link`");
         };
+        let name = &real_name(name);
         let hardware = ask(name, libc::SIOCGIFHWADDR).with_context(|| format!("device {name}"))?;
         let mtu = ask(name, libc::SIOCGIFMTU).with_context(|| format!("device {name}"))?;
         // SAFETY: the members that these two requests fill in.
@@ -80,7 +87,7 @@ impl Device {
             ),
         };
         Ok(Self {
-            name: name.into(),
+            name: name.clone(),
             ifindex,
             l2_bytes,
             mtu_bytes,
@@ -89,7 +96,7 @@ impl Device {
 
     /// Whether its largest packets are too large to be cached.
     pub fn too_large(&self) -> bool {
-        self.mtu_bytes + self.l2_bytes > LH_CACHE_PKT_MAX
+        self.mtu_bytes.saturating_sub(TCP_IP_BYTES) > LH_CACHE_PKT_MAX - LH_HDR_BYTES
     }
 }
 

@@ -12,4 +12,5 @@ pub mod device;
 pub mod report;
 mod shared;
 mod skb;
+pub mod tcx;
 pub mod units;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
-use lasthop::{check, config, control, daemon, report};
+use lasthop::{check, config, control, daemon, device, report};
 use serde_json::Value;
 
 /// TCP-aware agent for the interface that faces a lossy link
@@ -107,7 +107,6 @@ struct Common {
 }
 
 fn attach(args: &Attach) -> Result<()> {
-    daemon::check_names(&args.devices)?;
     let mut file = config::read_or_default(args.config.as_deref())?;
     file.matches.extend(args.matches.iter().cloned());
     file.exclude.extend(args.exclude.iter().cloned());
@@ -162,7 +161,8 @@ fn status(args: &Status) -> Result<()> {
 }
 
 fn flows(args: &Flows) -> Result<()> {
-    let (flows, silent) = ask(&args.common, args.device.as_deref(), "flows")?;
+    let device = args.device.as_deref().map(device::real_name);
+    let (flows, silent) = ask(&args.common, device.as_deref(), "flows")?;
     if args.common.json {
         print_lines(&flows);
     } else if flows.is_empty() && silent.is_empty() {
