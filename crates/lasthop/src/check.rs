@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, Setup};
 use crate::device::{self, Device};
 use crate::report::Field;
+use crate::tcx::{self, Hook};
 
 /// Fields of a line of `check -j`.
 pub const FIELDS: &[Field] = &[
@@ -161,6 +162,19 @@ fn jit() -> Finding {
     }
 }
 
+/// Asks a hook of the loopback device, which changes nothing.
+fn tcx_hooks() -> Finding {
+    match tcx::programs_on(1, Hook::Ingress) {
+        Ok(_) => Finding::new("tcx", State::Ok, "the kernel has TCX hooks"),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Finding::new(
+            "tcx",
+            State::Failed,
+            "the kernel has no TCX hooks: it must be 6.6 or newer, with CONFIG_NET_XGRESS",
+        ),
+        Err(error) => Finding::new("tcx", State::Unknown, format!("can't be asked: {error}")),
+    }
+}
+
 /// Loads the very programs, which tries timers, ring buffer, iterators and kfuncs in one go.
 fn programs() -> Finding {
     let small = Setup {
@@ -176,7 +190,14 @@ fn programs() -> Finding {
 
 /// The checks of the machine.
 pub fn machine() -> Vec<Finding> {
-    vec![kernel(), capabilities(), btf(), jit(), programs()]
+    vec![
+        kernel(),
+        capabilities(),
+        btf(),
+        jit(),
+        tcx_hooks(),
+        programs(),
+    ]
 }
 
 /// What `ethtool -k` says of a feature; none if it isn't there or can't be asked.
@@ -211,24 +232,68 @@ fn hardware_offload(device: &str) -> Finding {
     }
 }
 
+/// Names in the lists of devices of the flow tables that `nft list flowtables` prints.
+fn offloading_devices(listing: &str) -> Vec<String> {
+    // Only tables with `flags offload` go past tc: the software path leaves through the device's
+    // egress hook and enters after its ingress hook.
+    let tables = listing.split("flowtable ").skip(1);
+    tables
+        .filter(|table| table.contains("flags offload"))
+        .filter_map(|table| table.split_once("devices = {")?.1.split_once('}'))
+        .flat_map(|(devices, _)| devices.split(','))
+        .map(|name| name.trim().trim_matches('"').to_owned())
+        .collect()
+}
+
 fn flow_table(device: &str) -> Finding {
     let check = "flow table";
-    let output = Command::new("nft").args(["list", "flowtables"]).output();
-    let Ok(output) = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()) else {
-        return Finding::of(device, check, State::Unknown, "nft is not installed");
+    let output = match Command::new("nft").args(["list", "flowtables"]).output() {
+        Err(_) => return Finding::of(device, check, State::Unknown, "nft is not installed"),
+        Ok(output) if !output.status.success() => {
+            let error = String::from_utf8_lossy(&output.stderr);
+            let first = error.lines().next().unwrap_or("no reason given");
+            let detail = format!("nft can't tell: {first}");
+            return Finding::of(device, check, State::Unknown, detail);
+        }
+        Ok(output) => output,
     };
-    let quoted = format!("\"{device}\"");
-    let mentions =
-        |line: &str| line.contains("devices") && (line.contains(&quoted) || line.contains(device));
-    if output.lines().any(mentions) {
+    let listing = String::from_utf8_lossy(&output.stdout);
+    if offloading_devices(&listing)
+        .iter()
+        .any(|name| name == device)
+    {
         Finding::of(
             device,
             check,
             State::Warning,
-            "an nftables flow table bypasses tc: its flows are not seen on their way out",
+            "an nftables flow table with `flags offload` names it: flows in hardware are not seen",
         )
     } else {
-        Finding::of(device, check, State::Ok, "no nftables flow table names it")
+        Finding::of(
+            device,
+            check,
+            State::Ok,
+            "no nftables flow table hands its flows to hardware",
+        )
+    }
+}
+
+fn receive_offload(device: &str) -> Finding {
+    let check = "receive offload";
+    match feature(device, "generic-receive-offload") {
+        Some(true) => Finding::of(
+            device,
+            check,
+            State::Ok,
+            "on: super-packets are cached by their segments",
+        ),
+        Some(false) => Finding::of(device, check, State::Ok, "off"),
+        None => Finding::of(
+            device,
+            check,
+            State::Unknown,
+            "ethtool can't tell (is it installed?)",
+        ),
     }
 }
 
@@ -262,6 +327,7 @@ pub fn device(name: &str) -> Vec<Finding> {
     });
     findings.push(hardware_offload(name));
     findings.push(flow_table(name));
+    findings.push(receive_offload(name));
     findings
 }
 
@@ -284,6 +350,13 @@ mod tests {
         let mut names: Vec<_> = FIELDS.iter().map(|(name, _, _)| *name).collect();
         names.sort_unstable();
         assert_eq!(keys, names);
+    }
+
+    #[test]
+    fn flow_tables_are_read() {
+        let listing = "table inet f {\n\tflowtable a {\n\t\thook ingress priority filter\n\t\tdevices = { \"eth10\", wl0 }\n\t\tflags offload\n\t}\n\tflowtable b {\n\t\thook ingress priority filter\n\t\tdevices = { eth1 }\n\t}\n}\n";
+        assert_eq!(offloading_devices(listing), ["eth10", "wl0"]);
+        assert!(offloading_devices("").is_empty());
     }
 
     #[test]

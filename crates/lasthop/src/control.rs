@@ -244,8 +244,9 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
             Ok(text) => answers.lines.extend(text.lines().map(str::to_owned)),
             Err(error) if nobody_there(error.kind()) => continue,
             Err(error) => answers.silent.push(format!(
-                "{name}: process {} does not answer: {error}; its programs let everything pass unassisted",
+                "{name}: process {} {}",
                 owner(&socket.with_extension("lock")),
+                silence(&error),
             )),
         }
         served = true;
@@ -253,6 +254,17 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
     match device {
         Some(name) if !served => bail!("{name} is not attached: see `lasthop status`"),
         _ => Ok(answers),
+    }
+}
+
+fn silence(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
+            "has not answered for {} s: it is stopped or stuck, and its programs let everything pass",
+            PATIENCE.as_secs()
+        ),
+        ErrorKind::PermissionDenied => "may not be asked: run as root".into(),
+        _ => format!("does not answer: {error}"),
     }
 }
 

@@ -177,6 +177,21 @@ mod tests {
         assert!(Device::find("a-name-that-is-too-long").is_err());
     }
 
+    /// The largest payload that the programs cache is LH_CACHE_PKT_MAX - LH_HDR_BYTES.
+    #[test]
+    fn packets_that_pass_uncached() {
+        let with_mtu = |mtu_bytes| Device {
+            name: "wl0".into(),
+            ifindex: 1,
+            l2_bytes: 14,
+            mtu_bytes,
+        };
+        assert!(!with_mtu(1500).too_large());
+        assert!(!with_mtu(1672).too_large());
+        assert!(with_mtu(1673).too_large());
+        assert!(with_mtu(1800).too_large());
+    }
+
     #[test]
     fn capabilities_are_named() {
         assert_eq!(missing_in(0), ["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF"]);

@@ -42,8 +42,7 @@ struct Attach {
     /// Devices that face a lossy link
     #[arg(value_name = "DEV", required = true)]
     devices: Vec<String>,
-    /// What to do about losses: none (observe only) or snoop [default: snoop]
-    #[arg(long)]
+    #[arg(long, help = scheme_help())]
     scheme: Option<String>,
     /// Configuration file [default: /etc/lasthop/lasthop.toml if it exists]
     #[arg(long, value_name = "FILE")]
@@ -104,6 +103,24 @@ struct Common {
     /// Configuration file, for its runtime_dir
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+}
+
+/// From the core's list, so that a new scheme is told of here as well.
+fn scheme_help() -> String {
+    let schemes: Vec<String> = lasthop_core::schemes()
+        .map(|scheme| format!("{} ({})", scheme.name, scheme.doc))
+        .collect();
+    format!(
+        "What to do about losses: {} [default: snoop]",
+        schemes.join(", ")
+    )
+}
+
+/// Like other tools, verbs that only print end quietly when nobody reads on (`| head`). `attach`
+/// goes on: its work is not the printing.
+fn end_with_the_reader() {
+    // SAFETY: the default action of a signal, set before there are threads.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
 fn attach(args: &Attach) -> Result<()> {
@@ -216,6 +233,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     start_log(matches!(&cli.verb, Verb::Attach(args) if args.debug));
     quiet_libbpf();
+    if !matches!(cli.verb, Verb::Attach(_)) {
+        end_with_the_reader();
+    }
     let done = match &cli.verb {
         Verb::Attach(args) => attach(args),
         Verb::Status(args) => status(args),
