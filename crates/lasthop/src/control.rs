@@ -260,7 +260,7 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
 fn silence(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
-            "has not answered for {} s: it is stopped or stuck, and its programs let everything pass",
+            "has not answered for {} s: it is still loading, or stopped or stuck and its programs let everything pass",
             PATIENCE.as_secs()
         ),
         ErrorKind::PermissionDenied => "may not be asked: run as root".into(),
