@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo test test-long bench lint clean install
+.PHONY: help build demo test test-long test-kernels bench lint clean install
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -26,6 +26,9 @@ test: ## all tests but the long ones (root: also BPF and namespaces)
 test-long: ## longer end-to-end transfers, 1,000 flows
 	@scripts/setup.sh run
 	@scripts/test.sh --long
+
+test-kernels: build ## try the agent on stock kernels in QEMU
+	@scripts/kernels/run.sh
 
 bench: build ## nanoseconds per packet, forwarding with and without the agent
 	@scripts/setup.sh run

@@ -18,7 +18,11 @@
 
 #define LH_LEVEL_PERIOD_NS (2 * LH_SEC)
 #define LH_LEVEL_RECENT_NS (3 * LH_SEC) /* CUBIC rests at its old maximum before it goes on */
-#define LH_QUEUE_LEAST_NS (10 * LH_MSEC) /* a queue shorter than jitter and delayed ACKs is none */
+/* A queue that counts: several times the unloaded round trip. With once that a
+ * window of 64 KiB over 2 Mbit/s, whose own queue is that long, lost half of the
+ * help; a queue so short that it overflows below this is not guarded. */
+#define LH_QUEUE_RTTS 4
+#define LH_QUEUE_LEAST_NS (20 * LH_MSEC)
 
 /* New data has departed: @f->max has moved. */
 LH_INLINE void lh_guard_data(struct lh_env *env, struct lh_flow *f)
@@ -59,7 +63,7 @@ LH_INLINE void lh_guard_new(struct lh_flow *f)
 /* Whether a loss that shows itself now may be an overflow. */
 LH_INLINE bool lh_guard_suspects(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 least = lh_max(f->rtt_min_ns, LH_QUEUE_LEAST_NS);
+	u64 least = lh_max(LH_QUEUE_RTTS * f->rtt_min_ns, LH_QUEUE_LEAST_NS);
 
 	return LH_CFG(env)->queue_guard && f->rtt_low_ns >= f->rtt_min_ns + least &&
 	       env->now_ns - f->level_raised_ns < LH_LEVEL_RECENT_NS;
