@@ -50,7 +50,7 @@ in_ns bs sysctl -qw net.ipv4.ip_forward=1
 in_ns fh ethtool -K eth0 tso off gso off >/dev/null
 in_ns bs ethtool -K eth0 gro on >/dev/null
 for host in fh mh; do in_ns $host sysctl -qw net.ipv4.tcp_no_metrics_save=1; done
-nsenter --net="/run/netns/$run-mh" iperf3 -s >/dev/null &
+nsenter --net="/run/netns/$run-mh" iperf3 -s >/dev/null 2>&1 &
 server=$!
 deadline=$((SECONDS + 5))
 until in_ns mh ss -ltn | grep -q :5201; do
