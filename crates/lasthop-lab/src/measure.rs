@@ -13,7 +13,12 @@ use crate::options::{FULL_FRAME_BYTES, LinkOptions};
 use crate::profile;
 use crate::testbed::TestBed;
 use crate::topology::Family;
-use crate::transfer::{RttSample, Way, sockets};
+use crate::transfer::{ReceivedSample, RttSample, SAMPLE_INTERVAL, Way, sockets};
+
+/// Over this time a flow's share is looked at, in samples.
+const SHARE_WINDOW_SAMPLES: usize = (1000 / SAMPLE_INTERVAL.as_millis()) as usize;
+/// Part of the fair share that counts as having it.
+const SHARE_REACHED: f64 = 0.8;
 
 /// Everything that counts outside the transfer itself, at one moment.
 #[derive(Debug, Clone)]
@@ -125,6 +130,41 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
+/// When the last flow first got its share: from `opened_ns`, its start, until its goodput over
+/// the last second is at least 0.8 of the fair part of what all flows got in that second.
+/// None if that never happened.
+pub fn late_flow_share_ns(samples: &[ReceivedSample], opened_ns: u64) -> Option<u64> {
+    let windows = samples
+        .iter()
+        .zip(samples.iter().skip(SHARE_WINDOW_SAMPLES));
+    let mut after_start = windows.filter(|(_, end)| end.at_ns > opened_ns);
+    after_start.find_map(|(begin, end)| {
+        let grown = || {
+            end.bytes
+                .iter()
+                .zip(&begin.bytes)
+                .map(|(end, begin)| end - begin)
+        };
+        let fair = grown().sum::<u64>() as f64 / end.bytes.len() as f64;
+        let own = grown().next_back()? as f64;
+        (own > 0.0 && own >= SHARE_REACHED * fair).then(|| end.at_ns - opened_ns)
+    })
+}
+
+/// Share of the data segments that were sent again for another reason than a tail loss probe;
+/// none if nothing was sent. A probe may also carry new data, which this cannot tell apart, so
+/// the share is at least this.
+pub fn retransmit_share(retransmits: u64, tail_probes: u64, segments: u64) -> Option<f64> {
+    let net = retransmits.saturating_sub(tail_probes);
+    (segments > 0).then(|| net as f64 / segments as f64)
+}
+
+/// Percentile of sorted values by the nearest rank; none without values.
+pub fn percentile<T: Copy>(sorted: &[T], percent: f64) -> Option<T> {
+    let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
 /// Percentiles of the round-trip times from `from_ns` on, in milliseconds, by the nearest rank;
 /// none without samples.
 pub fn rtt_percentiles_ms<const N: usize>(
@@ -137,13 +177,12 @@ pub fn rtt_percentiles_ms<const N: usize>(
         .filter(|sample| sample.at_ns >= from_ns)
         .map(|sample| sample.rtt_us)
         .collect();
+    rtt_us.sort_unstable();
     if rtt_us.is_empty() {
         return None;
     }
-    rtt_us.sort_unstable();
     Some(percentiles.map(|percent| {
-        let rank = (percent / 100.0 * rtt_us.len() as f64).ceil() as usize;
-        f64::from(rtt_us[rank.clamp(1, rtt_us.len()) - 1]) / 1000.0
+        percentile(&rtt_us, percent).map_or(0.0, |rtt_us| f64::from(rtt_us) / 1000.0)
     }))
 }
 
@@ -226,11 +265,47 @@ mod tests {
         assert_eq!(jain(&[0.0]), None);
     }
 
+    /// Samples of flows that receive so many bytes per interval, from the given sample on.
+    fn received(flows: &[(usize, u64)], samples: usize) -> Vec<ReceivedSample> {
+        let bytes_at = |sample: usize| {
+            let bytes = |(start, rate): &(usize, u64)| rate * sample.saturating_sub(*start) as u64;
+            flows.iter().map(bytes).collect()
+        };
+        (0..samples)
+            .map(|sample| ReceivedSample {
+                at_ns: sample as u64 * SAMPLE_INTERVAL.as_nanos() as u64,
+                bytes: bytes_at(sample),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_late_flow_has_its_share_when_a_second_says_so() {
+        let start_ns = 2_000_000_000;
+        let equal = received(&[(0, 100), (20, 100)], 60);
+        // A share x of one second against a whole one: x >= 0.8 (1 + x) / 2 from 0.67 s on.
+        assert_eq!(late_flow_share_ns(&equal, start_ns), Some(700_000_000));
+        let starved = received(&[(0, 100), (20, 60)], 60);
+        assert_eq!(late_flow_share_ns(&starved, start_ns), None);
+        assert_eq!(
+            late_flow_share_ns(&received(&[(0, 0), (0, 0)], 60), 0),
+            None
+        );
+        assert_eq!(late_flow_share_ns(&[], 0), None);
+    }
+
+    #[test]
+    fn retransmissions_without_tail_probes() {
+        assert_eq!(retransmit_share(12, 2, 1000), Some(0.01));
+        assert_eq!(retransmit_share(1, 2, 1000), Some(0.0));
+        assert_eq!(retransmit_share(0, 0, 0), None);
+    }
+
     #[test]
     fn percentiles_by_nearest_rank() {
         let sample = |at_ns, rtt_us| RttSample {
             at_ns,
-            flow: 0,
+            connection: 0,
             rtt_us,
         };
         let samples: Vec<_> = (1..=100).map(|i| sample(i, i as u32 * 1000)).collect();

@@ -227,6 +227,43 @@ fn json_lines_with_a_fake_agent() {
 }
 
 #[test]
+fn transfers_one_after_the_other_and_an_upload_beside() {
+    if common::skipped("transfers_one_after_the_other_and_an_upload_beside") {
+        return;
+    }
+    let compare = |words: &str| -> Value {
+        let output = lab()
+            .args("compare --rtt 20ms --scheme none --cc cubic -j".split(' '))
+            .args(words.split(' '))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let chains = compare("--bytes 50kB --transfers 8 --flows 3 --loss 1%");
+    assert_eq!(chains["bytes"], 50_000 * 8 * 3);
+    assert_eq!(chains["content_ok"], true);
+    let mean_ms = chains["completion_ms"].as_f64().unwrap();
+    // Handshake and data take a round trip each; eight of them follow each other.
+    assert!(mean_ms >= 40.0 && chains["completion_p95_ms"].as_f64().unwrap() >= 40.0);
+    assert!(
+        chains["duration_s"].as_f64().unwrap() * 1e3 >= 8.0 * 40.0,
+        "{chains}"
+    );
+    assert_eq!(chains["flow_goodputs_mbit"].as_array().unwrap().len(), 3);
+
+    let both = compare("--direction both --duration 1s --warmup 1s --loss 0%");
+    assert!(both["up_goodput_mbit"].as_f64().unwrap() > 5.0, "{both}");
+    assert!(both["goodput_mbit"].as_f64().unwrap() > 5.0, "{both}");
+    assert!(both["sender_retransmit_share"].as_f64().unwrap() < 0.1);
+
+    let late = compare("--flows 2 --start-gap 1s --duration 4s --warmup 0s --loss 0%");
+    let share_s = late["late_flow_share_s"].as_f64();
+    assert!(share_s.is_none_or(|s| s < 3.1), "{late}");
+    assert_eq!(chains["late_flow_share_s"], Value::Null);
+}
+
+#[test]
 fn table_for_people() {
     if common::skipped("table_for_people") {
         return;

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::options::{Cell, CompareOptions, NO_AGENT};
+use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use super::record::{Record, rounded};
 use crate::agent::{self, AgentHandle};
 use crate::emulator;
 use crate::interrupt;
 use crate::measure::{self, Counters};
 use crate::testbed::TestBed;
-use crate::transfer::{RunningTransfer, Snapshot, TransferReport};
+use crate::transfer::{RunningTransfer, Snapshot, TransferReport, Way};
 
 /// With `--bytes`: a transfer that stands still for so long is cut off. Longer than the kernel's
 /// longest retransmission timeout, after which it might still go on.
@@ -38,6 +38,13 @@ struct Measured {
     after: Counters,
     end: Snapshot,
     report: TransferReport,
+    /// The upload beside a download.
+    upload: Option<Upload>,
+}
+
+struct Upload {
+    bytes: u64,
+    report: TransferReport,
 }
 
 /// Runs one cell. `progress` is told the share that is done.
@@ -58,7 +65,14 @@ pub fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Res
         agent.stop()?;
     }
     bed.down()?;
-    let failure = measured.report.first_failure();
+    let upload = measured.upload.as_ref();
+    let up_failure = || {
+        upload?
+            .report
+            .first_failure()
+            .map(|f| format!("upload: {f}"))
+    };
+    let failure = measured.report.first_failure().or_else(up_failure);
     Ok(Outcome {
         record,
         failure,
@@ -86,10 +100,17 @@ fn measure_transfer(
     agent: &mut Option<AgentHandle>,
     progress: &dyn Fn(f64),
 ) -> Result<Measured> {
-    let sender = options.traffic.direction.sender();
+    let direction = options.traffic.direction;
+    let sender = direction.way().sender();
     let whole = options.traffic.bytes.is_some();
     let mut before = Counters::read(bed, agent.as_mut(), sender)?;
-    let running = options.transfer(cell).start(bed)?;
+    let running = options.transfer(cell, direction.way()).start(bed)?;
+    let upload = match direction {
+        Direction::Both => Some(options.transfer(cell, Way::Up).start(bed)?),
+        Direction::Down | Direction::Up => None,
+    };
+    let up_bytes = || upload.as_ref().map_or(0, RunningTransfer::received_bytes);
+    let mut up_begin = 0;
     if let Some(outage) = options.link.outage {
         bed.schedule_outage(outage, running.started(), options.longest_cell())?;
     }
@@ -102,6 +123,7 @@ fn measure_transfer(
         wait_until(&running, running.started() + warmup, total, progress)?;
         before = Counters::read(bed, agent.as_mut(), sender)?;
         begin = running.snapshot();
+        up_begin = up_bytes();
         wait_until(&running, running.started() + total, total, progress)?;
     }
     let (after, end) = if whole {
@@ -113,12 +135,15 @@ fn measure_transfer(
         let after = Counters::read(bed, agent.as_mut(), sender)?;
         (after, running.snapshot())
     };
+    let bytes = up_bytes() - up_begin;
+    let upload = upload.map(RunningTransfer::stop).transpose()?;
     Ok(Measured {
         before,
         begin,
         after,
         end,
         report: running.stop()?,
+        upload: upload.map(|report| Upload { bytes, report }),
     })
 }
 
@@ -144,7 +169,8 @@ fn wait_for_bytes(
     progress: &dyn Fn(f64),
 ) -> Result<()> {
     let traffic = &options.traffic;
-    let total = traffic.bytes.unwrap_or(0) * u64::from(traffic.flows);
+    let transfers = u64::from(traffic.flows) * u64::from(traffic.transfers);
+    let total = traffic.bytes.unwrap_or(0) * transfers;
     let deadline = running.started() + Duration::from_nanos(traffic.deadline_ns);
     let (mut seen, mut last_progress) = (0, Instant::now());
     while !running.is_finished() && Instant::now() < deadline {
@@ -169,6 +195,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         after,
         end,
         report,
+        upload,
     } = measured;
     let (link, traffic) = (&options.link, &options.traffic);
     let completion_ns = traffic.bytes.and_then(|_| report.completion_ns());
@@ -177,11 +204,12 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         bail!("nothing was measured");
     }
     let bytes = end.total_bytes() - begin.total_bytes();
-    let goodput_mbit = bytes as f64 * 8000.0 / span_ns as f64;
+    let mbit = |bytes: u64| bytes as f64 * 8000.0 / span_ns as f64;
+    let goodput_mbit = mbit(bytes);
     let window_ns = traffic.bytes.is_none().then_some((begin.at_ns, end.at_ns));
-    let mean_loss = measure::mean_loss(link, traffic.direction, window_ns);
+    let mean_loss = measure::mean_loss(link, traffic.direction.way(), window_ns);
     let bound_mbit = measure::bound_bps(link, traffic.family, mean_loss) / 1e6;
-    let direction = traffic.direction.emulator_direction();
+    let direction = traffic.direction.way().emulator_direction();
     let hop = |counters: &Counters| match direction {
         linkemu::Direction::AToB => counters.emulators.air.a_to_b,
         linkemu::Direction::BToA => counters.emulators.air.b_to_a,
@@ -194,23 +222,37 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
             .agent_growth(before, name)
             .with_context(|| format!("scheme {}", cell.scheme))
     };
+    let flow_rates = flow_rates_mbit(measured, span_ns);
+    let completions = completions_ms(report).filter(|_| completion_ns.is_some());
+    let (retransmits, tail_probes, segments) = (
+        end.total_retransmits() - begin.total_retransmits(),
+        after.tail_probes - before.tail_probes,
+        end.total_data_segments() - begin.total_data_segments(),
+    );
     Ok(Record {
         scheme: cell.scheme.clone(),
         cc: cell.cc.clone(),
         profile: link.profile,
         seed: cell.seed,
         flows: traffic.flows.into(),
+        transfers: traffic.transfers,
         rate_mbit: link.rate_bps as f64 / 1e6,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
-        loss_pct: rounded(100.0 * traffic.direction.random_loss(link), 6),
+        loss_pct: rounded(100.0 * traffic.direction.way().random_loss(link), 6),
         queue_pkts: link.queue_packets(),
         duration_s: rounded(span_ns as f64 / 1e9, 3),
         goodput_mbit: rounded(goodput_mbit, 3),
+        flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
+        up_goodput_mbit: upload.as_ref().map(|up| rounded(mbit(up.bytes), 3)),
+        late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         bound_mbit: rounded(bound_mbit, 3),
         efficiency: rounded(goodput_mbit / bound_mbit, 4),
-        sender_retransmits: end.total_retransmits() - begin.total_retransmits(),
-        sender_tail_probes: after.tail_probes - before.tail_probes,
+        sender_retransmits: retransmits,
+        sender_tail_probes: tail_probes,
+        sender_segments: segments,
+        sender_retransmit_share: measure::retransmit_share(retransmits, tail_probes, segments)
+            .map(|share| rounded(share, 6)),
         local_retransmits: growth("local_retransmits")?,
         link_lost: hop_after.data_lost - hop_before.data_lost,
         queue_dropped: hop_after.data_queue_dropped - hop_before.data_queue_dropped,
@@ -218,29 +260,45 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         rtt_p50_ms: rtt(0),
         rtt_p95_ms: rtt(1),
         rtt_p99_ms: rtt(2),
-        jain: measure::jain(&flow_rates(measured)).map(|jain| rounded(jain, 4)),
-        completion_ms: completion_ns.map(|ns| rounded(ns as f64 / 1e6, 3)),
+        jain: measure::jain(&flow_rates).map(|jain| rounded(jain, 4)),
+        completion_ms: completions.map(|(mean, _)| rounded(mean, 3)),
+        completion_p95_ms: completions.map(|(_, p95)| rounded(p95, 3)),
         bytes,
-        content_ok: report.content_ok(),
+        content_ok: report.content_ok() && upload.as_ref().is_none_or(|up| up.report.content_ok()),
     })
 }
 
-/// Each flow's share of the goodput: bytes in the measured time, or per own completion time.
-fn flow_rates(measured: &Measured) -> Vec<f64> {
-    let flows = measured.report.flows.iter().enumerate();
-    flows
-        .map(|(index, flow)| {
-            let begun = measured
-                .begin
-                .received_bytes
-                .get(index)
-                .copied()
-                .unwrap_or(0);
-            let bytes = (measured.end.received_bytes[index] - begun) as f64;
-            match flow.completion_ns {
-                Some(own_ns) => bytes / own_ns.max(1) as f64,
-                None => bytes,
-            }
+/// Each flow's goodput: bytes in the measured time, or per own completion time.
+fn flow_rates_mbit(measured: &Measured, span_ns: u64) -> Vec<f64> {
+    let received = measured.end.received_bytes.iter().enumerate();
+    received
+        .map(|(flow, end)| {
+            let begun = measured.begin.received_bytes.get(flow).copied();
+            let own_ns = measured.report.flow_completion_ns(flow).unwrap_or(span_ns);
+            (end - begun.unwrap_or(0)) as f64 * 8000.0 / own_ns.max(1) as f64
         })
         .collect()
+}
+
+/// Mean and 95th percentile over all transfers that completed; none if none did.
+fn completions_ms(report: &TransferReport) -> Option<(f64, f64)> {
+    let mut all_ns: Vec<u64> = report
+        .flows
+        .iter()
+        .filter_map(|f| f.completion_ns)
+        .collect();
+    all_ns.sort_unstable();
+    let p95_ns = measure::percentile(&all_ns, 95.0)?;
+    let mean_ns = all_ns.iter().sum::<u64>() as f64 / all_ns.len() as f64;
+    Some((mean_ns / 1e6, p95_ns as f64 / 1e6))
+}
+
+fn late_flow_share_s(options: &CompareOptions, report: &TransferReport) -> Option<f64> {
+    let traffic = &options.traffic;
+    if traffic.start_gap_ns == 0 || traffic.flows < 2 {
+        return None;
+    }
+    let last = report.chain(report.parallel - 1).next()?;
+    let share_ns = measure::late_flow_share_ns(&report.received, last.opened_ns)?;
+    Some(share_ns as f64 / 1e9)
 }

@@ -4,8 +4,8 @@
 mod cell;
 mod options;
 mod progress;
-mod record;
-mod table;
+pub(crate) mod record;
+pub(crate) mod table;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 
 pub use self::cell::Outcome;
-pub use self::options::{Cell, CompareOptions, NO_AGENT, TrafficOptions};
+pub use self::options::{Cell, CompareOptions, Direction, NO_AGENT, TrafficOptions};
 use self::progress::Progress;
 pub use self::record::{FIELDS, Field, Record, fields_markdown};
 use crate::interrupt;

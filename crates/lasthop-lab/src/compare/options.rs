@@ -18,6 +18,28 @@ use crate::units;
 /// Scheme that stands for the plain router, without any agent.
 pub const NO_AGENT: &str = "none";
 
+/// Which way the data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Direction {
+    /// FH sends, MH receives.
+    #[default]
+    Down,
+    /// MH sends, FH receives.
+    Up,
+    /// Both at once, with as many flows each.
+    Both,
+}
+
+impl Direction {
+    /// The direction that the figures are about.
+    pub fn way(self) -> Way {
+        match self {
+            Self::Down | Self::Both => Way::Down,
+            Self::Up => Way::Up,
+        }
+    }
+}
+
 /// What is sent over the link.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Traffic")]
@@ -47,13 +69,17 @@ pub struct TrafficOptions {
     #[arg(long, value_enum, default_value_t)]
     pub opener: Opener,
 
-    /// down: FH sends; up: MH sends
+    /// down: FH sends; up: MH sends; both: an upload beside the download that is measured
     #[arg(long, value_enum, default_value_t)]
-    pub direction: Way,
+    pub direction: Direction,
 
-    /// Each flow carries so much and ends, in place of --duration
+    /// Each transfer carries so much and ends, in place of --duration
     #[arg(long, value_name = "SIZE", value_parser = units::size_bytes, conflicts_with_all = ["duration_ns", "warmup_ns"])]
     pub bytes: Option<u64>,
+
+    /// With --bytes: transfers of each flow one after the other, each on a new connection
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "bytes", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    pub transfers: u32,
 
     /// Measured time
     #[arg(long = "duration", value_name = "TIME", default_value = "20s", value_parser = units::duration_ns)]
@@ -131,11 +157,13 @@ impl TrafficOptions {
     /// One line for people: `1 flow down over IPv4, 20s after 5s of warm-up`.
     pub fn summary(&self) -> String {
         let way = match self.direction {
-            Way::Down => "down",
-            Way::Up => "up",
+            Direction::Down => "down",
+            Direction::Up => "up",
+            Direction::Both => "each way",
         };
         let amount = match self.bytes {
-            Some(bytes) => format!("{:.3} MB each", bytes as f64 / 1e6),
+            Some(bytes) if self.transfers == 1 => format!("{:.3} MB each", bytes as f64 / 1e6),
+            Some(bytes) => format!("{} × {:.3} MB each", self.transfers, bytes as f64 / 1e6),
             None => format!(
                 "{} after {} of warm-up",
                 units::show_duration(self.duration_ns),
@@ -177,9 +205,7 @@ impl CompareOptions {
     /// file.
     pub fn check(&self) -> Result<()> {
         self.link.validate()?;
-        if self.traffic.bytes.is_none() && self.traffic.duration_ns == 0 {
-            bail!("--duration 0: nothing would be measured");
-        }
+        self.check_traffic()?;
         for cc in self.cc.iter().chain(&self.traffic.flow_cc) {
             sockets::check_congestion_control(cc)?;
         }
@@ -194,6 +220,18 @@ impl CompareOptions {
         Ok(())
     }
 
+    fn check_traffic(&self) -> Result<()> {
+        if self.traffic.bytes.is_none() && self.traffic.duration_ns == 0 {
+            bail!("--duration 0: nothing would be measured");
+        }
+        if self.traffic.bytes.is_some() && self.traffic.direction == Direction::Both {
+            bail!(
+                "--direction both with --bytes: one direction would end before the other; use --duration"
+            );
+        }
+        Ok(())
+    }
+
     /// The longest that a transfer may take.
     pub fn longest_cell(&self) -> Duration {
         let traffic = &self.traffic;
@@ -203,8 +241,8 @@ impl CompareOptions {
         })
     }
 
-    /// The transfer of one cell.
-    pub fn transfer(&self, cell: &Cell) -> Transfer {
+    /// The transfer of one cell, in one direction.
+    pub fn transfer(&self, cell: &Cell, way: Way) -> Transfer {
         let traffic = &self.traffic;
         let nanos = Duration::from_nanos;
         let cc = match traffic.flow_cc.is_empty() {
@@ -217,7 +255,8 @@ impl CompareOptions {
             .start_gap(nanos(traffic.start_gap_ns))
             .family(traffic.family)
             .opener(traffic.opener)
-            .direction(traffic.direction)
+            .direction(way)
+            .transfers(traffic.transfers as usize)
             .seed(cell.seed)
             .deadline(self.longest_cell());
         match traffic.bytes {
@@ -275,6 +314,19 @@ mod tests {
     }
 
     #[test]
+    fn both_directions_need_a_duration() {
+        assert!(
+            parse("--direction both --scheme none")
+                .unwrap()
+                .check_traffic()
+                .is_ok()
+        );
+        let options = parse("--direction both --bytes 1MB --scheme none").unwrap();
+        let error = options.check_traffic().unwrap_err().to_string();
+        assert!(error.contains("--duration"), "{error}");
+    }
+
+    #[test]
     fn usage_errors_name_the_option() {
         for (words, hint) in [
             ("--rate 20", "20mbit"),
@@ -283,6 +335,8 @@ mod tests {
             ("--family 5", "4 or 6"),
             ("--flows 0", "--flows"),
             ("--seed 5..1", "upwards"),
+            ("--transfers 3", "--bytes"),
+            ("--direction across", "both"),
             ("--outage 1s", "START,LENGTH"),
         ] {
             let error = parse(words).unwrap_err();

@@ -2,7 +2,7 @@
 //! One cell's result, and the one description of its fields that the code, `lasthop-lab fields`
 //! and `docs/compare-fields.md` share.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::options::Profile;
 
@@ -26,7 +26,7 @@ const fn field(name: &'static str, unit: &'static str, meaning: &'static str) ->
 }
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 27] = [
+pub const FIELDS: [Field; 34] = [
     field(
         "scheme",
         "name",
@@ -48,6 +48,11 @@ pub const FIELDS: [Field; 27] = [
         "seed of the emulators' losses and of the content",
     ),
     field("flows", "connections", "parallel connections"),
+    field(
+        "transfers",
+        "connections",
+        "of each flow, one after the other (`--transfers`)",
+    ),
     field("rate_mbit", "Mbit/s", "rate of the lossy hop (`--rate`)"),
     field(
         "rtt_ms",
@@ -62,7 +67,7 @@ pub const FIELDS: [Field; 27] = [
     field(
         "loss_pct",
         "%",
-        "frames that the hop loses at random in the data direction (`--loss`, or `--loss-up` with `--direction up`)",
+        "frames that the hop loses at random in the data direction (`--loss`, or `--loss-up` with `--direction up`); with `--direction both` this and all else but `up_goodput_mbit` and `content_ok` is about the download",
     ),
     field(
         "queue_pkts",
@@ -78,6 +83,21 @@ pub const FIELDS: [Field; 27] = [
         "goodput_mbit",
         "Mbit/s",
         "bytes read by the receiving applications per measured time",
+    ),
+    field(
+        "flow_goodputs_mbit",
+        "list of Mbit/s",
+        "the same for each flow; with `--bytes` per the flow's own time",
+    ),
+    field(
+        "up_goodput_mbit",
+        "Mbit/s",
+        "goodput of the upload beside the download; null without `--direction both`",
+    ),
+    field(
+        "late_flow_share_s",
+        "s",
+        "from the last flow's start until its goodput over a sliding second first reaches 0.8 of the fair share of that second, warm-up included; null without `--start-gap` and two flows, or if it never does",
     ),
     field(
         "bound_mbit",
@@ -98,6 +118,16 @@ pub const FIELDS: [Field; 27] = [
         "sender_tail_probes",
         "segments",
         "tail loss probes of the sending host (`TcpExt TCPLossProbes`)",
+    ),
+    field(
+        "sender_segments",
+        "segments",
+        "with data, sent by the senders, retransmissions included (`tcpi_data_segs_out`)",
+    ),
+    field(
+        "sender_retransmit_share",
+        "ratio",
+        "(`sender_retransmits` − `sender_tail_probes`, at least 0) / `sender_segments`; null if nothing was sent",
     ),
     field(
         "local_retransmits",
@@ -134,8 +164,9 @@ pub const FIELDS: [Field; 27] = [
     field(
         "completion_ms",
         "ms",
-        "from the first connect() to the last byte of the last flow; null without `--bytes` or if bytes are missing",
+        "from connect() to the last byte read by the receiver, mean over all transfers of all flows; null without `--bytes` or if bytes are missing",
     ),
+    field("completion_p95_ms", "ms", "95th percentile of the same"),
     field(
         "bytes",
         "bytes",
@@ -149,7 +180,7 @@ pub const FIELDS: [Field; 27] = [
 ];
 
 /// Result of one cell. The fields are described in [`FIELDS`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Record {
     pub scheme: String,
@@ -157,6 +188,7 @@ pub struct Record {
     pub profile: Profile,
     pub seed: u64,
     pub flows: usize,
+    pub transfers: u32,
     pub rate_mbit: f64,
     pub rtt_ms: f64,
     pub local_rtt_ms: f64,
@@ -164,10 +196,15 @@ pub struct Record {
     pub queue_pkts: u64,
     pub duration_s: f64,
     pub goodput_mbit: f64,
+    pub flow_goodputs_mbit: Vec<f64>,
+    pub up_goodput_mbit: Option<f64>,
+    pub late_flow_share_s: Option<f64>,
     pub bound_mbit: f64,
     pub efficiency: f64,
     pub sender_retransmits: u64,
     pub sender_tail_probes: u64,
+    pub sender_segments: u64,
+    pub sender_retransmit_share: Option<f64>,
     pub local_retransmits: Option<u64>,
     pub link_lost: u64,
     pub queue_dropped: u64,
@@ -177,6 +214,7 @@ pub struct Record {
     pub rtt_p99_ms: Option<f64>,
     pub jain: Option<f64>,
     pub completion_ms: Option<f64>,
+    pub completion_p95_ms: Option<f64>,
     pub bytes: u64,
     pub content_ok: bool,
 }
@@ -201,14 +239,16 @@ pub(super) fn rounded(value: f64, decimals: i32) -> f64 {
     (value * scale).round() / scale
 }
 
+/// One record for tests, of 20 Mbit/s, 110 ms and 2 %.
 #[cfg(test)]
-pub(super) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Record {
+pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Record {
     Record {
         scheme: scheme.into(),
         cc: cc.into(),
         profile: Profile::Modern,
         seed,
         flows: 1,
+        transfers: 1,
         rate_mbit: 20.0,
         rtt_ms: 110.0,
         local_rtt_ms: 10.0,
@@ -216,10 +256,15 @@ pub(super) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         queue_pkts: 181,
         duration_s: 20.0,
         goodput_mbit,
+        flow_goodputs_mbit: vec![goodput_mbit],
+        up_goodput_mbit: None,
+        late_flow_share_s: None,
         bound_mbit: 18.7,
         efficiency: goodput_mbit / 18.7,
         sender_retransmits: 10,
         sender_tail_probes: 1,
+        sender_segments: 30_000,
+        sender_retransmit_share: Some(0.0003),
         local_retransmits: (scheme != "none").then_some(100),
         link_lost: 100,
         queue_dropped: 0,
@@ -229,6 +274,7 @@ pub(super) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         rtt_p99_ms: None,
         jain: Some(1.0),
         completion_ms: None,
+        completion_p95_ms: None,
         bytes: 1000,
         content_ok: true,
     }

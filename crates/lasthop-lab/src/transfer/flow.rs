@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What the threads of a transfer share: one entry per flow, and when to stop.
+//! What the threads of a transfer share: one entry per connection, and when to stop.
+//!
+//! A flow is one connection, or a chain of them one after the other. Connections are numbered
+//! round by round: connection `c` belongs to flow `c % parallel`, and is its `c / parallel`-th.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use polling::Poller;
 use socket2::Socket;
 
 use super::content::Content;
 use super::sockets::{self, TcpInfo};
 
-/// State of one flow. Times are nanoseconds since the transfer began.
+/// State of one connection. Times are nanoseconds since the transfer began.
 #[derive(Debug)]
-pub struct Flow {
+pub struct Connection {
     /// What it carries.
     pub content: Content,
     /// Bytes read by the receiving application and found right.
@@ -32,20 +36,24 @@ pub struct Flow {
 /// State of a transfer.
 #[derive(Debug)]
 pub struct Shared {
-    /// One per flow.
-    pub flows: Vec<Flow>,
-    /// Bytes that each flow carries; none: it goes on until stopped.
-    pub bytes_per_flow: Option<u64>,
+    /// One per connection.
+    pub connections: Vec<Connection>,
+    /// Flows side by side, each a chain of connections.
+    pub parallel: usize,
+    /// Bytes that each connection carries; none: it goes on until stopped.
+    pub bytes_each: Option<u64>,
     /// Zero of all times.
     pub epoch: Instant,
     /// Both sides leave their loops.
     pub stop: AtomicBool,
-    finished_flows: AtomicUsize,
+    nr_finished: AtomicUsize,
+    /// Wakes the side that opens the next connection of a chain.
+    opener: OnceLock<Arc<Poller>>,
     /// Failure of a whole side, such as a poller that cannot be made.
     side_failure: Mutex<Option<String>>,
 }
 
-impl Flow {
+impl Connection {
     pub(super) fn new(content: Content) -> Self {
         Self {
             content,
@@ -74,13 +82,19 @@ impl Flow {
 }
 
 impl Shared {
-    pub(super) fn new(flows: Vec<Flow>, bytes_per_flow: Option<u64>) -> Self {
+    pub(super) fn new(
+        connections: Vec<Connection>,
+        parallel: usize,
+        bytes_each: Option<u64>,
+    ) -> Self {
         Self {
-            flows,
-            bytes_per_flow,
+            connections,
+            parallel,
+            bytes_each,
             epoch: Instant::now(),
             stop: AtomicBool::new(false),
-            finished_flows: AtomicUsize::new(0),
+            nr_finished: AtomicUsize::new(0),
+            opener: OnceLock::new(),
             side_failure: Mutex::new(None),
         }
     }
@@ -90,31 +104,53 @@ impl Shared {
         self.epoch.elapsed().as_nanos() as u64
     }
 
-    /// Whether no flow will get another byte.
-    pub fn all_finished(&self) -> bool {
-        self.finished_flows.load(Ordering::SeqCst) == self.flows.len()
+    /// Connections of each flow, one after the other.
+    pub fn rounds(&self) -> usize {
+        self.connections.len() / self.parallel
     }
 
-    /// Bytes received over all flows.
+    /// The connections of one flow, in their order.
+    pub fn of_flow(&self, flow: usize) -> impl Iterator<Item = &Connection> {
+        self.connections.iter().skip(flow).step_by(self.parallel)
+    }
+
+    /// Whether no connection will get another byte.
+    pub fn all_finished(&self) -> bool {
+        self.nr_finished.load(Ordering::SeqCst) == self.connections.len()
+    }
+
+    /// Bytes received over all connections.
     pub fn received_bytes(&self) -> u64 {
-        self.flows
+        self.connections
             .iter()
-            .map(|flow| flow.received_bytes.load(Ordering::Relaxed))
+            .map(|connection| connection.received_bytes.load(Ordering::Relaxed))
             .sum()
     }
 
+    pub(super) fn set_opener(&self, poller: &Arc<Poller>) {
+        let _ = self.opener.set(Arc::clone(poller));
+    }
+
     pub(super) fn finish(&self, index: usize) {
-        if !self.flows[index].finished.swap(true, Ordering::SeqCst) {
-            self.finished_flows.fetch_add(1, Ordering::SeqCst);
+        if self.connections[index]
+            .finished
+            .swap(true, Ordering::SeqCst)
+        {
+            return;
+        }
+        self.nr_finished.fetch_add(1, Ordering::SeqCst);
+        if let Some(opener) = self.opener.get().filter(|_| self.rounds() > 1) {
+            // If it fails, the opener notices at its next tick.
+            let _ = opener.notify();
         }
     }
 
-    /// Records why a flow failed. What happens after the end was ordered is no failure.
+    /// Records why a connection failed. What happens after the end was ordered is no failure.
     pub(super) fn fail(&self, index: usize, reason: String) {
         if self.stop.load(Ordering::SeqCst) {
             return;
         }
-        let _ = self.flows[index].failure.set(reason);
+        let _ = self.connections[index].failure.set(reason);
         self.finish(index);
     }
 
@@ -125,7 +161,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner);
         failure.get_or_insert(reason);
         drop(failure);
-        for index in 0..self.flows.len() {
+        for index in 0..self.connections.len() {
             self.finish(index);
         }
     }

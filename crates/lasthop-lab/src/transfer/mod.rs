@@ -10,7 +10,6 @@ mod report;
 mod side;
 pub mod sockets;
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,8 +19,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use self::content::Content;
-use self::flow::{Flow, Shared};
-pub use self::report::{FlowReport, RttSample, Snapshot, TransferReport};
+use self::flow::{Connection, Shared};
+use self::report::Samples;
+pub use self::report::{FlowReport, ReceivedSample, RttSample, Snapshot, TransferReport};
 use self::side::{Entry, FlowCc, Role, Side};
 use crate::interrupt;
 use crate::netns::Host;
@@ -29,8 +29,8 @@ use crate::options::LinkOptions;
 use crate::testbed::TestBed;
 use crate::topology::{self, Family};
 
-/// How often the senders' round-trip times are read.
-pub const RTT_INTERVAL: Duration = Duration::from_millis(100);
+/// How often the senders' round-trip times and the receivers' bytes are read.
+pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Which way the data goes.
@@ -92,7 +92,8 @@ impl Way {
 #[derive(Debug, Clone)]
 pub struct Transfer {
     flows: usize,
-    bytes_per_flow: Option<u64>,
+    transfers: usize,
+    bytes_each: Option<u64>,
     duration: Duration,
     start_gap: Duration,
     way: Way,
@@ -107,7 +108,8 @@ impl Default for Transfer {
     fn default() -> Self {
         Self {
             flows: 1,
-            bytes_per_flow: None,
+            transfers: 1,
+            bytes_each: None,
             duration: Duration::from_secs(10),
             start_gap: Duration::ZERO,
             way: Way::default(),
@@ -126,24 +128,32 @@ impl Transfer {
         Self::default()
     }
 
-    /// Parallel connections (1).
+    /// Flows side by side (1).
     #[must_use]
     pub fn flows(mut self, flows: usize) -> Self {
         self.flows = flows.max(1);
         self
     }
 
-    /// Each flow carries so many bytes and ends.
+    /// Each connection carries so many bytes and ends.
     #[must_use]
-    pub fn bytes(mut self, bytes_per_flow: u64) -> Self {
-        self.bytes_per_flow = Some(bytes_per_flow);
+    pub fn bytes(mut self, bytes_each: u64) -> Self {
+        self.bytes_each = Some(bytes_each);
+        self
+    }
+
+    /// Connections of each flow, one after the other (1); more need [`Transfer::bytes`], since
+    /// each begins when the one before has arrived.
+    #[must_use]
+    pub fn transfers(mut self, transfers: usize) -> Self {
+        self.transfers = transfers.max(1);
         self
     }
 
     /// The transfer is cut off after this time.
     #[must_use]
     pub fn duration(mut self, duration: Duration) -> Self {
-        self.bytes_per_flow = None;
+        self.bytes_each = None;
         self.duration = duration;
         self
     }
@@ -209,15 +219,21 @@ impl Transfer {
     /// # Errors
     /// Unknown congestion control, no ports or descriptors left.
     pub fn start(self, bed: &TestBed) -> Result<RunningTransfer> {
-        sockets::allow_descriptors(self.flows)?;
+        if self.transfers > 1 && self.bytes_each.is_none() {
+            bail!("transfers one after the other need a number of bytes each");
+        }
+        sockets::allow_descriptors(self.connections())?;
         let cc = self.cc.clone();
         if cc.is_empty() {
             bail!("no congestion control given");
         }
-        let flow_cc: FlowCc = Arc::new(move |index| cc[index % cc.len()].clone());
+        let parallel = self.flows;
+        let flow_cc: FlowCc = Arc::new(move |index| cc[index % parallel % cc.len()].clone());
         let (open, accept) = self.entries(bed, &flow_cc)?;
-        let flows = (0..self.flows).map(|flow| Flow::new(Content::new(self.seed, flow)));
-        let shared = Arc::new(Shared::new(flows.collect(), self.bytes_per_flow));
+        let connections =
+            (0..self.connections()).map(|index| Connection::new(Content::new(self.seed, index)));
+        let shared = Shared::new(connections.collect(), self.flows, self.bytes_each);
+        let shared = Arc::new(shared);
         let opener_role = if self.opener.host() == self.way.sender() {
             Role::Send
         } else {
@@ -239,13 +255,17 @@ impl Transfer {
         let sampled = Arc::clone(&shared);
         let sampler = thread::Builder::new()
             .name("sampler".into())
-            .spawn(move || report::sample_rtt(&sampled))?;
+            .spawn(move || report::sample(&sampled))?;
         Ok(RunningTransfer {
             spec: self,
             shared,
             threads,
             sampler: Some(sampler),
         })
+    }
+
+    fn connections(&self) -> usize {
+        self.flows * self.transfers
     }
 
     /// Sockets of both sides, each made in its host's namespace.
@@ -255,19 +275,21 @@ impl Transfer {
             Host::Fh => Host::Mh,
             _ => Host::Fh,
         };
-        let ports = u16::try_from(self.flows + 1).context("too many flows")?;
+        let connections = self.connections();
+        let ports = u16::try_from(connections + 1)
+            .with_context(|| format!("{connections} connections are more than there are ports"))?;
         let listen_port = bed.reserve_ports(ports)?;
         let first_port = listen_port + 1;
         let to = SocketAddr::new(topology::address(accepter, self.family), listen_port);
         let from = topology::address(opener, self.family);
         let listener = bed.run_in(accepter, || sockets::listen(to, self.flows, &flow_cc(0)))??;
         let prepared = bed.run_in(opener, || {
-            (0..self.flows)
-                .map(|flow| {
-                    let address = SocketAddr::new(from, first_port + flow as u16);
-                    sockets::prepare(address, &flow_cc(flow))
+            (0..connections)
+                .map(|index| {
+                    let address = SocketAddr::new(from, first_port + index as u16);
+                    sockets::prepare(address, &flow_cc(index)).map(Some)
                 })
-                .collect::<Result<VecDeque<_>>>()
+                .collect::<Result<Vec<_>>>()
         })??;
         let open = Entry::Open {
             sockets: prepared,
@@ -290,7 +312,7 @@ pub struct RunningTransfer {
     spec: Transfer,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    sampler: Option<JoinHandle<Vec<RttSample>>>,
+    sampler: Option<JoinHandle<Samples>>,
 }
 
 impl RunningTransfer {
@@ -304,7 +326,7 @@ impl RunningTransfer {
         self.shared.received_bytes()
     }
 
-    /// Whether no flow will get another byte: all have everything, or failed.
+    /// Whether no connection will get another byte: all have everything, or failed.
     pub fn is_finished(&self) -> bool {
         self.shared.all_finished()
     }
@@ -323,11 +345,11 @@ impl RunningTransfer {
     /// # Errors
     /// As [`RunningTransfer::wait_for_bytes`].
     pub fn wait_for_all_flows(&self) -> Result<()> {
-        let flows = &self.shared.flows;
+        let connections = &self.shared.connections;
         self.wait_until("bytes of every flow", || {
-            flows
+            connections
                 .iter()
-                .all(|f| f.received_bytes.load(Ordering::Relaxed) > 0)
+                .all(|c| c.received_bytes.load(Ordering::Relaxed) > 0)
         })
     }
 
@@ -363,7 +385,7 @@ impl RunningTransfer {
     /// The user interrupts, or a side of the transfer breaks down. Flows that fail are no error
     /// here but part of the report.
     pub fn wait(self) -> Result<TransferReport> {
-        let limit = match self.spec.bytes_per_flow {
+        let limit = match self.spec.bytes_each {
             Some(_) => self.spec.deadline,
             None => self.spec.duration,
         };
@@ -382,14 +404,14 @@ impl RunningTransfer {
     pub fn stop(mut self) -> Result<TransferReport> {
         let end = self.snapshot();
         self.halt();
-        let rtt = match self.sampler.take() {
+        let samples = match self.sampler.take() {
             Some(sampler) => sampler.join().unwrap_or_default(),
-            None => Vec::new(),
+            None => Samples::default(),
         };
         if let Some(failure) = self.shared.side_failure() {
             bail!("the transfer broke down: {failure}");
         }
-        Ok(TransferReport::new(&self.shared, &end, rtt))
+        Ok(TransferReport::new(&self.shared, &end, samples))
     }
 
     fn halt(&mut self) {

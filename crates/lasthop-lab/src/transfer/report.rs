@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use super::RTT_INTERVAL;
-use super::flow::{Flow, Shared};
+use super::SAMPLE_INTERVAL;
+use super::flow::{Connection, Shared};
 use super::sockets::TcpInfo;
 
 /// How soon the sampler notices the end.
@@ -17,10 +17,26 @@ const SAMPLER_TICK: Duration = Duration::from_millis(20);
 pub struct RttSample {
     /// Since the transfer began.
     pub at_ns: u64,
-    /// Flow number.
-    pub flow: usize,
+    /// Connection number.
+    pub connection: usize,
     /// `tcpi_rtt`.
     pub rtt_us: u32,
+}
+
+/// What the receivers had read at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceivedSample {
+    /// Since the transfer began.
+    pub at_ns: u64,
+    /// Per flow, over all of its connections.
+    pub bytes: Vec<u64>,
+}
+
+/// What is read every [`SAMPLE_INTERVAL`].
+#[derive(Debug, Default)]
+pub(super) struct Samples {
+    pub(super) rtt: Vec<RttSample>,
+    pub(super) received: Vec<ReceivedSample>,
 }
 
 /// Counters of all flows at one moment.
@@ -30,17 +46,20 @@ pub struct Snapshot {
     pub at_ns: u64,
     /// Bytes read by the receiving application, per flow.
     pub received_bytes: Vec<u64>,
-    /// What the kernel says about each sender; none before it is connected.
+    /// What the kernel says about the sender of each connection; none before it is connected.
     pub senders: Vec<Option<TcpInfo>>,
 }
 
 impl Snapshot {
     pub(super) fn take(shared: &Shared) -> Self {
-        let received = |f: &Flow| f.received_bytes.load(Ordering::Relaxed);
         Self {
             at_ns: shared.now_ns(),
-            received_bytes: shared.flows.iter().map(received).collect(),
-            senders: shared.flows.iter().map(Flow::sender_info).collect(),
+            received_bytes: received_bytes(shared),
+            senders: shared
+                .connections
+                .iter()
+                .map(Connection::sender_info)
+                .collect(),
         }
     }
 
@@ -52,17 +71,23 @@ impl Snapshot {
     /// Segments sent again by all flows together.
     pub fn total_retransmits(&self) -> u64 {
         (0..self.senders.len())
-            .map(|flow| self.retransmits(flow))
+            .map(|connection| self.retransmits(connection))
             .sum()
     }
 
-    /// Segments sent again by one flow; 0 before it is connected.
-    pub fn retransmits(&self, flow: usize) -> u64 {
-        self.senders[flow].map_or(0, |info| info.retransmits)
+    /// Segments sent again on one connection; 0 before it is connected.
+    pub fn retransmits(&self, connection: usize) -> u64 {
+        self.senders[connection].map_or(0, |info| info.retransmits)
+    }
+
+    /// Segments with data sent by all flows together, those sent again included.
+    pub fn total_data_segments(&self) -> u64 {
+        let senders = self.senders.iter().flatten();
+        senders.map(|info| info.data_segments).sum()
     }
 }
 
-/// What came of one flow.
+/// What came of one flow, or of one connection of a chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowReport {
     /// Bytes read by the receiving application.
@@ -83,23 +108,28 @@ pub struct FlowReport {
 /// What came of a transfer.
 #[derive(Debug, Clone, Default)]
 pub struct TransferReport {
-    /// Per flow.
+    /// One per connection, so one per flow unless flows are chains: then round by round, and
+    /// [`TransferReport::chain`] picks those of one flow.
     pub flows: Vec<FlowReport>,
+    /// Flows side by side.
+    pub parallel: usize,
     /// Round-trip times over the whole transfer.
     pub rtt: Vec<RttSample>,
+    /// Bytes at the receivers over the whole transfer.
+    pub received: Vec<ReceivedSample>,
     /// From its beginning to its end.
     pub elapsed_ns: u64,
 }
 
 impl TransferReport {
-    pub(super) fn new(shared: &Shared, end: &Snapshot, rtt: Vec<RttSample>) -> Self {
-        let flow = |index: usize| {
-            let flow = &shared.flows[index];
+    pub(super) fn new(shared: &Shared, end: &Snapshot, samples: Samples) -> Self {
+        let report = |index: usize| {
+            let flow = &shared.connections[index];
             let received_bytes = flow.received_bytes.load(Ordering::Relaxed);
             let opened_ns = flow.opened_ns.load(Ordering::SeqCst);
             let last_ns = flow.last_byte_ns.load(Ordering::Relaxed);
             let complete = flow.finished.load(Ordering::SeqCst) && flow.failure().is_none();
-            let failure = match (flow.failure(), shared.bytes_per_flow) {
+            let failure = match (flow.failure(), shared.bytes_each) {
                 (Some(failure), _) => Some(failure.to_owned()),
                 (None, Some(wanted)) if !complete => {
                     let quiet_s = end.at_ns.saturating_sub(last_ns) as f64 / 1e9;
@@ -122,72 +152,103 @@ impl TransferReport {
             }
         };
         Self {
-            flows: (0..shared.flows.len()).map(flow).collect(),
-            rtt,
+            flows: (0..shared.connections.len()).map(report).collect(),
+            parallel: shared.parallel,
+            rtt: samples.rtt,
+            received: samples.received,
             elapsed_ns: end.at_ns,
         }
     }
 
-    /// Whether the content of every flow is right.
+    /// The connections of one flow, in their order.
+    pub fn chain(&self, flow: usize) -> impl Iterator<Item = &FlowReport> + Clone {
+        self.flows.iter().skip(flow).step_by(self.parallel)
+    }
+
+    /// From a flow's first connect() to its last byte; none unless all its connections completed.
+    pub fn flow_completion_ns(&self, flow: usize) -> Option<u64> {
+        span_ns(self.chain(flow))
+    }
+
+    /// Whether the content of every connection is right.
     pub fn content_ok(&self) -> bool {
-        self.flows.iter().all(|flow| flow.content_ok)
+        self.flows.iter().all(|c| c.content_ok)
     }
 
-    /// Why the first failed flow failed, with its number.
+    /// Why the first failed connection failed, with its flow's number.
     pub fn first_failure(&self) -> Option<String> {
-        let failed = self.flows.iter().enumerate();
-        failed
-            .filter_map(|(index, flow)| Some(format!("flow {index}: {}", flow.failure.as_ref()?)))
-            .next()
+        let mut failed = self.flows.iter().enumerate();
+        failed.find_map(|(index, connection)| {
+            let failure = connection.failure.as_ref()?;
+            let flow = index % self.parallel;
+            Some(match index / self.parallel {
+                _ if self.flows.len() == self.parallel => format!("flow {flow}: {failure}"),
+                round => format!("flow {flow}, transfer {round}: {failure}"),
+            })
+        })
     }
 
-    /// Bytes of all flows together.
+    /// Bytes of all connections together.
     pub fn total_bytes(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.received_bytes).sum()
+        self.flows.iter().map(|c| c.received_bytes).sum()
     }
 
-    /// From the first flow's connect() to the last byte of the last; none unless all completed.
+    /// From the first connect() to the last byte of all; none unless all completed.
     pub fn completion_ns(&self) -> Option<u64> {
-        let first_ns = self.flows.iter().map(|flow| flow.opened_ns).min()?;
-        let ends_ns = self
-            .flows
-            .iter()
-            .map(|flow| Some(flow.opened_ns + flow.completion_ns?));
-        let last_ns = ends_ns.collect::<Option<Vec<_>>>()?.into_iter().max()?;
-        Some(last_ns - first_ns)
+        span_ns(self.flows.iter())
     }
 }
 
-/// Why the first failed flow failed, for messages.
-pub(super) fn first_failure(shared: &Shared) -> Option<String> {
-    let mut flows = shared.flows.iter().enumerate();
-    shared
-        .side_failure()
-        .or_else(|| flows.find_map(|(i, f)| Some(format!("(flow {i}: {})", f.failure()?))))
+fn span_ns<'a>(connections: impl Iterator<Item = &'a FlowReport> + Clone) -> Option<u64> {
+    let first_ns = connections.clone().map(|c| c.opened_ns).min()?;
+    let ends_ns = connections.map(|c| Some(c.opened_ns + c.completion_ns?));
+    let last_ns = ends_ns.collect::<Option<Vec<_>>>()?.into_iter().max()?;
+    Some(last_ns - first_ns)
 }
 
-/// Reads the senders' round-trip times until the end. Flows that are finished are left out: what
-/// an idle connection remembers is no measurement.
-pub(super) fn sample_rtt(shared: &Shared) -> Vec<RttSample> {
-    let mut samples = Vec::new();
-    let mut due = shared.epoch + RTT_INTERVAL;
+fn received_bytes(shared: &Shared) -> Vec<u64> {
+    let of_flow = |flow| {
+        let connections = shared.of_flow(flow);
+        connections
+            .map(|c| c.received_bytes.load(Ordering::Relaxed))
+            .sum()
+    };
+    (0..shared.parallel).map(of_flow).collect()
+}
+
+/// Why the first failed connection failed, for messages.
+pub(super) fn first_failure(shared: &Shared) -> Option<String> {
+    let mut connections = shared.connections.iter().enumerate();
+    shared.side_failure().or_else(|| {
+        connections
+            .find_map(|(i, c)| Some(format!("(flow {}: {})", i % shared.parallel, c.failure()?)))
+    })
+}
+
+/// Reads bytes and the senders' round-trip times until the end. Finished connections give no
+/// round-trip time: what an idle one remembers is no measurement.
+pub(super) fn sample(shared: &Shared) -> Samples {
+    let mut samples = Samples::default();
+    let mut due = shared.epoch + SAMPLE_INTERVAL;
     while !shared.stop.load(Ordering::SeqCst) {
         let wait = due.saturating_duration_since(std::time::Instant::now());
         if !wait.is_zero() {
             thread::sleep(wait.min(SAMPLER_TICK));
             continue;
         }
-        due += RTT_INTERVAL;
+        due += SAMPLE_INTERVAL;
         let at_ns = shared.now_ns();
-        for (flow, state) in shared.flows.iter().enumerate() {
+        let bytes = received_bytes(shared);
+        samples.received.push(ReceivedSample { at_ns, bytes });
+        for (connection, state) in shared.connections.iter().enumerate() {
             if state.finished.load(Ordering::Relaxed) {
                 continue;
             }
             if let Some(info) = state.sender_info().filter(|info| info.rtt_us > 0) {
                 let rtt_us = info.rtt_us;
-                samples.push(RttSample {
+                samples.rtt.push(RttSample {
                     at_ns,
-                    flow,
+                    connection,
                     rtt_us,
                 });
             }

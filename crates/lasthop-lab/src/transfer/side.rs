@@ -2,7 +2,6 @@
 //! One side of a transfer: a thread with one poller for all its connections, which sends or
 //! receives, and opens or accepts, in any combination.
 
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
@@ -35,25 +34,25 @@ pub enum Role {
 /// How this side comes to its connections.
 #[derive(Debug)]
 pub enum Entry {
-    /// It connects: one prepared socket per flow.
+    /// It connects: one prepared socket per connection.
     Open {
-        /// In the order of the flows.
-        sockets: VecDeque<Socket>,
+        /// One per connection, taken out when it connects.
+        sockets: Vec<Option<Socket>>,
         /// Where to.
         to: SocketAddr,
-        /// Between one flow's connect() and the next, in nanoseconds.
+        /// Between one flow's first connect() and the next flow's, in nanoseconds.
         gap_ns: u64,
     },
-    /// It accepts: the opener's port tells the flow.
+    /// It accepts: the opener's port tells the connection.
     Accept {
         /// Listening socket.
         listener: Socket,
-        /// The opener's port of flow 0.
+        /// The opener's port of connection 0.
         first_port: u16,
     },
 }
 
-/// Congestion control of each flow.
+/// Congestion control of each connection.
 pub type FlowCc = Arc<dyn Fn(usize) -> String + Send + Sync>;
 
 enum Slot {
@@ -72,10 +71,10 @@ pub(super) struct Side {
     shared: Arc<Shared>,
     flow_cc: FlowCc,
     slots: Vec<Slot>,
-    poller: Poller,
+    poller: Arc<Poller>,
     buffer: Vec<u8>,
-    /// Flows whose connect() has been called.
-    opened: usize,
+    /// Connections of each flow whose connect() has been called.
+    opened: Vec<usize>,
 }
 
 impl Side {
@@ -89,13 +88,18 @@ impl Side {
     }
 
     fn new(role: Role, entry: Entry, shared: Arc<Shared>, flow_cc: FlowCc) -> Result<Self> {
-        let poller = Poller::new().context("cannot make a poller")?;
-        if let Entry::Accept { listener, .. } = &entry {
-            let interest = Event::readable(LISTENER_KEY);
-            // SAFETY: the listener lives in `entry`, as long as the poller.
-            unsafe { poller.add_with_mode(listener, interest, PollMode::Level)? };
+        let poller = Arc::new(Poller::new().context("cannot make a poller")?);
+        match &entry {
+            Entry::Accept { listener, .. } => {
+                let interest = Event::readable(LISTENER_KEY);
+                // SAFETY: the listener lives in `entry` as long as anybody waits on the poller;
+                // what others hold of it is only for waking.
+                unsafe { poller.add_with_mode(listener, interest, PollMode::Level)? };
+            }
+            Entry::Open { .. } => shared.set_opener(&poller),
         }
-        let slots = shared.flows.iter().map(|_| Slot::Idle).collect();
+        let slots = shared.connections.iter().map(|_| Slot::Idle).collect();
+        let opened = vec![0; shared.parallel];
         Ok(Self {
             role,
             entry,
@@ -104,7 +108,7 @@ impl Side {
             slots,
             poller,
             buffer: vec![0; BUFFER_BYTES],
-            opened: 0,
+            opened,
         })
     }
 
@@ -131,33 +135,56 @@ impl Side {
         Ok(())
     }
 
-    /// Calls connect() for every flow whose time has come; returns how long to wait for the next.
+    /// Calls connect() wherever the time has come; returns how long to wait for the next.
     fn open_due(&mut self) -> Result<Duration> {
-        while let Entry::Open {
-            sockets,
-            to,
-            gap_ns,
-        } = &mut self.entry
-        {
-            let due_ns = gap_ns.saturating_mul(self.opened as u64);
-            let early_ns = due_ns.saturating_sub(self.shared.now_ns());
-            if early_ns > 0 {
-                return Ok(TICK.min(Duration::from_nanos(early_ns)));
+        let mut wait = TICK;
+        for flow in 0..self.opened.len() {
+            while let Some(early_ns) = self.next_is_early_ns(flow) {
+                if early_ns > 0 {
+                    wait = wait.min(Duration::from_nanos(early_ns));
+                    break;
+                }
+                self.connect_next(flow)?;
             }
-            let to = *to;
-            let Some(socket) = sockets.pop_front() else {
-                break;
-            };
-            self.connect(Arc::new(socket), to)?;
         }
-        Ok(TICK)
+        Ok(wait)
     }
 
-    fn connect(&mut self, socket: Arc<Socket>, to: SocketAddr) -> Result<()> {
-        let index = self.opened;
-        self.opened += 1;
+    /// How long before the time of a flow's next connection it is; none if that is not known or
+    /// there is no next one. The first has its place in the row of flows, others begin when the
+    /// receiver has everything of the one before.
+    fn next_is_early_ns(&self, flow: usize) -> Option<u64> {
+        let Entry::Open { gap_ns, .. } = &self.entry else {
+            return None;
+        };
+        let opened = self.opened[flow];
+        if opened == 0 {
+            let due_ns = gap_ns.saturating_mul(flow as u64);
+            return Some(due_ns.saturating_sub(self.shared.now_ns()));
+        }
+        let before = flow + (opened - 1) * self.shared.parallel;
+        let ready = self.shared.connections[before]
+            .finished
+            .load(Ordering::SeqCst);
+        (ready && opened < self.shared.rounds()).then_some(0)
+    }
+
+    fn connect_next(&mut self, flow: usize) -> Result<()> {
+        let index = flow + self.opened[flow] * self.shared.parallel;
+        self.opened[flow] += 1;
+        let Entry::Open { sockets, to, .. } = &mut self.entry else {
+            return Ok(());
+        };
+        let to = *to;
+        match sockets[index].take() {
+            Some(socket) => self.connect(index, Arc::new(socket), to),
+            None => Ok(()),
+        }
+    }
+
+    fn connect(&mut self, index: usize, socket: Arc<Socket>, to: SocketAddr) -> Result<()> {
         let now_ns = self.shared.now_ns();
-        self.shared.flows[index]
+        self.shared.connections[index]
             .opened_ns
             .store(now_ns, Ordering::SeqCst);
         if let Err(e) = socket.connect(&to.into()) {
@@ -223,7 +250,7 @@ impl Side {
 
     fn open(&mut self, index: usize, socket: Arc<Socket>) {
         if self.role == Role::Send {
-            self.shared.flows[index].set_sender(&socket);
+            self.shared.connections[index].set_sender(&socket);
         }
         self.slots[index] = Slot::Open(socket, 0);
     }
@@ -254,8 +281,8 @@ impl Side {
     }
 
     fn send(&mut self, index: usize, socket: &Arc<Socket>, mut sent: u64) {
-        let content = self.shared.flows[index].content;
-        let target = self.shared.bytes_per_flow.unwrap_or(u64::MAX);
+        let content = self.shared.connections[index].content;
+        let target = self.shared.bytes_each.unwrap_or(u64::MAX);
         let turn_end = sent.saturating_add(TURN_BYTES as u64).min(target);
         while sent < turn_end {
             let chunk = (turn_end - sent).min(BUFFER_BYTES as u64) as usize;
@@ -276,7 +303,7 @@ impl Side {
     }
 
     fn receive(&mut self, index: usize, socket: &Arc<Socket>, mut received: u64) {
-        let flow = &self.shared.flows[index];
+        let state = &self.shared.connections[index];
         let turn_end = received + TURN_BYTES as u64;
         let end = loop {
             if received >= turn_end {
@@ -288,16 +315,17 @@ impl Side {
                 Err(e) if is_momentary(&e) => break Ok(false),
                 Err(e) => break Err(format!("receiving after {received} bytes: {e}")),
             };
-            if let Some(position) = flow.content.first_wrong(received, got) {
+            if let Some(position) = state.content.first_wrong(received, got) {
                 break Err(format!("content differs at byte {position}"));
             }
             received += got.len() as u64;
-            flow.received_bytes.store(received, Ordering::Relaxed);
-            flow.last_byte_ns
+            state.received_bytes.store(received, Ordering::Relaxed);
+            state
+                .last_byte_ns
                 .store(self.shared.now_ns(), Ordering::Relaxed);
         };
         self.slots[index] = Slot::Open(Arc::clone(socket), received);
-        let wanted = self.shared.bytes_per_flow;
+        let wanted = self.shared.bytes_each;
         match end {
             Err(reason) => self.fail(index, &reason),
             Ok(_) if wanted.is_some_and(|wanted| received > wanted) => {
@@ -307,6 +335,11 @@ impl Side {
                 );
             }
             Ok(true) if wanted == Some(received) => {
+                if self.shared.rounds() > 1 {
+                    // The chain's next connection begins, so this one is over, as programs would
+                    // have it. Failing is no harm: everything has arrived.
+                    let _ = socket.shutdown(Shutdown::Write);
+                }
                 self.close(index);
                 self.shared.finish(index);
             }
@@ -323,7 +356,7 @@ impl Side {
         self.shared.fail(index, reason.to_owned());
     }
 
-    /// Stops watching a flow; its socket stays.
+    /// Stops watching a connection; its socket stays.
     fn close(&mut self, index: usize) {
         let slot = std::mem::replace(&mut self.slots[index], Slot::Idle);
         let socket = match slot {

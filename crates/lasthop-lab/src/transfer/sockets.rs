@@ -13,7 +13,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::topology::Family;
 
-/// Descriptors beyond the two of each flow.
+/// Descriptors beyond the two of each connection.
 const SPARE_DESCRIPTORS: u64 = 200;
 
 /// A listening socket for `flows` connections that arrive at once.
@@ -89,6 +89,8 @@ pub struct TcpInfo {
     pub rtt_us: u32,
     /// Segments sent again since the connection began.
     pub retransmits: u64,
+    /// Segments with data sent since the connection began, those sent again included.
+    pub data_segments: u64,
     /// Congestion window in segments.
     pub cwnd_segments: u32,
     /// Segments on their way.
@@ -149,6 +151,7 @@ pub fn tcp_info(socket: &Socket) -> Result<TcpInfo> {
     Ok(TcpInfo {
         rtt_us: info.tcpi_rtt,
         retransmits: u64::from(info.tcpi_total_retrans),
+        data_segments: u64::from(info.tcpi_data_segs_out),
         cwnd_segments: info.tcpi_snd_cwnd,
         unacked_segments: info.tcpi_unacked,
         backoff: info.tcpi_backoff,
@@ -159,18 +162,20 @@ pub fn tcp_info(socket: &Socket) -> Result<TcpInfo> {
     })
 }
 
-/// Raises the limit of open descriptors for `flows` connections with both ends in this process.
+/// Raises the limit of open descriptors for so many connections with both ends in this process.
 ///
 /// # Errors
 /// The hard limit is too low and may not be raised.
-pub fn allow_descriptors(flows: usize) -> Result<()> {
+pub fn allow_descriptors(connections: usize) -> Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    let need = 2 * flows as u64 + SPARE_DESCRIPTORS;
+    let need = 2 * connections as u64 + SPARE_DESCRIPTORS;
     if soft >= need {
         return Ok(());
     }
     setrlimit(Resource::RLIMIT_NOFILE, need, hard.max(need)).with_context(|| {
-        format!("{flows} flows need {need} open files: raise the limit (`ulimit -n {need}`)")
+        format!(
+            "{connections} connections need {need} open files: raise the limit (`ulimit -n {need}`)"
+        )
     })
 }
 
