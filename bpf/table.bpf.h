@@ -206,6 +206,7 @@ LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, const struct 
 	e->kick_sent = 0;
 	e->created_ns = env->now_ns;
 	e->held.bytes = 0;
+	e->flow.peer = lh_peer_find(env, key);
 	lh_flow_reset(env, &e->flow);
 	bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
 	bpf_timer_set_callback(&v->timer, lh_timer_fires);
@@ -223,25 +224,38 @@ undo:
 	return NULL;
 }
 
-/* Keeps the number of flows that share the cache. @before: segments cached
- * when the lock was taken. */
+/* What of a flow the shared sums count: 0 nothing, 1 it has something cached,
+ * 2 that is the SYN. */
+LH_INLINE u32 lh_weight(const struct lh_flow *f)
+{
+	if (!lh_cached(f))
+		return 0;
+	return f->flags & LH_FLOW_FWD ? 1 : 2;
+}
+
+/* Keeps the numbers of flows that share the cache. @before: lh_weight() when
+ * the lock was taken. */
 LH_INLINE void lh_count_active(const struct lh_flow *f, u32 before)
 {
-	u32 after = lh_cached(f);
+	u32 after = lh_weight(f);
 
 	if (!before && after)
 		__sync_fetch_and_add(&lh_shared.active_flows, 1);
 	else if (before && !after)
 		__sync_fetch_and_add(&lh_shared.active_flows, -1ULL);
+	if (before != 2 && after == 2)
+		__sync_fetch_and_add(&lh_shared.half_open, 1);
+	else if (before == 2 && after != 2)
+		__sync_fetch_and_add(&lh_shared.half_open, -1ULL);
 }
 
 /* Forgets the locked flow and gives its entry back; the lock is gone too. */
 LH_INLINE void lh_flow_remove(struct lh_env *env, struct lh_flow_value *v, u32 index)
 {
 	struct lh_flow_entry *e = &v->entry;
-	u32 before = lh_cached(&e->flow);
+	u32 before = lh_weight(&e->flow);
 
-	lh_flow_free(env, &e->flow);
+	lh_cache_flush(env, &e->flow);
 	lh_count_active(&e->flow, before);
 	bpf_timer_cancel(&v->timer);
 	e->armed_ns = 0;
