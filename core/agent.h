@@ -43,7 +43,7 @@ LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
 
 	if (LH_CFG(env)->scheme == LH_SCHEME_none)
 		return 0;
-	at = LH_CFG(env)->scheme == LH_SCHEME_rack ? lh_probe_deadline(env, f)
+	at = LH_CFG(env)->scheme == LH_SCHEME_rack ? lh_rack_deadline(env, f)
 						   : lh_head_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD) {
 		u64 hold = f->held_since_ns + lh_hold_time(env, f);

@@ -121,9 +121,12 @@ struct lh_flow {
 	struct lh_sack_block seen[LH_MAX_SACK]; /* blocks of the last ACK: looked through */
 	u64 xmit_ns; /* latest departure among first transmissions that arrived */
 	u64 rtx_xmit_ns; /* the same among local repairs */
+	u32 xmit_end, rtx_xmit_end; /* ends of those segments */
+	u64 rack_rtt_ns; /* sojourn of the one that left at xmit_ns */
 	u64 delivered_ns; /* last delivery, 0: none */
 	u64 sent_ns; /* last departure of data, anyone's */
-	u32 reo_ns; /* extra patience that reordering on the link has taught */
+	u64 reo_ns; /* patience that reordering on the link has taught */
+	u64 reo_seen_ns; /* when it was last seen */
 	u32 peer; /* index into lh_device.peer */
 	struct lh_clock clock;
 	/* The ACK that FH saw last, and the last one that came. */
@@ -185,6 +188,7 @@ struct lh_counters {
 struct lh_ack_sum {
 	u64 xmit_ns; /* latest departure among first transmissions; 0: none */
 	u64 rtx_xmit_ns; /* the same among local repairs */
+	u32 xmit_end, rtx_xmit_end; /* where those segments end: departures may coincide */
 	u64 sample_ns; /* departure of the segment that gives a sojourn sample; 0: none */
 	u32 sample_delivered; /* lh_flow.delivered at that departure */
 	u32 bytes; /* newly delivered */

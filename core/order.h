@@ -13,48 +13,65 @@
 
 #include "detect.h"
 
-#define LH_REO_LEAST_NS (2 * LH_MSEC)
+#define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
 #define LH_PROBE_SLACK_NS (4 * LH_MSEC)
 #define LH_PROBE_DELACK_NS (40 * LH_MSEC) /* a lone segment waits for a delayed ACK */
 #define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
 #define LH_HANDSHAKE_MAX 3 /* repairs of a SYN or SYN-ACK */
 
-/* How much later the other segment must have left (RFC 8985 section 6.2 step 4:
- * a quarter of the least round trip). */
-LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
-{
-	return lh_max(lh_lmin(env, f) / 4, LH_REO_LEAST_NS) + f->reo_ns;
-}
-
 /*
  * The head arrived although something later had arrived before it. Without a
  * repair, or too soon for the repair to be the cause, that is reordering on
- * the link: more patience, up to twice the unloaded round trip. @e: the head,
+ * the link: from now on a segment may be that much later than its successors,
+ * up to twice the unloaded round trip, before it counts as lost. @e: the head,
  * about to leave the cache.
  */
 LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
-	u64 lmin = lh_lmin(env, f), step = lmin / 4;
+	u64 lmin = lh_lmin(env, f), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
 
 	if ((e->flags & LH_SEG_SENDER_RTX) || e->n_local > 1)
 		return;
-	if (e->n_local && env->now_ns - e->last_tx_ns >= lmin - lmin / 4)
+	if (e->n_local && age >= lmin - lmin / 4)
 		return;
 	if (!e->n_local) {
 		if (e->last_tx_ns >= f->xmit_ns)
 			return;
-		step = lh_max(step, f->xmit_ns - e->last_tx_ns);
+		if (age > f->rack_rtt_ns)
+			step = lh_max(step, age - f->rack_rtt_ns);
 	}
 	f->reo_ns = lh_min(f->reo_ns + step, 2 * lmin);
+	f->reo_seen_ns = env->now_ns;
 	lh_host_count(env, LH_C_reordered, 1);
 }
 
-/* Whether time order says that @e is lost. */
+/* Patience with the segments of this flow: none on a link that keeps the order
+ * (a superfluous repair costs one frame), less again when none was needed for
+ * a while. */
+LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
+{
+	return env->now_ns - f->reo_seen_ns < LH_REO_KEPT_NS ? f->reo_ns : 0;
+}
+
+/* Whether something that departed after @e has arrived. Departures in one
+ * burst bear the same time: their order is that of the numbers. */
+LH_INLINE bool lh_order_passed(const struct lh_flow *f, const struct lh_seg *e)
+{
+	if (e->last_tx_ns < f->xmit_ns || (e->n_local && e->last_tx_ns < f->rtx_xmit_ns))
+		return true;
+	if (e->n_local)
+		return e->last_tx_ns == f->rtx_xmit_ns && lh_before(e->end, f->rtx_xmit_end);
+	return e->last_tx_ns == f->xmit_ns && lh_before(e->end, f->xmit_end);
+}
+
+/* Whether time order says that @e is lost (RFC 8985 section 6.2, step 5). */
 LH_INLINE bool lh_order_lost(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
 {
-	u64 at = e->last_tx_ns + lh_reo(env, f);
+	u64 reo = lh_reo(env, f);
 
-	return at < f->xmit_ns || (e->n_local && at < f->rtx_xmit_ns);
+	if (!lh_order_passed(f, e))
+		return false;
+	return !reo || env->now_ns - e->last_tx_ns >= f->rack_rtt_ns + reo;
 }
 
 /* Whether the bytes are here and may go out once more. */
@@ -106,7 +123,7 @@ LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			    struct lh_actions *out)
 {
-	u64 newest = lh_max(f->xmit_ns, f->rtx_xmit_ns), reo = lh_reo(env, f);
+	u64 newest = lh_max(f->xmit_ns, f->rtx_xmit_ns);
 	u32 pos = f->head, done = 0;
 	int i;
 
@@ -118,11 +135,22 @@ LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 		c = lh_chunk_at(env, f, pos);
 		if (!c)
 			break;
-		if (c->oldest_tx_ns + reo < newest)
+		if (c->oldest_tx_ns <= newest)
 			done += lh_order_chunk(env, f, pos, budget - done, out);
 		pos = (pos | (LH_CHUNK_SEGS - 1)) + 1;
 	}
 	return done;
+}
+
+/* When the patience with the head ends, 0: it is not being waited for. */
+LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_head(env, f);
+	u64 reo = lh_reo(env, f);
+
+	if (!reo || !e || !lh_order_passed(f, e) || !lh_order_repairable(env, e))
+		return 0;
+	return e->last_tx_ns + f->rack_rtt_ns + reo;
 }
 
 /* The first cached segment that MH lacks: the head, since una stands before it. */

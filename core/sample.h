@@ -67,6 +67,15 @@ LH_INLINE bool lh_repair_arrived(struct lh_env *env, const struct lh_flow *f,
 	return env->now_ns - e->last_tx_ns >= lmin + queue / 2;
 }
 
+/* Notes that a segment arrived, if it departed after all others that did. */
+LH_INLINE void lh_latest(u64 *at_ns, u32 *at_end, const struct lh_seg *e)
+{
+	if (e->last_tx_ns < *at_ns || (e->last_tx_ns == *at_ns && !lh_after(e->end, *at_end)))
+		return;
+	*at_ns = e->last_tx_ns;
+	*at_end = e->end;
+}
+
 /* MH has @e, which it was not known to have. @sample: its sojourn tells
  * something about the queue. */
 LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e,
@@ -80,15 +89,15 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	sum->nr_segs++;
 	if (e->n_local) {
 		if (lh_repair_arrived(env, f, e))
-			sum->rtx_xmit_ns = lh_max(sum->rtx_xmit_ns, e->last_tx_ns);
+			lh_latest(&sum->rtx_xmit_ns, &sum->rtx_xmit_end, e);
 		return;
 	}
 	if (e->flags & LH_SEG_SENDER_RTX) {
 		if (lh_repair_arrived(env, f, e))
-			sum->xmit_ns = lh_max(sum->xmit_ns, e->last_tx_ns);
+			lh_latest(&sum->xmit_ns, &sum->xmit_end, e);
 		return;
 	}
-	sum->xmit_ns = lh_max(sum->xmit_ns, e->last_tx_ns);
+	lh_latest(&sum->xmit_ns, &sum->xmit_end, e);
 	if (sample && e->last_tx_ns > sum->sample_ns) {
 		sum->sample_ns = e->last_tx_ns;
 		sum->sample_delivered = e->delivered;
@@ -255,8 +264,16 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 		return 0;
 	f->delivered_ns = env->now_ns;
 	f->nr_probes = 0;
-	f->xmit_ns = lh_max(f->xmit_ns, sum->xmit_ns);
-	f->rtx_xmit_ns = lh_max(f->rtx_xmit_ns, sum->rtx_xmit_ns);
+	if (sum->xmit_ns && sum->xmit_ns >= f->xmit_ns) {
+		if (sum->xmit_ns > f->xmit_ns || lh_after(sum->xmit_end, f->xmit_end))
+			f->xmit_end = sum->xmit_end;
+		f->xmit_ns = sum->xmit_ns;
+		f->rack_rtt_ns = env->now_ns - sum->xmit_ns;
+	}
+	if (sum->rtx_xmit_ns && sum->rtx_xmit_ns >= f->rtx_xmit_ns) {
+		f->rtx_xmit_end = sum->rtx_xmit_end;
+		f->rtx_xmit_ns = sum->rtx_xmit_ns;
+	}
 	lh_device_add(env, sum->bytes, f->clock.rate_bin < bin);
 	lh_rate_turn(env, f, bin);
 	if (!sum->sample_ns || env->now_ns < sum->sample_ns)

@@ -178,6 +178,14 @@ LH_INLINE void lh_rack_release(struct lh_env *env, struct lh_flow *f, struct lh_
 	f->fwd_edge = f->una + (out->held_window << shift);
 }
 
+/* When a segment is due: without a sign from MH, or since others overtook it. */
+LH_INLINE u64 lh_rack_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 probe = lh_probe_deadline(env, f), order = lh_order_deadline(env, f);
+
+	return order && (!probe || order < probe) ? order : probe;
+}
+
 LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	u64 due = lh_probe_deadline(env, f);
@@ -186,6 +194,8 @@ LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh
 		lh_host_count(env, LH_C_held_expired, 1);
 		lh_rack_release(env, f, out);
 	}
+	if (lh_flow_sack(f) && lh_order_repair(env, f, LH_RACK_BURST, out))
+		return;
 	if (due && env->now_ns >= due)
 		lh_probe(env, f, out);
 }

@@ -565,12 +565,20 @@ pub struct lh_flow {
     pub xmit_ns: u64,
     #[doc = " the same among local repairs"]
     pub rtx_xmit_ns: u64,
+    #[doc = " ends of those segments"]
+    pub xmit_end: u32,
+    #[doc = " ends of those segments"]
+    pub rtx_xmit_end: u32,
+    #[doc = " sojourn of the one that left at xmit_ns"]
+    pub rack_rtt_ns: u64,
     #[doc = " last delivery, 0: none"]
     pub delivered_ns: u64,
     #[doc = " last departure of data, anyone's"]
     pub sent_ns: u64,
-    #[doc = " extra patience that reordering on the link has taught"]
-    pub reo_ns: u32,
+    #[doc = " patience that reordering on the link has taught"]
+    pub reo_ns: u64,
+    #[doc = " when it was last seen"]
+    pub reo_seen_ns: u64,
     #[doc = " index into lh_device.peer"]
     pub peer: u32,
     pub clock: lh_clock,
@@ -632,7 +640,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1040usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1072usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -663,56 +671,63 @@ const _: () = {
     ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 616usize];
     ["Offset of field: lh_flow::rtx_xmit_ns"]
         [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 624usize];
+    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 632usize];
+    ["Offset of field: lh_flow::rtx_xmit_end"]
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 636usize];
+    ["Offset of field: lh_flow::rack_rtt_ns"]
+        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 640usize];
     ["Offset of field: lh_flow::delivered_ns"]
-        [::core::mem::offset_of!(lh_flow, delivered_ns) - 632usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 640usize];
-    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 648usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 652usize];
-    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 656usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 856usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 860usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 864usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 868usize];
+        [::core::mem::offset_of!(lh_flow, delivered_ns) - 648usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 656usize];
+    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 664usize];
+    ["Offset of field: lh_flow::reo_seen_ns"]
+        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 672usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 680usize];
+    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 888usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 892usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 896usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 900usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 870usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 872usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 874usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 875usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 876usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 880usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 888usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 902usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 904usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 906usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 907usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 908usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 912usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 920usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 896usize];
-    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 904usize];
-    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 912usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 928usize];
+    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 936usize];
+    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 944usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 920usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 928usize];
-    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 936usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 952usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 960usize];
+    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 968usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 944usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 976usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 952usize];
-    ["Offset of field: lh_flow::level_now"][::core::mem::offset_of!(lh_flow, level_now) - 960usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 984usize];
+    ["Offset of field: lh_flow::level_now"][::core::mem::offset_of!(lh_flow, level_now) - 992usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 964usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 996usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 968usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1000usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 976usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1008usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 984usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 992usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1016usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1024usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1000usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1032usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1008usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1040usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1016usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1048usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1024usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1056usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1032usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1064usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -814,6 +829,10 @@ pub struct lh_ack_sum {
     pub xmit_ns: u64,
     #[doc = " the same among local repairs"]
     pub rtx_xmit_ns: u64,
+    #[doc = " where those segments end: departures may coincide"]
+    pub xmit_end: u32,
+    #[doc = " where those segments end: departures may coincide"]
+    pub rtx_xmit_end: u32,
     #[doc = " departure of the segment that gives a sojourn sample; 0: none"]
     pub sample_ns: u64,
     #[doc = " lh_flow.delivered at that departure"]
@@ -833,26 +852,30 @@ pub struct lh_ack_sum {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 56usize];
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 64usize];
     ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
     ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
     ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
         [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_ns) - 8usize];
+    ["Offset of field: lh_ack_sum::xmit_end"]
+        [::core::mem::offset_of!(lh_ack_sum, xmit_end) - 16usize];
+    ["Offset of field: lh_ack_sum::rtx_xmit_end"]
+        [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_end) - 20usize];
     ["Offset of field: lh_ack_sum::sample_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_ns) - 16usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_ns) - 24usize];
     ["Offset of field: lh_ack_sum::sample_delivered"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 24usize];
-    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 28usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 32usize];
+    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 36usize];
     ["Offset of field: lh_ack_sum::nr_segs"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 32usize];
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 40usize];
     ["Offset of field: lh_ack_sum::sample_full"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 36usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 44usize];
     ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 40usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 48usize];
     ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 48usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 56usize];
     ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 52usize];
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 60usize];
 };
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;
@@ -1257,7 +1280,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1432usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1464usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1279,7 +1302,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1160usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1192usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
