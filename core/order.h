@@ -17,6 +17,7 @@
 #define LH_PROBE_SLACK_NS (4 * LH_MSEC)
 #define LH_PROBE_DELACK_NS (40 * LH_MSEC) /* a lone segment waits for a delayed ACK */
 #define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
+#define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
 #define LH_HANDSHAKE_MAX 3 /* repairs of a SYN or SYN-ACK */
 
 /*
@@ -163,35 +164,65 @@ LH_INLINE struct lh_seg *lh_probe_segment(struct lh_env *env, const struct lh_fl
 }
 
 /*
- * When the head is to be sent once more without a sign from MH (RFC 8985
- * section 7.2 on the local hop): 2 srtt after the last delivery or departure,
- * doubled per probe. 0: never.
+ * How long MH may be silent before the head is sent once more. Without a hole
+ * twice the local round trip (RFC 8985 section 7.2), and a delayed ACK more for
+ * a lone segment. While MH holds something above a hole it answers whatever
+ * arrives at once (RFC 5681 section 4.2), so that little more than the last
+ * sojourn is long enough.
+ */
+LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 srtt = lh_srtt(env, f);
+
+	if (!srtt)
+		return LH_PROBE_BLIND_NS;
+	if (lh_after(f->sacked_max, f->una)) {
+		srtt = lh_max(srtt, f->rack_rtt_ns);
+		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
+	}
+	if (lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD))
+		return 2 * srtt + LH_PROBE_SLACK_NS + LH_PROBE_DELACK_NS;
+	return 2 * srtt + LH_PROBE_SLACK_NS;
+}
+
+/*
+ * When the next probe is due: so long after the last delivery or departure. A
+ * probe or its answer may be lost as well, so that only from the fourth on the
+ * time doubles. 0: never.
  */
 LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_seg *e = lh_probe_segment(env, f);
-	u64 srtt = lh_srtt(env, f), wait = LH_PROBE_BLIND_NS;
+	u32 n = f->nr_probes, shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
+	u64 wait;
 
-	if (!e)
+	if (!lh_probe_segment(env, f))
 		return 0;
-	if (srtt) {
-		wait = 2 * srtt + LH_PROBE_SLACK_NS;
-		if (lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD))
-			wait += LH_PROBE_DELACK_NS;
-	}
-	wait = lh_min(wait << lh_min(f->nr_probes, 6), LH_CFG(env)->lrto_max_ns);
+	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
 	return lh_max(f->delivered_ns, f->sent_ns) + wait;
 }
 
-/* The deadline has passed. */
+/* The deadline has passed: the head goes out. MH's answer lets time order find
+ * the rest; should it be lost again, the next probe takes two. */
 LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	struct lh_seg *e = lh_probe_segment(env, f);
+	u32 pos = f->head + 1;
+	int i;
 
 	if (!e)
 		return;
-	f->nr_probes++;
 	lh_resend(env, f, e, LH_BY_TIMER, out);
+	if (f->nr_probes++ == 0)
+		return;
+	lh_for (i, LH_CHUNK_SEGS) {
+		if (pos == f->tail || !(e = lh_seg_at(env, f, pos)))
+			break;
+		if (!(e->flags & LH_SEG_SACKED) && lh_order_repairable(env, e)) {
+			lh_resend(env, f, e, LH_BY_TIMER, out);
+			break;
+		}
+		pos++;
+	}
 }
 
 #endif /* LH_ORDER_H */
