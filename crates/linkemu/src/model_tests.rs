@@ -7,11 +7,13 @@ const FULL: FrameMeta = FrameMeta {
     bytes: 1514,
     lossy: true,
     tcp_data: true,
+    flow: None,
 };
 const ARP: FrameMeta = FrameMeta {
     bytes: 42,
     lossy: false,
     tcp_data: false,
+    flow: None,
 };
 /// 1514 bytes at 12.112 Mbit/s take exactly one millisecond.
 const MS_PER_FRAME_BPS: u64 = 12_112_000;
