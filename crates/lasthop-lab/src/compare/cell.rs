@@ -180,7 +180,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let goodput_mbit = bytes as f64 * 8000.0 / span_ns as f64;
     let window_ns = traffic.bytes.is_none().then_some((begin.at_ns, end.at_ns));
     let mean_loss = measure::mean_loss(link, traffic.direction, window_ns);
-    let bound_mbit = measure::bound_bps(link, traffic.family, mean_loss) / 1e6;
+    let bound_mbit = measure::bound_bps(link, traffic.family, traffic.direction, mean_loss) / 1e6;
     let direction = traffic.direction.emulator_direction();
     let hop = |counters: &Counters| match direction {
         linkemu::Direction::AToB => counters.emulators.air.a_to_b,
@@ -200,7 +200,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         profile: link.profile,
         seed: cell.seed,
         flows: traffic.flows.into(),
-        rate_mbit: link.rate_bps as f64 / 1e6,
+        rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
         loss_pct: rounded(100.0 * traffic.direction.random_loss(link), 6),
