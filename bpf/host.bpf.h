@@ -12,6 +12,8 @@
 /* User space sets the sizes before load: lh_setup.nr_*. */
 const volatile struct lh_setup lh_setup;
 struct lh_shared lh_shared;
+/* What the core shares between flows; a map of its own, user space reads it. */
+struct lh_device lh_device SEC(".bss.device");
 
 struct lh_flow_value {
 	struct bpf_timer timer; /* fires at entry.armed_ns */
@@ -211,6 +213,8 @@ LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
 	env->alive = lh_alive(env->now_ns);
 	env->slots_taken = env->chunks_taken = 0;
 	env->accepted = 1; /* tc sees packets before the queue does */
+	env->handshakes =
+		*(volatile u64 *)&lh_shared.half_open < lh_setup.nr_flows / LH_HALF_OPEN_PART;
 	return env;
 }
 

@@ -134,11 +134,14 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 		if (!v)
 			return 0;
 	}
-	before = lh_cached(&v->entry.flow);
+	before = lh_weight(&v->entry.flow);
 	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
 	lh_count_active(&v->entry.flow, before);
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	lh_unlock(&v->entry);
+	/* The cached copy stays unmarked: what a repair meets is another queue. */
+	if (sc->act.mark_ce)
+		bpf_skb_ecn_set_ce(skb);
 	return 0;
 }
 
@@ -271,6 +274,19 @@ LH_INLINE void lh_clone_ack(struct __sk_buff *skb, u32 copies)
 	skb->mark = mark;
 }
 
+/* Writes the edited TCP header back. The sum over the segment stays what it
+ * was, so that a CHECKSUM_COMPLETE of the device stays true. */
+LH_INLINE void lh_put_headers(struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	u32 at = sc->seg.l4_offset, len = (u32)sc->seg.hdr_bytes - at;
+
+	lh_barrier(at);
+	lh_barrier(len);
+	if (lh_outside(len, 20, 60) || at > LH_HDR_BYTES - 60)
+		return;
+	bpf_skb_store_bytes(skb, at, sc->hdr.b + at, len, 0);
+}
+
 /* A packet from MH. @return the program's verdict. */
 LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
@@ -289,13 +305,15 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	}
 	if (!env->alive)
 		lh_host_count(env, LH_C_bypass_stale, 1);
-	before = lh_cached(&v->entry.flow);
+	before = lh_weight(&v->entry.flow);
 	lh_on_ack(env, &v->entry.flow, &sc->seg, act);
 	lh_count_active(&v->entry.flow, before);
 	if (act->hold)
 		lh_hold(skb, &v->entry, sc);
 	lh_set_deadline(v, act->next_deadline_ns, env->now_ns);
 	verdict = act->verdict == LH_DROP ? TCX_DROP : TCX_NEXT;
+	if (verdict == TCX_NEXT && lh_edit_ack(&sc->hdr, &sc->seg, act, lh_partial(skb)))
+		lh_put_headers(skb, sc);
 	if (act->nr_retransmit && lh_can_carry(skb, sc)) {
 		if (act->nr_retransmit > 1)
 			lh_defer(&v->entry, index, act, 1);
@@ -331,18 +349,15 @@ int lh_ingress(struct __sk_buff *skb)
 	return verdict;
 }
 
-/* Sends what @slot holds on the packet of a test run. @ingress: to the stack,
- * as if it came from MH. */
-LH_FUNC int lh_send_kick(struct __sk_buff *skb, struct lh_slot *slot, u32 ingress,
-			 struct lh_env *env)
+/* Sends the packet of a test run, which a slot was loaded into. @ingress: to
+ * the stack, as if it came from MH. */
+LH_INLINE int lh_send_loaded(struct __sk_buff *skb, u32 vlan_proto, u32 vlan_tci, u32 ingress,
+			     struct lh_env *env)
 {
-	/* Without layer 2 on the device the test run's own 14 bytes stay: the
-	 * redirect takes them off. */
-	u32 at = lh_setup.l2_bytes ? 0 : 14;
-	int err = lh_load_vehicle(skb, slot, at, 0);
+	int err = 0;
 
-	if (!err && slot->vlan_proto)
-		err = bpf_skb_vlan_push(skb, slot->vlan_proto, slot->vlan_tci);
+	if (vlan_proto)
+		err = bpf_skb_vlan_push(skb, vlan_proto, vlan_tci);
 	lh_mark(skb);
 	if (!err)
 		err = bpf_clone_redirect(skb, lh_setup.ifindex, ingress ? BPF_F_INGRESS : 0);
@@ -353,8 +368,23 @@ LH_FUNC int lh_send_kick(struct __sk_buff *skb, struct lh_slot *slot, u32 ingres
 	return err;
 }
 
-/* The held ACK, brought into the form of a slot with a finished checksum. */
-LH_INLINE void lh_held_to_slot(const struct lh_held *held, struct lh_slot *slot)
+/* Without layer 2 on the device the test run's own 14 bytes stay before what is
+ * loaded: the redirect takes them off. */
+LH_INLINE u32 lh_kick_offset(void)
+{
+	return lh_setup.l2_bytes ? 0 : 14;
+}
+
+/* Releases the held ACK that was put into @slot. */
+LH_FUNC int lh_send_held(struct __sk_buff *skb, struct lh_slot *slot, struct lh_env *env)
+{
+	if (lh_load_vehicle(skb, slot, lh_kick_offset(), 0))
+		return -1;
+	return lh_send_loaded(skb, slot->vlan_proto, slot->vlan_tci, 1, env);
+}
+
+/* The held ACK in the form of a slot. @window: to set in it, as in lh_actions. */
+LH_INLINE void lh_held_to_slot(const struct lh_held *held, struct lh_slot *slot, u32 window)
 {
 	u32 bytes = held->bytes;
 
@@ -369,6 +399,10 @@ LH_INLINE void lh_held_to_slot(const struct lh_held *held, struct lh_slot *slot)
 	slot->vlan_proto = held->vlan_proto;
 	slot->family = held->family;
 	slot->flags = held->partial ? LH_SLOT_PARTIAL : 0;
+	if (window == LH_KEEP_WINDOW)
+		return;
+	lh_slot_put16(slot, (u32)slot->l4_offset + 14, lh_be16(window));
+	slot->flags = LH_SLOT_PARTIAL; /* the checksum is made anew */
 }
 
 /* Loads repair @todo into @skb under the lock and sends it without. A slot that
@@ -376,7 +410,7 @@ LH_INLINE void lh_held_to_slot(const struct lh_held *held, struct lh_slot *slot)
 LH_FUNC int lh_kick_one(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
 			const struct lh_pending *todo)
 {
-	u32 at = lh_setup.l2_bytes ? 0 : 14, id = todo->slot, proto = 0, tci = 0;
+	u32 id = todo->slot, proto = 0, tci = 0;
 	struct lh_slot *slot;
 	int err = -1;
 
@@ -386,20 +420,10 @@ LH_FUNC int lh_kick_one(struct __sk_buff *skb, struct lh_flow_value *v, struct l
 	if (slot && slot->generation == todo->generation) {
 		proto = slot->vlan_proto;
 		tci = slot->vlan_tci;
-		err = lh_load_vehicle(skb, slot, at, 0);
+		err = lh_load_vehicle(skb, slot, lh_kick_offset(), 0);
 	}
 	lh_unlock(&v->entry);
-	if (err)
-		return err;
-	if (proto && bpf_skb_vlan_push(skb, proto, tci))
-		return -1;
-	lh_mark(skb);
-	err = bpf_clone_redirect(skb, lh_setup.ifindex, 0);
-	if (err)
-		lh_host_count(env, LH_C_retransmit_errors, 1);
-	if (skb->vlan_present)
-		bpf_skb_vlan_pop(skb);
-	return err;
+	return err ? err : lh_send_loaded(skb, proto, tci, 0, env);
 }
 
 /* Runs the flow's timer and sends what it and deferred repairs ask for. With
@@ -416,7 +440,7 @@ LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	copies = sc->act.emit_held;
 	if (copies)
-		lh_held_to_slot(&e->held, &sc->slot);
+		lh_held_to_slot(&e->held, &sc->slot, sc->act.held_window);
 	if (sc->act.nr_retransmit)
 		lh_defer(e, index, &sc->act, 0);
 	e->kick_sent = 0; /* this is the kick */
@@ -427,7 +451,7 @@ LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	bpf_for (i, 0, 3) {
 		if ((u32)i >= copies)
 			break;
-		lh_send_kick(skb, &sc->slot, 1, env);
+		lh_send_held(skb, &sc->slot, env);
 	}
 	bpf_for (i, 0, LH_MAX_RETRANSMIT) {
 		if ((u32)i >= n)
@@ -480,16 +504,15 @@ LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
 		return 0;
 	}
 	if (force || lh_flow_over(env, &e->flow)) {
-		u32 copies = 0;
+		u32 copies;
 
-		if (e->flow.flags & LH_FLOW_HELD) {
-			lh_abandon(env, &e->flow, false, &sc->act);
-			copies = sc->act.emit_held;
-			lh_held_to_slot(&e->held, &sc->slot);
-		}
+		lh_on_release(env, &e->flow, &sc->act);
+		copies = sc->act.emit_held;
+		if (copies)
+			lh_held_to_slot(&e->held, &sc->slot, sc->act.held_window);
 		lh_flow_remove(env, v, index);
 		if (copies)
-			lh_send_kick(skb, &sc->slot, 1, env);
+			lh_send_held(skb, &sc->slot, env);
 		return 1;
 	}
 	/* An event that got lost would leave the flow without a timer. */

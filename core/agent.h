@@ -13,7 +13,9 @@
 #ifndef LH_AGENT_H
 #define LH_AGENT_H
 
+#include "edit.h"
 #include "lifecycle.h"
+#include "scheme/rack.h"
 #include "scheme/snoop.h"
 
 LH_INLINE void lh_actions_init(struct lh_actions *out)
@@ -28,6 +30,9 @@ LH_INLINE void lh_actions_init(struct lh_actions *out)
 	out->store_pos = 0;
 	out->hold = 0;
 	out->emit_held = 0;
+	out->window = out->held_window = LH_KEEP_WINDOW;
+	out->blank_sack = 0;
+	out->mark_ce = 0;
 	out->next_deadline_ns = 0;
 }
 
@@ -38,7 +43,8 @@ LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
 
 	if (LH_CFG(env)->scheme == LH_SCHEME_none)
 		return 0;
-	at = lh_head_deadline(env, f);
+	at = LH_CFG(env)->scheme == LH_SCHEME_rack ? lh_rack_deadline(env, f)
+						   : lh_head_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD) {
 		u64 hold = f->held_since_ns + lh_hold_time(env, f);
 
@@ -61,9 +67,13 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		lh_host_count(env, LH_C_data_segments, 1);
 		lh_host_count(env, LH_C_data_bytes, s->payload_bytes);
 	}
+	if ((s->flags & LH_SYN) && LH_CFG(env)->scheme == LH_SCHEME_rack)
+		lh_rack_syn(env, f, s, out);
 	if (lh_is_data(f, s)) {
 		if (LH_CFG(env)->scheme == LH_SCHEME_none || lh_is_probe(f, s))
 			lh_track_max(f, s);
+		else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+			lh_rack_on_data(env, f, s, out);
 		else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
 			lh_snoop_on_data(env, f, s, out);
 	}
@@ -71,43 +81,70 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	return 0;
 }
 
+/* Takes the head off the cache if @ack covers it. @hole: something above una had
+ * arrived already. @return 1: done, look at the next. */
+LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 hole)
+{
+	struct lh_seg *e;
+
+	if (!env || !f || !lh_cached(f))
+		return 0;
+	e = lh_seg_at(env, f, f->head);
+	if (!e || lh_after(e->end, ack))
+		return 0;
+	if (hole && !env->ack.last_ns)
+		lh_order_late(env, f, e);
+	if (e->flags & LH_SEG_SACKED)
+		f->sacked_bytes -= e->end - e->seq;
+	else
+		lh_delivered(env, f, e, !hole);
+	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
+		env->ack.unclear = 1;
+	env->ack.last_ns = e->last_tx_ns;
+	env->ack.last_end = e->end;
+	lh_ring_pop(env, f);
+	return 1;
+}
+
+/* The classic estimators: one sample per ACK, none if anything that it covers
+ * was sent twice (Karn), nor if it had waited SACKed behind a hole. */
+LH_INLINE void lh_ack_sample(struct lh_env *env, struct lh_flow *f)
+{
+	const struct lh_ack_sum *sum = &env->ack;
+
+	if (!sum->last_ns || sum->unclear || f->nr_dup)
+		return;
+	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2 && lh_before(sum->last_end, f->rtt_end))
+		return;
+	lh_rtt_sample(env, f, env->now_ns - sum->last_ns);
+	f->rtt_end = f->max;
+}
+
 /* What every scheme does with an ACK that moves una. */
 LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	bool clean = true, any = false;
-	u64 sent_ns = 0;
-	u32 end = f->una;
+	bool hole = lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY);
 	int i;
 
 	f->una = s->ack;
 	f->progress_ns = env->now_ns;
-	lh_for (i, LH_FLOW_SEGS) {
-		struct lh_seg *e;
-
-		if (!lh_cached(f))
+	lh_for (i, LH_FLOW_SEGS)
+		if (!lh_ack_pop(env, f, s->ack, hole))
 			break;
-		e = lh_seg_at(env, f, f->head);
-		if (!e || lh_after(e->end, s->ack))
-			break;
-		/* Karn: no sample if anything it covers was sent twice; nor if it
-		 * had waited SACKed behind a hole. */
-		if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
-			clean = false;
-		any = true;
-		sent_ns = e->last_tx_ns;
-		end = e->end;
-		lh_ring_pop(env, f);
-	}
-	if (any && clean && !f->nr_dup &&
-	    (LH_CFG(env)->rtt_profile != LH_RTT_NS2 || !lh_before(end, f->rtt_end))) {
-		lh_rtt_sample(env, f, env->now_ns - sent_ns);
-		f->rtt_end = f->max;
-	}
+	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
+		lh_ack_sample(env, f);
+	/* A lone segment may have waited for the receiver's delayed ACK. */
+	if (env->ack.nr_segs < 2 && f->max - f->una < 2U * lh_mss(f))
+		env->ack.sample_ns = 0;
 	if (lh_before(f->sacked_max, f->una))
 		f->sacked_max = f->una;
 	f->nr_dup = 0;
 	f->exp_dup = 0;
 	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
+	if ((f->flags & LH_FLOW_BLOCKED) && !lh_before(f->una, f->blocked_end))
+		f->flags &= ~LH_FLOW_BLOCKED;
+	if ((f->flags & LH_FLOW_FH_RTX) && lh_after(f->una, f->fh_rtx_end + (1U << 29)))
+		f->flags &= ~LH_FLOW_FH_RTX; /* before the numbers come round */
 }
 
 /* A segment of the flow came from MH: an ACK, perhaps with data. */
@@ -119,6 +156,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (!env || !f || !s || !out)
 		return 0;
 	lh_actions_init(out);
+	__builtin_memset(&env->ack, 0, sizeof(env->ack));
 	lh_track_mh(env, f, s);
 	if (!(s->flags & LH_ACK) || (s->flags & (LH_SYN | LH_RST)))
 		goto done;
@@ -131,15 +169,19 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (class == LH_ACK_DUPLICATE)
 		lh_host_count(env, LH_C_duplicate_acks, 1);
 	if (s->nr_sack && class != LH_ACK_OLD)
-		lh_cache_sack(env, f, s);
-	if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
+		lh_sack_blocks(env, f, s);
+	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+		lh_rack_on_ack(env, f, s, class, out);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
 		lh_snoop_on_ack(env, f, s, class, out);
-	if (class != LH_ACK_OLD)
+	if (class != LH_ACK_OLD) {
 		f->last_window = s->window;
+		f->own_edge = lh_window_edge(f, s);
+	}
 	if (out->verdict == LH_PASS && class == LH_ACK_SAME)
 		lh_hold_newer(f, s, out);
 	if (out->verdict == LH_PASS && class != LH_ACK_OLD)
-		lh_forwarded(f, s);
+		lh_forwarded(f, s, out);
 done:
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
@@ -151,7 +193,9 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 	if (!env || !f || !out)
 		return 0;
 	lh_actions_init(out);
-	if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
+	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+		lh_rack_on_timer(env, f, out);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
 		lh_snoop_on_timer(env, f, out);
 	if (out->nr_retransmit || out->emit_held)
 		lh_host_count(env, LH_C_timer_kicks, 1);
@@ -164,8 +208,21 @@ LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, const stru
 {
 	struct lh_seg *e = lh_seg_at(env, f, out->store_pos);
 
-	if (e)
-		e->flags |= LH_SEG_NO_COPY;
+	if (!e)
+		return;
+	e->flags |= LH_SEG_NO_COPY;
+	lh_cache_block(f, e->seq, e->end);
+}
+
+/* The flow is about to be forgotten: @out says what FH still has to get. */
+LH_ENTRY int lh_on_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	if (!env || !f || !out)
+		return 0;
+	lh_actions_init(out);
+	if (f->flags & LH_FLOW_HELD)
+		lh_rack_release(env, f, out);
+	return 0;
 }
 
 /* A connection that was never answered is forgotten sooner: SYNs are cheap to
@@ -190,13 +247,6 @@ LH_INLINE bool lh_flow_over(struct lh_env *env, const struct lh_flow *f)
 	if (!(f->flags & LH_FLOW_FWD))
 		return quiet > lh_min(LH_HALF_OPEN_NS, LH_CFG(env)->idle_ns);
 	return quiet > LH_CFG(env)->idle_ns;
-}
-
-/* Gives all memory of the flow back; what FH was not told stays untold, so
- * call it only when lh_flow_over() or when the flow starts anew. */
-LH_INLINE void lh_flow_free(struct lh_env *env, struct lh_flow *f)
-{
-	lh_cache_flush(env, f);
 }
 
 #endif /* LH_AGENT_H */

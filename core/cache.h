@@ -19,16 +19,57 @@ LH_INLINE u32 lh_cached(const struct lh_flow *f)
 	return f->tail - f->head;
 }
 
-/* Entry at @pos, NULL only if the host's memory is gone. */
-LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
+/* Chunk of @pos, NULL only if the host's memory is gone. */
+LH_INLINE struct lh_chunk *lh_chunk_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
 {
-	u32 d = pos >> LH_CHUNK_SHIFT, i = pos;
-	struct lh_chunk *c;
+	u32 d = pos >> LH_CHUNK_SHIFT;
 
 	lh_barrier(d);
+	return lh_host_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
+}
+
+/* Entry at @pos, NULL as above. */
+LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
+{
+	struct lh_chunk *c = lh_chunk_at(env, f, pos);
+	u32 i = pos;
+
 	lh_barrier(i);
-	c = lh_host_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
 	return c ? &c->seg[i & (LH_CHUNK_SEGS - 1)] : NULL;
+}
+
+/* Segments that MH says it has may be looked at again: one of them changed. */
+LH_INLINE void lh_sack_forget(struct lh_flow *f)
+{
+	int i;
+
+	for (i = 0; i < LH_MAX_SACK; i++)
+		f->seen[i].left = f->seen[i].right = 0;
+}
+
+/* [left, right) can't be repaired here, or its loss is not to be hidden. Until
+ * una has passed it lh_cache_covers() looks closer; elsewhere it need not. */
+LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right)
+{
+	if (!(f->flags & LH_FLOW_BLOCKED)) {
+		f->flags |= LH_FLOW_BLOCKED;
+		f->blocked_start = left;
+		f->blocked_end = right;
+		return;
+	}
+	if (lh_before(left, f->blocked_start))
+		f->blocked_start = left;
+	if (lh_after(right, f->blocked_end))
+		f->blocked_end = right;
+}
+
+/* FH itself has sent [left, right) again. */
+LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
+{
+	lh_cache_block(f, left, right);
+	if (!(f->flags & LH_FLOW_FH_RTX) || lh_after(right, f->fh_rtx_end))
+		f->fh_rtx_end = right;
+	f->flags |= LH_FLOW_FH_RTX;
 }
 
 /* First position whose segment ends after @seq; tail if there is none. */
@@ -60,6 +101,7 @@ LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
 LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
 {
 	u32 d = f->tail >> LH_CHUNK_SHIFT;
+	struct lh_chunk *c;
 
 	if (!(f->tail & (LH_CHUNK_SEGS - 1))) {
 		u32 id;
@@ -68,6 +110,9 @@ LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
 			return false;
 		lh_barrier(d);
 		f->dir[d & (LH_FLOW_CHUNKS - 1)] = id;
+		c = lh_host_chunk(env, id);
+		if (c)
+			c->oldest_tx_ns = env->now_ns;
 	}
 	f->tail++;
 	return true;
@@ -118,6 +163,7 @@ LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
 	lh_for (i, LH_SHIFT_MAX) {
 		u32 at = f->tail - 1 - i;
 		struct lh_seg *to, *from;
+		struct lh_chunk *c;
 
 		if ((u32)i >= n)
 			break;
@@ -126,6 +172,9 @@ LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
 		if (!to || !from)
 			break;
 		*to = *from;
+		c = lh_chunk_at(env, f, at);
+		if (c)
+			c->oldest_tx_ns = 0;
 	}
 	return 0;
 }
@@ -137,6 +186,7 @@ LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left
 	u32 pos = lh_cache_find(env, f, left);
 	int i;
 
+	lh_cache_fh_rtx(f, left, right);
 	lh_for (i, 64) {
 		struct lh_seg *s;
 
@@ -177,10 +227,11 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e = lh_seg_at(env, f, pos);
 	if (!e)
 		return false;
-	e->first_tx_ns = e->last_tx_ns = env->now_ns;
+	e->last_tx_ns = env->now_ns;
 	e->seq = s->seq;
 	e->end = s->end;
 	e->slot = slot;
+	e->delivered = f->delivered;
 	e->n_local = 0;
 	e->flags = flags;
 	out->store_slot = slot;
@@ -207,8 +258,14 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	/* The newer bytes are kept: the same data with a younger timestamp, or
 	 * more of it (SPEC: keep the longer), not SACKed as a whole then. Repairs
 	 * start anew (S4). */
-	e->flags = (e->end == s->end ? e->flags & LH_SEG_SACKED : 0) | LH_SEG_SENDER_RTX;
+	if (e->end != s->end && (e->flags & LH_SEG_SACKED)) {
+		f->sacked_bytes -= e->end - e->seq;
+		e->flags = 0;
+		lh_sack_forget(f);
+	}
+	e->flags = (e->flags & LH_SEG_SACKED) | LH_SEG_SENDER_RTX;
 	e->end = s->end;
+	lh_cache_fh_rtx(f, s->seq, s->end);
 	e->n_local = 0;
 	e->last_tx_ns = env->now_ns;
 	out->store_slot = e->slot;
@@ -229,7 +286,10 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	struct lh_seg *e = NULL;
 	u32 pos;
 
+	f->sent_ns = env->now_ns;
 	if (fresh) {
+		if (s->seq != f->max)
+			lh_cache_block(f, f->max, s->seq);
 		f->max = s->end;
 		cap -= cap / 10;
 		pos = f->tail;
@@ -244,58 +304,23 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 		lh_cache_resent(env, f, s, pos, e, out);
 		return 0;
 	}
-	if (!env->accepted)
-		return 0;
-	if (lh_cached(f) >= cap) {
-		lh_host_count(env, LH_C_uncached_full, 1);
+	if (!env->accepted || lh_cached(f) >= cap) {
+		if (env->accepted)
+			lh_host_count(env, LH_C_uncached_full, 1);
+		lh_cache_block(f, s->seq, s->end);
 		return 0;
 	}
 	if (fresh) {
-		lh_cache_insert(env, f, s, pos, 0, out);
+		if (!lh_cache_insert(env, f, s, pos, 0, out))
+			lh_cache_block(f, s->seq, s->end);
 		return 0;
 	}
 	/* Below what has departed, but not here: lost or reordered upstream, or
 	 * forwarded uncached and now resent. Its duplicates are the sender's. */
 	f->nr_upstream_lost++;
 	lh_host_count(env, LH_C_upstream_lost, 1);
+	lh_cache_block(f, s->seq, s->end);
 	lh_cache_insert(env, f, s, pos, LH_SEG_CONG, out);
-	return 0;
-}
-
-/* Marks the segments that lie wholly inside the SACK blocks of @s. SACKed
- * entries stay until they are acknowledged: receivers may renege (RFC 2018). */
-LH_FUNC int lh_cache_sack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
-{
-	u32 left, right, pos;
-	int b, i;
-
-	lh_for (b, LH_MAX_SACK) {
-		u32 k = b;
-
-		if (k >= s->nr_sack)
-			break;
-		lh_barrier(k);
-		k &= LH_MAX_SACK - 1;
-		left = s->sack[k].left;
-		right = s->sack[k].right;
-		if (!lh_after(right, s->ack) || !lh_before(left, right) ||
-		    lh_after(right, f->max) || (k == 0 && s->dsack))
-			continue;
-		if (lh_after(right, f->sacked_max))
-			f->sacked_max = right;
-		pos = lh_cache_find(env, f, left);
-		lh_for (i, LH_FLOW_SEGS) {
-			struct lh_seg *e;
-
-			if (pos == f->tail)
-				break;
-			e = lh_seg_at(env, f, pos++);
-			if (!e || lh_after(e->end, right))
-				break;
-			if (!lh_before(e->seq, left))
-				e->flags |= LH_SEG_SACKED;
-		}
-	}
 	return 0;
 }
 
@@ -322,6 +347,9 @@ LH_FUNC bool lh_cache_covers(struct lh_env *env, const struct lh_flow *f, u32 up
 	bool ok = true;
 	int i;
 
+	/* The window need not be walked where nothing stands in the way. */
+	if (!(f->flags & LH_FLOW_BLOCKED) || !lh_before(f->blocked_start, upto))
+		return true;
 	lh_for (i, LH_FLOW_SEGS) {
 		struct lh_seg *e;
 

@@ -14,6 +14,7 @@
 /* clang-format off */
 #define LH_SCHEMES(X) \
 	X(none, "observe and count only") \
+	X(rack, "loss by time order, probe timer and window clock, for today's senders") \
 	X(snoop, "classic Snoop (1995) with the local timers of the Linux version")
 /* clang-format on */
 
@@ -28,6 +29,12 @@ enum lh_rtt_profile {
 enum lh_timer_arm {
 	LH_TIMER_ALWAYS, /* while anything is cached (ns-2) */
 	LH_TIMER_AFTER_DUP, /* only after a duplicate-driven repair (S1 on earlier schemes) */
+};
+
+enum lh_suppress_mode {
+	LH_SUPPRESS_AUTO, /* while the window clock can brake the sender */
+	LH_SUPPRESS_ON,
+	LH_SUPPRESS_OFF,
 };
 
 struct lh_config {
@@ -47,6 +54,10 @@ struct lh_config {
 	u64 ns2_rttvar_ns;
 	u32 ns2_gain_1024; /* g of profile ns2, in 1/1024 */
 	u32 queue_guard; /* 1: a loss that looks like the queue's overflow is left to FH */
+	/* Scheme rack. */
+	u32 suppress; /* enum lh_suppress_mode */
+	u32 clock; /* 1: the window clock may run */
+	u64 target_ns; /* standing queue that the clock aims at, where the hop is steady */
 };
 
 #endif /* LH_CONFIG_H */

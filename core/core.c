@@ -50,11 +50,13 @@ static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,
 {
 	struct lh_env env = {
 		.host = host,
+		.device = host->ops.device,
 		.cfg = cfg,
 		.now_ns = call->now_ns,
 		.cap_segments = call->cap_segments,
 		.alive = call->alive,
 		.accepted = call->accepted,
+		.handshakes = call->handshakes,
 	};
 
 	return env;
@@ -106,6 +108,39 @@ void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const str
 	lh_on_timer(&env, flow, out);
 }
 
+void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,
+		    const struct lh_config *cfg, const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_release(&env, flow, out);
+}
+
+u32 lhc_peer_find(const struct lh_host_ops *ops, const struct lh_flow_key *key, u64 now_ns)
+{
+	struct lh_env env = {.device = ops->device, .now_ns = now_ns};
+
+	return lh_peer_find(&env, key);
+}
+
+u64 lhc_device_bytes(void)
+{
+	return sizeof(struct lh_device);
+}
+
+int lhc_edit_ack(u8 *packet, u32 len, const struct lh_segment *seg, const struct lh_actions *out)
+{
+	u32 n = len < LH_HDR_BYTES ? len : LH_HDR_BYTES;
+	struct lh_hdr hdr;
+	int changed;
+
+	__builtin_memcpy(hdr.b, packet, n);
+	changed = lh_edit_ack(&hdr, seg, out, 0);
+	__builtin_memcpy(packet, hdr.b, n);
+	return changed;
+}
+
 void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 		      const struct lh_actions *actions)
 {
@@ -120,7 +155,7 @@ void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow)
 	struct lh_host host = {*ops};
 	struct lh_env env = {.host = &host};
 
-	lh_flow_free(&env, flow);
+	lh_cache_flush(&env, flow);
 }
 
 int lhc_flow_over(const struct lh_flow *flow, const struct lh_config *cfg, u64 now_ns)

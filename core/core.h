@@ -9,10 +9,12 @@
 
 #include "flow.h"
 
-/* Memory and counters lent by the caller; @ctx is passed through. Semantics as
+/* Memory and counters lent by the caller, and the state that its flows share
+ * (zeroed at first, lhc_device_bytes() long); @ctx is passed through. Semantics as
  * lh_host_* in flow.h: get_* return 0 when there is nothing left. */
 struct lh_host_ops {
 	void *ctx;
+	struct lh_device *device;
 	struct lh_chunk *(*chunk)(void *ctx, u32 id);
 	int (*get_chunk)(void *ctx, u32 *id);
 	void (*put_chunk)(void *ctx, u32 id);
@@ -27,7 +29,8 @@ struct lh_call {
 	u32 cap_segments;
 	u8 alive; /* 1: the caller keeps the timers it is asked for */
 	u8 accepted; /* 1: the link's queue took the packet, or can't be seen */
-	u8 pad[2];
+	u8 handshakes; /* 1: not too many connections are half open */
+	u8 pad[1];
 };
 
 /* @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP. */
@@ -42,6 +45,15 @@ void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const str
 		  const struct lh_call *call, struct lh_actions *out);
 void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 		      const struct lh_actions *actions);
+void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,
+		    const struct lh_config *cfg, const struct lh_call *call,
+		    struct lh_actions *out);
+/* Index of the receiver for lh_flow.peer of a new flow. */
+u32 lhc_peer_find(const struct lh_host_ops *ops, const struct lh_flow_key *key, u64 now_ns);
+u64 lhc_device_bytes(void);
+/* Edits the first @len bytes of a packet that passes, as core/edit.h; @return 1:
+ * something has changed. */
+int lhc_edit_ack(u8 *packet, u32 len, const struct lh_segment *seg, const struct lh_actions *out);
 void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow);
 int lhc_flow_over(const struct lh_flow *flow, const struct lh_config *cfg, u64 now_ns);
 u64 lhc_lrto_ns(const struct lh_flow *flow, const struct lh_config *cfg);

@@ -22,14 +22,22 @@
 	X(local_retransmits, "segments sent again from the cache, all reasons") \
 	X(retransmits_dupack, "of these, for a duplicate ACK") \
 	X(retransmits_partial, "of these, for an ACK that moved only up to the next hole") \
+	X(retransmits_order, "of these, for a segment that had departed later and has arrived") \
 	X(retransmits_timer, "of these, by the local timer") \
 	X(retransmit_errors, "local retransmissions that could not be sent") \
 	X(exhausted_segments, "segments given up after max_local retransmissions") \
 	X(overflow_suspected, "losses left to the sender: they look like overflows of the queue before the link") \
+	X(reordered, "segments that arrived late, after others that had departed later") \
 	X(duplicate_acks, "duplicate ACKs seen") \
 	X(suppressed_acks, "duplicate ACKs kept from the sender") \
 	X(released_acks, "kept ACKs that were sent on after all, copies counted") \
 	X(held_expired, "times that the hold timer ran out") \
+	X(window_updates, "duplicate ACKs that went on as mere window updates") \
+	X(dsacks_dropped, "ACKs kept from the sender for good: they only report a superfluous repair") \
+	X(windows_edited, "ACKs that passed with a window smaller than the receiver's own") \
+	X(clock_engaged, "times that the window clock began to limit a flow") \
+	X(clock_released, "times that it let the flow go") \
+	X(ce_marks, "data packets marked Congestion Experienced") \
 	X(bypass_not_tcp, "packets that are not TCP") \
 	X(bypass_fragment, "IP fragments") \
 	X(bypass_malformed, "packets whose headers could not be parsed") \

@@ -38,7 +38,7 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
 }
 
 /* What drives a local retransmission, for the counters. */
-enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_TIMER };
+enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_ORDER, LH_BY_TIMER };
 
 /* Sends the segment @e again. False: no room in this call's actions. */
 LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
@@ -51,19 +51,22 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 	out->retransmit[n].slot = e->slot;
 	out->retransmit[n].seq = e->seq;
 	out->nr_retransmit = n + 1;
-	e->last_tx_ns = env->now_ns;
+	e->last_tx_ns = f->sent_ns = env->now_ns;
 	e->n_local++;
+	f->syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
 	f->nr_retransmits++;
 	lh_host_count(env, LH_C_local_retransmits, 1);
 	lh_host_count(env,
 		      why == LH_BY_DUPACK    ? LH_C_retransmits_dupack
 		      : why == LH_BY_PARTIAL ? LH_C_retransmits_partial
+		      : why == LH_BY_ORDER   ? LH_C_retransmits_order
 					     : LH_C_retransmits_timer,
 		      1);
 	if (e->n_local >= LH_CFG(env)->max_local) {
 		/* The limit's last try is under way; whatever FH does about the
 		 * hole from here on is its own affair (invariant 6). */
 		e->flags |= LH_SEG_CONG;
+		lh_cache_block(f, e->seq, e->end);
 		lh_host_count(env, LH_C_exhausted_segments, 1);
 	}
 	return true;
@@ -75,6 +78,45 @@ LH_INLINE struct lh_seg *lh_head(struct lh_env *env, const struct lh_flow *f)
 	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
 
 	return e && !lh_after(e->seq, f->una) ? e : NULL;
+}
+
+/*
+ * What has provably departed: on a FIFO link the n-th duplicate was caused by
+ * the n-th segment after the lost one, or a later one. A repair that overtakes
+ * queued segments must not make those look lost (SPEC 1, "Recovery point").
+ */
+LH_INLINE void lh_extend_recovery(struct lh_env *env, struct lh_flow *f)
+{
+	u32 point = f->una, n = lh_min(f->nr_dup, lh_cached(f) - 1);
+
+	if (lh_flow_sack(f)) {
+		point = f->sacked_max;
+	} else if (lh_cached(f)) {
+		struct lh_seg *e = lh_seg_at(env, f, f->head + n);
+
+		if (e)
+			point = e->end;
+	}
+	if (!(f->flags & LH_FLOW_RECOVERY) || lh_after(point, f->recovery_point))
+		f->recovery_point = point;
+	f->flags |= LH_FLOW_RECOVERY;
+}
+
+/*
+ * The segment at una, if a duplicate says that it is lost and it may be sent
+ * again now: at first sight, and once more when there are more duplicates than
+ * the loss explains (Click's limit of two), a local round trip apart.
+ */
+LH_INLINE bool lh_dup_repair(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
+			     struct lh_actions *out)
+{
+	if (e->n_local && (e->n_local >= 2 || env->now_ns - e->last_tx_ns < f->srtt_ns))
+		return false;
+	/* Everything cached behind it may still cause a duplicate each; an upper
+	 * bound, since ACKs get lost and merged. */
+	f->exp_dup = lh_cached(f) - 1 > f->nr_dup ? lh_cached(f) - 1 - f->nr_dup : 0;
+	f->flags |= LH_FLOW_DUP_DRIVEN;
+	return lh_resend(env, f, e, LH_BY_DUPACK, out);
 }
 
 /*

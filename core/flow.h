@@ -17,6 +17,7 @@
 #define LH_FLOW_SEGS 4096 /* most segments cached per flow: 8 MiB of 2 KiB slots */
 #define LH_MAX_RETRANSMIT 4 /* per event */
 #define LH_NO_SLOT 0xffffffffU
+#define LH_KEEP_WINDOW 0xffffffffU
 
 enum lh_seg_flag {
 	LH_SEG_SENDER_RTX = 1, /* the sender sent it again: its duplicates are the sender's */
@@ -27,10 +28,10 @@ enum lh_seg_flag {
 
 /* One cached segment. Its bytes are in a slot of the host's pool. */
 struct lh_seg {
-	u64 first_tx_ns; /* first departure towards the link */
 	u64 last_tx_ns; /* latest departure, anyone's */
 	u32 seq, end; /* sequence numbers */
 	u32 slot; /* index into the host's payload pool */
+	u32 delivered; /* lh_flow.delivered when it departed */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
 	u8 pad[2];
@@ -38,6 +39,9 @@ struct lh_seg {
 
 /* The ring of a flow is made of chunks, so that an idle flow holds none. */
 struct lh_chunk {
+	/* No segment of the chunk that MH lacks departed before this: most chunks
+	 * need no look when losses are sought by time order. */
+	u64 oldest_tx_ns;
 	struct lh_seg seg[LH_CHUNK_SEGS];
 };
 
@@ -61,6 +65,37 @@ enum lh_flow_flag {
 	LH_FLOW_FWD = 0x10000, /* fwd_* are valid */
 	LH_FLOW_SYN_MH = 0x20000, /* MH's SYN or SYN-ACK was seen */
 	LH_FLOW_OVERFLOW = 0x40000, /* losses below overflow_end are left to FH */
+	LH_FLOW_BLOCKED = 0x80000, /* blocked_start and blocked_end are valid */
+	LH_FLOW_FH_RTX = 0x100000, /* fh_rtx_end is valid */
+	LH_FLOW_ECT = 0x200000, /* FH's data may be marked (RFC 3168) */
+};
+
+#define LH_RECENT_SAMPLES 4
+#define LH_RATE_BINS 8
+
+/* The window clock of a flow (clock.h). */
+struct lh_clock {
+	u32 c_bytes; /* what may be on its way beyond what MH has */
+	u8 engaged; /* 1: a queue stands, the law holds */
+	u8 next_recent;
+	u8 pad[2];
+	/* The open sample of the wired round trip. */
+	u32 tsval; /* of the ACK that left at tsval_ns */
+	u64 tsval_ns; /* 0: none */
+	u64 wired_now_ns, wired_before_ns; /* least of this and the previous period */
+	u64 wired_since_ns; /* when this period began */
+	/* Sojourn on the local hop. */
+	u64 recent_ns[LH_RECENT_SAMPLES]; /* the last samples */
+	u64 interval_ns; /* when the law's interval began */
+	u64 sum_ns; /* of the interval's samples */
+	u64 least_ns; /* of the interval's samples */
+	u32 nr_samples; /* in the interval */
+	u32 spread_us; /* mean above least sample of an interval, smoothed */
+	u64 busy_ns; /* last time that the queue was no mere trifle */
+	/* Delivery rate, bytes per second: the most per bin. */
+	u64 rate[LH_RATE_BINS];
+	u64 rate_bin; /* number of the newest bin */
+	u64 marked_ns; /* last CE mark */
 };
 
 struct lh_flow {
@@ -77,9 +112,27 @@ struct lh_flow {
 	u32 recovery_point; /* what had provably departed when recovery began */
 	u32 overflow_end; /* what had departed when an overflow was suspected */
 	u32 rtt_end; /* profile ns2, one sample per window: none below this */
+	/* Delivery and time order (order.h). */
+	u32 delivered; /* bytes that MH has, acknowledged or SACKed, modulo 2^32 */
+	u32 sacked_bytes; /* of these above una */
+	u32 blocked_start, blocked_end; /* between these lie all that can't be repaired here */
+	u32 fh_rtx_end; /* highest end of what FH sent twice */
+	u32 nr_probes; /* local probes since the last delivery */
+	struct lh_sack_block seen[LH_MAX_SACK]; /* blocks of the last ACK: looked through */
+	u64 xmit_ns; /* latest departure among first transmissions that arrived */
+	u64 rtx_xmit_ns; /* the same among local repairs */
+	u32 xmit_end, rtx_xmit_end; /* ends of those segments */
+	u64 rack_rtt_ns; /* sojourn of the one that left at xmit_ns */
+	u64 delivered_ns; /* last delivery, 0: none */
+	u64 sent_ns; /* last departure of data, anyone's */
+	u64 reo_ns; /* patience that reordering on the link has taught */
+	u64 reo_seen_ns; /* when it was last seen */
+	u32 peer; /* index into lh_device.peer */
+	struct lh_clock clock;
 	/* The ACK that FH saw last, and the last one that came. */
 	u32 fwd_ack;
 	u32 fwd_edge; /* right edge of the window that FH knows */
+	u32 own_edge; /* the receiver's own, of the last ACK */
 	u16 fwd_flags;
 	u16 last_window; /* as in the header */
 	u16 mss; /* of MH's SYN; 0: unknown */
@@ -103,10 +156,48 @@ struct lh_flow {
 	u64 payload_bytes;
 };
 
+#define LH_BIN_NS (100 * LH_MSEC)
+#define LH_DEVICE_BINS 16 /* a power of two; LH_RATE_BINS of them count */
+#define LH_PEERS 1024 /* a power of two */
+
+/* One receiver on the link. Entry 0 serves those that found no place. */
+struct lh_peer {
+	u8 addr[16]; /* as in lh_flow_key.mh */
+	u64 seen_ns; /* last new flow or sample */
+	/* The unloaded local round trip: the least sample of this and of the
+	 * previous period (sample.h); 0: none. */
+	u64 lmin_now_ns, lmin_before_ns;
+	u64 since_ns; /* when this period began */
+};
+
+struct lh_device {
+	u64 srtt_ns; /* smoothed local round trip of all flows, 0: none yet */
+	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
+	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */
+	u64 flows[LH_DEVICE_BINS]; /* flows that delivered in it */
+	struct lh_peer peer[LH_PEERS];
+};
+
 struct lh_host;
 
 struct lh_counters {
 	u64 n[LH_NR_COUNTERS]; /* indexed by enum lh_counter */
+};
+
+/* What the ACK of this call delivered (sample.h). */
+struct lh_ack_sum {
+	u64 xmit_ns; /* latest departure among first transmissions; 0: none */
+	u64 rtx_xmit_ns; /* the same among local repairs */
+	u32 xmit_end, rtx_xmit_end; /* where those segments end: departures may coincide */
+	u64 sample_ns; /* departure of the segment that gives a sojourn sample; 0: none */
+	u32 sample_delivered; /* lh_flow.delivered at that departure */
+	u32 bytes; /* newly delivered */
+	u32 nr_segs;
+	u32 sample_full; /* 1: that segment was no small one */
+	/* Of what the ACK number itself covers, for the classic estimators. */
+	u64 last_ns; /* departure of the last segment; 0: none */
+	u32 last_end; /* where that one ends */
+	u32 unclear; /* 1: something was sent twice or had waited behind a hole (Karn) */
 };
 
 /*
@@ -123,20 +214,25 @@ struct lh_env {
 	u32 spare[64];
 #else
 	struct lh_host *host;
+	struct lh_device *device;
 	const struct lh_config *cfg;
 #endif
+	struct lh_ack_sum ack;
 	u64 now_ns; /* never decreases for one flow */
 	u32 cap_segments; /* this flow's share of the cache now */
 	u8 alive; /* 1: the host can wake us in time: suppression allowed */
 	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it */
-	u8 pad[2];
+	u8 handshakes; /* 1: a SYN may be cached: not too many connections are half open */
+	u8 pad[1];
 };
 
 #ifdef LH_BPF
 /* Stays volatile: clang would fold the zeros that user space overwrites. */
 #define LH_CFG(env) (&lh_setup.config)
+#define LH_DEVICE(env) (&lh_device)
 #else
 #define LH_CFG(env) ((env)->cfg)
+#define LH_DEVICE(env) ((env)->device)
 #endif
 
 enum lh_verdict { LH_PASS, LH_DROP };
@@ -155,6 +251,11 @@ struct lh_actions {
 	u32 store_pos; /* ring position, for lh_store_failed() */
 	u32 hold; /* 1: keep a copy of this ACK as the flow's held ACK, whatever the verdict */
 	u32 emit_held; /* copies of the held ACK to send to FH */
+	/* Edits of an ACK that passes (edit.h). The held copy is the ACK as it came. */
+	u32 window; /* header value to set in it, LH_KEEP_WINDOW: leave it */
+	u32 held_window; /* the same for the copies that emit_held asks for */
+	u32 blank_sack; /* 1: overwrite its SACK option with NOPs */
+	u32 mark_ce; /* 1: set Congestion Experienced in this data packet */
 	u64 next_deadline_ns; /* call lh_on_timer() then; 0: no timer */
 };
 

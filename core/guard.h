@@ -14,7 +14,7 @@
 #ifndef LH_GUARD_H
 #define LH_GUARD_H
 
-#include "flow.h"
+#include "cache.h"
 
 #define LH_LEVEL_PERIOD_NS (2 * LH_SEC)
 #define LH_LEVEL_RECENT_NS (3 * LH_SEC) /* CUBIC rests at its old maximum before it goes on */
@@ -50,6 +50,7 @@ LH_INLINE void lh_guard_leave(struct lh_env *env, struct lh_flow *f)
 {
 	f->flags |= LH_FLOW_OVERFLOW;
 	f->overflow_end = f->max;
+	lh_cache_block(f, f->una, f->max);
 	lh_host_count(env, LH_C_overflow_suspected, 1);
 }
 

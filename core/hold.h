@@ -49,26 +49,42 @@ LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 	       !lh_before(f->max + 2 * mss, f->fwd_edge);
 }
 
+/* Whether the first SACK block of @s reports a second copy that can't be of
+ * FH's own making: FH never sent it twice, so the repair was superfluous. */
+LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s)
+{
+	return s->dsack &&
+	       (!(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->fh_rtx_end));
+}
+
+/* Whether @s carries nothing but its number, window and SACK blocks, so that
+ * FH may be told of the latter later. */
+LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 keep = LH_FIN | LH_SYN | LH_RST | LH_URG;
+
+	if (!env->alive || (f->flags & (LH_FLOW_ABANDONED | LH_FLOW_MPTCP | LH_FLOW_AUTH)))
+		return false;
+	if (s->payload_bytes || (s->flags & keep) || (s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN)))
+		return false;
+	return (f->flags & LH_FLOW_FWD) && !((f->fwd_flags ^ s->flags) & LH_ECN_FLAGS);
+}
+
+/* Whether every loss that is known of can be repaired here, in time. */
+LH_INLINE bool lh_in_hand(struct lh_env *env, const struct lh_flow *f)
+{
+	if ((f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f))
+		return false;
+	return lh_cache_covers(env, f, lh_flow_sack(f) ? f->sacked_max : f->una + 1);
+}
+
 /* Whether the duplicate @s may be kept from FH. */
 LH_INLINE bool lh_suppressible(struct lh_env *env, const struct lh_flow *f,
 			       const struct lh_segment *s)
 {
-	u32 keep = LH_FIN | LH_SYN | LH_RST | LH_URG;
-
-	if (!env->alive || (f->flags & LH_FLOW_ABANDONED) || (f->flags & LH_FLOW_MPTCP))
-		return false;
-	if (s->payload_bytes || (s->flags & keep) || s->dsack ||
-	    (s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN)))
-		return false;
-	/* FH must have seen an ACK to compare with, this very number. */
-	if (!(f->flags & LH_FLOW_FWD) || f->fwd_ack != s->ack ||
-	    ((f->fwd_flags ^ s->flags) & LH_ECN_FLAGS))
-		return false;
-	if ((f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f))
-		return false;
-	if (lh_window_needed(env, f, s))
-		return false;
-	return lh_cache_covers(env, f, lh_flow_sack(f) ? f->sacked_max : f->una + 1);
+	/* FH must have seen an ACK of this very number. */
+	return lh_bare(env, f, s) && !s->dsack && f->fwd_ack == s->ack &&
+	       !lh_window_needed(env, f, s) && lh_in_hand(env, f);
 }
 
 LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
@@ -117,12 +133,15 @@ LH_INLINE void lh_abandon(struct lh_env *env, struct lh_flow *f, bool passing,
 	f->flags |= LH_FLOW_ABANDONED;
 }
 
-/* @s goes on to FH. */
-LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s)
+/* @s goes on to FH, with the edits of @out. */
+LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s,
+			    const struct lh_actions *out)
 {
 	f->flags |= LH_FLOW_FWD;
 	f->fwd_ack = s->ack;
 	f->fwd_edge = lh_window_edge(f, s);
+	if (out->window != LH_KEEP_WINDOW)
+		f->fwd_edge = s->ack + (out->window << (f->wscale_mh & 15));
 	f->fwd_flags = s->flags;
 }
 

@@ -6,13 +6,19 @@
 #ifndef LH_LIFECYCLE_H
 #define LH_LIFECYCLE_H
 
-#include "detect.h"
+#include "clock.h"
+#include "order.h"
 
 /* Everything anew, as for a connection never seen. */
 LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 {
+	u32 peer = f->peer;
+
 	lh_cache_flush(env, f);
-	__builtin_memset(f, 0, sizeof(*f));
+	/* In two steps, as BPF has no memset(); an empty ring needs no directory. */
+	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, dir));
+	__builtin_memset(&f->nr_dup, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, nr_dup));
+	f->peer = peer;
 	f->wscale_fh = f->wscale_mh = LH_WSCALE_NONE;
 }
 
@@ -30,8 +36,10 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 	lh_cache_flush(env, f);
 	f->una = f->max = f->sacked_max = f->rtt_end = ack;
 	f->nr_dup = f->exp_dup = 0;
+	f->sacked_bytes = 0;
+	lh_sack_forget(f);
 	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |
-		      LH_FLOW_ABANDONED);
+		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED);
 }
 
 LH_INLINE void lh_track_options(struct lh_flow *f, const struct lh_segment *s, bool from_mh)
@@ -120,6 +128,7 @@ LH_INLINE void lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct l
 		f->flags |= LH_FLOW_AUTH;
 	if (!(f->flags & LH_FLOW_STARTED))
 		lh_flow_start(f, s->seq);
+	lh_wired_data(env, f, s);
 	if (s->flags & LH_ACK) {
 		lh_wired_sample(f, env->now_ns);
 		if ((f->flags & LH_FLOW_FIN_MH) && !lh_before(s->ack, f->fin_mh))
@@ -146,6 +155,7 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		if ((f->flags & LH_FLOW_STARTED) && s->ack == f->max && f->una != f->max) {
 			if (f->syn_tx_ns)
 				lh_rtt_sample(env, f, env->now_ns - f->syn_tx_ns);
+			lh_cache_flush(env, f); /* the SYN */
 			f->una = f->sacked_max = s->ack;
 			f->progress_ns = env->now_ns;
 		}
@@ -154,7 +164,7 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		f->last_window = s->window;
 		f->flags |= LH_FLOW_FWD;
 		f->fwd_ack = s->ack;
-		f->fwd_edge = s->ack + s->window; /* never scaled in a SYN */
+		f->fwd_edge = f->own_edge = s->ack + s->window; /* never scaled in a SYN */
 		f->fwd_flags = 0;
 		return;
 	}
@@ -212,8 +222,10 @@ LH_INLINE bool lh_is_probe(const struct lh_flow *f, const struct lh_segment *s)
 	       !(s->flags & LH_FIN);
 }
 
+/* @s departs without a place in the cache. */
 LH_INLINE void lh_track_max(struct lh_flow *f, const struct lh_segment *s)
 {
+	lh_cache_block(f, s->seq, s->end);
 	if (lh_after(s->end, f->max))
 		f->max = s->end;
 }

@@ -71,6 +71,9 @@ struct lh_segment {
 	u8 wscale; /* shift of a SYN's option, else LH_WSCALE_NONE */
 	u8 nr_sack;
 	u8 dsack; /* 1: the first SACK block reports a duplicate (RFC 2883) */
+	u8 ecn; /* codepoint of the IP header: 0 not capable, 3 CE (RFC 3168) */
+	u8 sack_bytes; /* length of the SACK option */
+	u16 sack_at; /* its offset in struct lh_hdr */
 	struct lh_sack_block sack[LH_MAX_SACK];
 };
 
@@ -167,6 +170,8 @@ LH_INLINE void lh_parse_sack(const struct lh_hdr *h, u32 at, u32 len, struct lh_
 		n = LH_MAX_SACK;
 	s->opts |= LH_OPT_SACK;
 	s->nr_sack = n;
+	s->sack_at = at;
+	s->sack_bytes = len;
 	for (i = 0; i < LH_MAX_SACK; i++) {
 		if (i >= n)
 			break;
@@ -300,12 +305,15 @@ LH_INLINE enum lh_parsed lh_parse(const struct lh_hdr *h, u32 hdr_len, u32 pkt_b
 		proto = lh_get8(h, 0) >> 4 == 6 ? 0x86dd : 0x0800;
 	}
 	s->l3_offset = at;
-	if (proto == 0x0800)
+	if (proto == 0x0800) {
+		s->ecn = lh_get8(h, at + 1) & 3;
 		s->l4_offset = lh_parse_ipv4(h, at, to_mh, key, &l3_bytes, &why);
-	else if (proto == 0x86dd)
+	} else if (proto == 0x86dd) {
+		s->ecn = lh_get8(h, at + 1) >> 4 & 3;
 		s->l4_offset = lh_parse_ipv6(h, at, to_mh, key, &l3_bytes, &why);
-	else
+	} else {
 		return LH_PARSED_NOT_TCP;
+	}
 	if (!s->l4_offset)
 		return why;
 	/* A length that the packet doesn't have: truncated, or BIG TCP's 0. */

@@ -18,45 +18,6 @@ LH_INLINE void lh_snoop_on_data(struct lh_env *env, struct lh_flow *f, const str
 	lh_guard_data(env, f);
 }
 
-/*
- * What has provably departed: on a FIFO link the n-th duplicate was caused by
- * the n-th segment after the lost one, or a later one. A repair that overtakes
- * queued segments must not make those look lost (SPEC 1, "Recovery point").
- */
-LH_INLINE void lh_snoop_extend_recovery(struct lh_env *env, struct lh_flow *f)
-{
-	u32 point = f->una, n = lh_min(f->nr_dup, lh_cached(f) - 1);
-
-	if (lh_flow_sack(f)) {
-		point = f->sacked_max;
-	} else if (lh_cached(f)) {
-		struct lh_seg *e = lh_seg_at(env, f, f->head + n);
-
-		if (e)
-			point = e->end;
-	}
-	if (!(f->flags & LH_FLOW_RECOVERY) || lh_after(point, f->recovery_point))
-		f->recovery_point = point;
-	f->flags |= LH_FLOW_RECOVERY;
-}
-
-/*
- * The segment at una, if a duplicate says that it is lost and it may be sent
- * again now: at first sight, and once more when there are more duplicates than
- * the loss explains (Click's limit of two), a local round trip apart.
- */
-LH_INLINE bool lh_snoop_repair(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
-			       struct lh_actions *out)
-{
-	if (e->n_local && (e->n_local >= 2 || env->now_ns - e->last_tx_ns < f->srtt_ns))
-		return false;
-	/* Everything cached behind it may still cause a duplicate each; an upper
-	 * bound, since ACKs get lost and merged. */
-	f->exp_dup = lh_cached(f) - 1 > f->nr_dup ? lh_cached(f) - 1 - f->nr_dup : 0;
-	f->flags |= LH_FLOW_DUP_DRIVEN;
-	return lh_resend(env, f, e, LH_BY_DUPACK, out);
-}
-
 LH_INLINE void lh_snoop_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				  struct lh_actions *out)
 {
@@ -67,7 +28,7 @@ LH_INLINE void lh_snoop_duplicate(struct lh_env *env, struct lh_flow *f, const s
 	if (f->nr_dup == 1 && e && lh_seg_repairable(env, f, e) && lh_guard_suspects(env, f))
 		lh_guard_leave(env, f);
 	if (!e || !lh_seg_overflow(f, e))
-		lh_snoop_extend_recovery(env, f);
+		lh_extend_recovery(env, f);
 	if (!e || !lh_seg_repairable(env, f, e) || (f->flags & LH_FLOW_ABANDONED))
 		goto pass;
 	can_hold = lh_suppressible(env, f, s);
@@ -75,7 +36,7 @@ LH_INLINE void lh_snoop_duplicate(struct lh_env *env, struct lh_flow *f, const s
 		return; /* ns-2 forwards what comes before the threshold */
 	if (f->exp_dup && e->n_local)
 		f->exp_dup--;
-	else if (!lh_snoop_repair(env, f, e, out) && env->now_ns - e->last_tx_ns >= f->srtt_ns)
+	else if (!lh_dup_repair(env, f, e, out) && env->now_ns - e->last_tx_ns >= f->srtt_ns)
 		goto pass; /* sent twice, and still they come */
 	if (can_hold) {
 		lh_suppress(env, f, out);

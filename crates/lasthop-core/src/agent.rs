@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bindings::{
     LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
-    LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_released_acks,
-    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES,
+    LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_uncached_size,
+    LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES,
 };
 use crate::config::Config;
 use crate::host::{Actions, Call, Flow, Host};
@@ -58,6 +58,8 @@ pub struct Outcome {
     pub to_mh: Vec<Vec<u8>>,
     /// Goes on to FH beside (before) the packet itself: released ACKs.
     pub to_fh: Vec<Vec<u8>>,
+    /// The packet from MH as it passes, with the core's edits; none if dropped.
+    pub passed: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -143,7 +145,7 @@ impl Agent {
         };
         // Only what opens a connection or carries data starts a flow.
         let opens = !segment.is_rst() && segment.seq != segment.end;
-        if !self.find_or_create(&key, opens) {
+        if !self.find_or_create(&key, opens, now_ns) {
             return Outcome::default();
         }
         let mut call = self.call(now_ns);
@@ -180,7 +182,7 @@ impl Agent {
             Err(bypass) => return self.bypassed(bypass),
         };
         let opens = segment.is_syn() && !segment.is_rst();
-        if !self.find_or_create(&key, opens) {
+        if !self.find_or_create(&key, opens, now_ns) {
             return Outcome::default();
         }
         if !self.alive {
@@ -192,10 +194,11 @@ impl Agent {
         };
         let config = &self.setup.config;
         let actions = self.host.on_ack(&mut tracked.flow, config, &segment, &call);
-        let ack = whole(packet, &segment);
+        let mut ack = whole(packet, &segment).to_vec();
         if actions.hold != 0 {
-            tracked.held = ack.to_vec();
+            tracked.held = ack.clone();
         }
+        actions.edit(&mut ack, &segment);
         self.finish(&key, actions, Some(ack))
     }
 
@@ -235,31 +238,37 @@ impl Agent {
             .map(|(key, _)| *key)
             .collect();
         for key in &over {
-            self.forget(key);
+            self.forget(key, now_ns);
         }
         over.len()
     }
 
     /// Forgets a flow at once, whatever its state. What was kept back from FH
     /// is returned, to be sent.
-    pub fn forget(&mut self, key: &Key) -> Vec<Vec<u8>> {
+    pub fn forget(&mut self, key: &Key, now_ns: u64) -> Vec<Vec<u8>> {
         let Some(mut tracked) = self.flows.remove(key) else {
             return Vec::new();
         };
         if let Some(at) = tracked.deadline_ns {
             self.timers.remove(&(at, *key));
         }
-        let mut released = Vec::new();
-        if tracked.flow.is_held() {
-            // As lh_abandon(): three start fast retransmit in a sender without
-            // SACK.
-            let copies = if tracked.flow.uses_sack() { 1 } else { 3 };
-            released = vec![std::mem::take(&mut tracked.held); copies];
-            self.host.count(LH_C_released_acks, copies as u64);
-        }
+        let call = self.call(now_ns);
+        let config = &self.setup.config;
+        let actions = self.host.on_release(&mut tracked.flow, config, &call);
+        let copies = actions.emit_held as usize;
+        let released = vec![self.edit_held(&tracked.held, &actions); copies];
         self.host.free(&mut tracked.flow);
         self.host.count(LH_C_flows_removed, 1);
         released
+    }
+
+    /// A copy of a held ACK with the window that FH shall get now.
+    fn edit_held(&self, held: &[u8], actions: &Actions) -> Vec<u8> {
+        let mut copy = held.to_vec();
+        if let Ok((segment, _)) = parse(held, self.setup.l2_bytes, None, false) {
+            actions.for_held().edit(&mut copy, &segment);
+        }
+        copy
     }
 
     fn bypassed(&mut self, bypass: Bypass) -> Outcome {
@@ -275,7 +284,7 @@ impl Agent {
         }
     }
 
-    fn find_or_create(&mut self, key: &Key, opens: bool) -> bool {
+    fn find_or_create(&mut self, key: &Key, opens: bool, now_ns: u64) -> bool {
         if self.flows.contains_key(key) {
             return true;
         }
@@ -286,8 +295,10 @@ impl Agent {
             self.host.count(LH_C_bypass_table_full, 1);
             return false;
         }
+        let mut flow = Flow::new();
+        self.host.set_peer(&mut flow, key, now_ns);
         let tracked = Tracked {
-            flow: Flow::new(),
+            flow,
             held: Vec::new(),
             deadline_ns: None,
         };
@@ -319,7 +330,7 @@ impl Agent {
     /// Carries out what concerns both directions. `ack`: the packet of this
     /// call, if it came from MH. The copies that stand for a held ACK are then
     /// of this one: the same number, and newer blocks.
-    fn finish(&mut self, key: &Key, actions: Actions, ack: Option<&[u8]>) -> Outcome {
+    fn finish(&mut self, key: &Key, actions: Actions, ack: Option<Vec<u8>>) -> Outcome {
         let mut outcome = Outcome {
             dropped: actions.is_drop(),
             ..Outcome::default()
@@ -329,9 +340,17 @@ impl Agent {
             let packet = packet.expect("the core resends from slots that it has");
             outcome.to_mh.push(packet.to_vec());
         }
+        if let Some(tracked) = self.flows.get(key) {
+            let copy = match &ack {
+                Some(ack) => ack.clone(),
+                None => self.edit_held(&tracked.held, &actions),
+            };
+            outcome.to_fh = vec![copy; actions.emit_held as usize];
+        }
+        if !outcome.dropped {
+            outcome.passed = ack;
+        }
         if let Some(tracked) = self.flows.get_mut(key) {
-            let copy = ack.unwrap_or(&tracked.held);
-            outcome.to_fh = vec![copy.to_vec(); actions.emit_held as usize];
             if let Some(at) = tracked.deadline_ns {
                 self.timers.remove(&(at, *key));
             }

@@ -14,16 +14,24 @@ pub const LH_FLOW_CHUNKS: u32 = 128;
 pub const LH_FLOW_SEGS: u32 = 4096;
 pub const LH_MAX_RETRANSMIT: u32 = 4;
 pub const LH_NO_SLOT: u32 = 4294967295;
+pub const LH_KEEP_WINDOW: u32 = 4294967295;
+pub const LH_RECENT_SAMPLES: u32 = 4;
+pub const LH_RATE_BINS: u32 = 8;
+pub const LH_BIN_NS: u32 = 100000000;
+pub const LH_DEVICE_BINS: u32 = 16;
+pub const LH_PEERS: u32 = 1024;
 pub const LH_SLOT_BYTES: u32 = 2048;
 pub const LH_SLOT_PKT_BYTES: u32 = 2016;
 pub const LH_CACHE_PKT_MAX: u32 = 1888;
 pub const LH_HELD_BYTES: u32 = 256;
 pub const LH_MAX_RULES: u32 = 32;
+pub const LH_HALF_OPEN_PART: u32 = 8;
 pub const LH_BATCH_SLOTS: u32 = 32;
 pub const LH_SWEEP_MAX: u32 = 512;
 pub const LH_SCHEME_none: lh_scheme = 0;
-pub const LH_SCHEME_snoop: lh_scheme = 1;
-pub const LH_NR_SCHEMES: lh_scheme = 2;
+pub const LH_SCHEME_rack: lh_scheme = 1;
+pub const LH_SCHEME_snoop: lh_scheme = 2;
+pub const LH_NR_SCHEMES: lh_scheme = 3;
 pub type lh_scheme = ::core::ffi::c_uint;
 #[doc = " RFC 6298 gains, floor against delayed ACKs"]
 pub const LH_RTT_STD: lh_rtt_profile = 0;
@@ -35,6 +43,11 @@ pub const LH_TIMER_ALWAYS: lh_timer_arm = 0;
 #[doc = " only after a duplicate-driven repair (S1 on earlier schemes)"]
 pub const LH_TIMER_AFTER_DUP: lh_timer_arm = 1;
 pub type lh_timer_arm = ::core::ffi::c_uint;
+#[doc = " while the window clock can brake the sender"]
+pub const LH_SUPPRESS_AUTO: lh_suppress_mode = 0;
+pub const LH_SUPPRESS_ON: lh_suppress_mode = 1;
+pub const LH_SUPPRESS_OFF: lh_suppress_mode = 2;
+pub type lh_suppress_mode = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_config {
@@ -68,11 +81,17 @@ pub struct lh_config {
     pub ns2_gain_1024: u32,
     #[doc = " 1: a loss that looks like the queue's overflow is left to FH"]
     pub queue_guard: u32,
+    #[doc = " enum lh_suppress_mode"]
+    pub suppress: u32,
+    #[doc = " 1: the window clock may run"]
+    pub clock: u32,
+    #[doc = " standing queue that the clock aims at, where the hop is steady"]
+    pub target_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 96usize];
+    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 112usize];
     ["Alignment of lh_config"][::core::mem::align_of::<lh_config>() - 8usize];
     ["Offset of field: lh_config::scheme"][::core::mem::offset_of!(lh_config, scheme) - 0usize];
     ["Offset of field: lh_config::rtt_profile"]
@@ -104,6 +123,11 @@ const _: () = {
         [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 88usize];
     ["Offset of field: lh_config::queue_guard"]
         [::core::mem::offset_of!(lh_config, queue_guard) - 92usize];
+    ["Offset of field: lh_config::suppress"]
+        [::core::mem::offset_of!(lh_config, suppress) - 96usize];
+    ["Offset of field: lh_config::clock"][::core::mem::offset_of!(lh_config, clock) - 100usize];
+    ["Offset of field: lh_config::target_ns"]
+        [::core::mem::offset_of!(lh_config, target_ns) - 104usize];
 };
 pub const LH_C_data_segments: lh_counter = 0;
 pub const LH_C_data_bytes: lh_counter = 1;
@@ -118,25 +142,33 @@ pub const LH_C_upstream_lost: lh_counter = 9;
 pub const LH_C_local_retransmits: lh_counter = 10;
 pub const LH_C_retransmits_dupack: lh_counter = 11;
 pub const LH_C_retransmits_partial: lh_counter = 12;
-pub const LH_C_retransmits_timer: lh_counter = 13;
-pub const LH_C_retransmit_errors: lh_counter = 14;
-pub const LH_C_exhausted_segments: lh_counter = 15;
-pub const LH_C_overflow_suspected: lh_counter = 16;
-pub const LH_C_duplicate_acks: lh_counter = 17;
-pub const LH_C_suppressed_acks: lh_counter = 18;
-pub const LH_C_released_acks: lh_counter = 19;
-pub const LH_C_held_expired: lh_counter = 20;
-pub const LH_C_bypass_not_tcp: lh_counter = 21;
-pub const LH_C_bypass_fragment: lh_counter = 22;
-pub const LH_C_bypass_malformed: lh_counter = 23;
-pub const LH_C_bypass_filtered: lh_counter = 24;
-pub const LH_C_bypass_table_full: lh_counter = 25;
-pub const LH_C_bypass_lock: lh_counter = 26;
-pub const LH_C_bypass_stale: lh_counter = 27;
-pub const LH_C_flows_created: lh_counter = 28;
-pub const LH_C_flows_removed: lh_counter = 29;
-pub const LH_C_timer_kicks: lh_counter = 30;
-pub const LH_NR_COUNTERS: lh_counter = 31;
+pub const LH_C_retransmits_order: lh_counter = 13;
+pub const LH_C_retransmits_timer: lh_counter = 14;
+pub const LH_C_retransmit_errors: lh_counter = 15;
+pub const LH_C_exhausted_segments: lh_counter = 16;
+pub const LH_C_overflow_suspected: lh_counter = 17;
+pub const LH_C_reordered: lh_counter = 18;
+pub const LH_C_duplicate_acks: lh_counter = 19;
+pub const LH_C_suppressed_acks: lh_counter = 20;
+pub const LH_C_released_acks: lh_counter = 21;
+pub const LH_C_held_expired: lh_counter = 22;
+pub const LH_C_window_updates: lh_counter = 23;
+pub const LH_C_dsacks_dropped: lh_counter = 24;
+pub const LH_C_windows_edited: lh_counter = 25;
+pub const LH_C_clock_engaged: lh_counter = 26;
+pub const LH_C_clock_released: lh_counter = 27;
+pub const LH_C_ce_marks: lh_counter = 28;
+pub const LH_C_bypass_not_tcp: lh_counter = 29;
+pub const LH_C_bypass_fragment: lh_counter = 30;
+pub const LH_C_bypass_malformed: lh_counter = 31;
+pub const LH_C_bypass_filtered: lh_counter = 32;
+pub const LH_C_bypass_table_full: lh_counter = 33;
+pub const LH_C_bypass_lock: lh_counter = 34;
+pub const LH_C_bypass_stale: lh_counter = 35;
+pub const LH_C_flows_created: lh_counter = 36;
+pub const LH_C_flows_removed: lh_counter = 37;
+pub const LH_C_timer_kicks: lh_counter = 38;
+pub const LH_NR_COUNTERS: lh_counter = 39;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
@@ -234,12 +266,18 @@ pub struct lh_segment {
     pub nr_sack: u8,
     #[doc = " 1: the first SACK block reports a duplicate (RFC 2883)"]
     pub dsack: u8,
+    #[doc = " codepoint of the IP header: 0 not capable, 3 CE (RFC 3168)"]
+    pub ecn: u8,
+    #[doc = " length of the SACK option"]
+    pub sack_bytes: u8,
+    #[doc = " its offset in struct lh_hdr"]
+    pub sack_at: u16,
     pub sack: [lh_sack_block; 4usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 72usize];
+    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 76usize];
     ["Alignment of lh_segment"][::core::mem::align_of::<lh_segment>() - 4usize];
     ["Offset of field: lh_segment::seq"][::core::mem::offset_of!(lh_segment, seq) - 0usize];
     ["Offset of field: lh_segment::end"][::core::mem::offset_of!(lh_segment, end) - 4usize];
@@ -262,7 +300,12 @@ const _: () = {
     ["Offset of field: lh_segment::nr_sack"]
         [::core::mem::offset_of!(lh_segment, nr_sack) - 38usize];
     ["Offset of field: lh_segment::dsack"][::core::mem::offset_of!(lh_segment, dsack) - 39usize];
-    ["Offset of field: lh_segment::sack"][::core::mem::offset_of!(lh_segment, sack) - 40usize];
+    ["Offset of field: lh_segment::ecn"][::core::mem::offset_of!(lh_segment, ecn) - 40usize];
+    ["Offset of field: lh_segment::sack_bytes"]
+        [::core::mem::offset_of!(lh_segment, sack_bytes) - 41usize];
+    ["Offset of field: lh_segment::sack_at"]
+        [::core::mem::offset_of!(lh_segment, sack_at) - 42usize];
+    ["Offset of field: lh_segment::sack"][::core::mem::offset_of!(lh_segment, sack) - 44usize];
 };
 #[doc = " Names a connection from the agent's place: mh is the side of the lossy\n link. Padding is zero, so that the bytes can be hashed."]
 #[repr(C)]
@@ -308,8 +351,6 @@ pub type lh_seg_flag = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_seg {
-    #[doc = " first departure towards the link"]
-    pub first_tx_ns: u64,
     #[doc = " latest departure, anyone's"]
     pub last_tx_ns: u64,
     #[doc = " sequence numbers"]
@@ -318,6 +359,8 @@ pub struct lh_seg {
     pub end: u32,
     #[doc = " index into the host's payload pool"]
     pub slot: u32,
+    #[doc = " lh_flow.delivered when it departed"]
+    pub delivered: u32,
     #[doc = " local retransmissions since the sender last sent it"]
     pub n_local: u8,
     #[doc = " enum lh_seg_flag"]
@@ -329,27 +372,31 @@ pub struct lh_seg {
 const _: () = {
     ["Size of lh_seg"][::core::mem::size_of::<lh_seg>() - 32usize];
     ["Alignment of lh_seg"][::core::mem::align_of::<lh_seg>() - 8usize];
-    ["Offset of field: lh_seg::first_tx_ns"][::core::mem::offset_of!(lh_seg, first_tx_ns) - 0usize];
-    ["Offset of field: lh_seg::last_tx_ns"][::core::mem::offset_of!(lh_seg, last_tx_ns) - 8usize];
-    ["Offset of field: lh_seg::seq"][::core::mem::offset_of!(lh_seg, seq) - 16usize];
-    ["Offset of field: lh_seg::end"][::core::mem::offset_of!(lh_seg, end) - 20usize];
-    ["Offset of field: lh_seg::slot"][::core::mem::offset_of!(lh_seg, slot) - 24usize];
-    ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 28usize];
-    ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 29usize];
-    ["Offset of field: lh_seg::pad"][::core::mem::offset_of!(lh_seg, pad) - 30usize];
+    ["Offset of field: lh_seg::last_tx_ns"][::core::mem::offset_of!(lh_seg, last_tx_ns) - 0usize];
+    ["Offset of field: lh_seg::seq"][::core::mem::offset_of!(lh_seg, seq) - 8usize];
+    ["Offset of field: lh_seg::end"][::core::mem::offset_of!(lh_seg, end) - 12usize];
+    ["Offset of field: lh_seg::slot"][::core::mem::offset_of!(lh_seg, slot) - 16usize];
+    ["Offset of field: lh_seg::delivered"][::core::mem::offset_of!(lh_seg, delivered) - 20usize];
+    ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 24usize];
+    ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 25usize];
+    ["Offset of field: lh_seg::pad"][::core::mem::offset_of!(lh_seg, pad) - 26usize];
 };
 #[doc = " The ring of a flow is made of chunks, so that an idle flow holds none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_chunk {
+    #[doc = " No segment of the chunk that MH lacks departed before this: most chunks\n need no look when losses are sought by time order."]
+    pub oldest_tx_ns: u64,
     pub seg: [lh_seg; 64usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_chunk"][::core::mem::size_of::<lh_chunk>() - 2048usize];
+    ["Size of lh_chunk"][::core::mem::size_of::<lh_chunk>() - 2056usize];
     ["Alignment of lh_chunk"][::core::mem::align_of::<lh_chunk>() - 8usize];
-    ["Offset of field: lh_chunk::seg"][::core::mem::offset_of!(lh_chunk, seg) - 0usize];
+    ["Offset of field: lh_chunk::oldest_tx_ns"]
+        [::core::mem::offset_of!(lh_chunk, oldest_tx_ns) - 0usize];
+    ["Offset of field: lh_chunk::seg"][::core::mem::offset_of!(lh_chunk, seg) - 8usize];
 };
 impl Default for lh_chunk {
     fn default() -> Self {
@@ -391,7 +438,88 @@ pub const LH_FLOW_FWD: lh_flow_flag = 65536;
 pub const LH_FLOW_SYN_MH: lh_flow_flag = 131072;
 #[doc = " losses below overflow_end are left to FH"]
 pub const LH_FLOW_OVERFLOW: lh_flow_flag = 262144;
+#[doc = " blocked_start and blocked_end are valid"]
+pub const LH_FLOW_BLOCKED: lh_flow_flag = 524288;
+#[doc = " fh_rtx_end is valid"]
+pub const LH_FLOW_FH_RTX: lh_flow_flag = 1048576;
+#[doc = " FH's data may be marked (RFC 3168)"]
+pub const LH_FLOW_ECT: lh_flow_flag = 2097152;
 pub type lh_flow_flag = ::core::ffi::c_uint;
+#[doc = " The window clock of a flow (clock.h)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_clock {
+    #[doc = " what may be on its way beyond what MH has"]
+    pub c_bytes: u32,
+    #[doc = " 1: a queue stands, the law holds"]
+    pub engaged: u8,
+    pub next_recent: u8,
+    pub pad: [u8; 2usize],
+    #[doc = " of the ACK that left at tsval_ns"]
+    pub tsval: u32,
+    #[doc = " 0: none"]
+    pub tsval_ns: u64,
+    #[doc = " least of this and the previous period"]
+    pub wired_now_ns: u64,
+    #[doc = " least of this and the previous period"]
+    pub wired_before_ns: u64,
+    #[doc = " when this period began"]
+    pub wired_since_ns: u64,
+    #[doc = " the last samples"]
+    pub recent_ns: [u64; 4usize],
+    #[doc = " when the law's interval began"]
+    pub interval_ns: u64,
+    #[doc = " of the interval's samples"]
+    pub sum_ns: u64,
+    #[doc = " of the interval's samples"]
+    pub least_ns: u64,
+    #[doc = " in the interval"]
+    pub nr_samples: u32,
+    #[doc = " mean above least sample of an interval, smoothed"]
+    pub spread_us: u32,
+    #[doc = " last time that the queue was no mere trifle"]
+    pub busy_ns: u64,
+    #[doc = " Delivery rate, bytes per second: the most per bin."]
+    pub rate: [u64; 8usize],
+    #[doc = " number of the newest bin"]
+    pub rate_bin: u64,
+    #[doc = " last CE mark"]
+    pub marked_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 200usize];
+    ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
+    ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
+    ["Offset of field: lh_clock::engaged"][::core::mem::offset_of!(lh_clock, engaged) - 4usize];
+    ["Offset of field: lh_clock::next_recent"]
+        [::core::mem::offset_of!(lh_clock, next_recent) - 5usize];
+    ["Offset of field: lh_clock::pad"][::core::mem::offset_of!(lh_clock, pad) - 6usize];
+    ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 8usize];
+    ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 16usize];
+    ["Offset of field: lh_clock::wired_now_ns"]
+        [::core::mem::offset_of!(lh_clock, wired_now_ns) - 24usize];
+    ["Offset of field: lh_clock::wired_before_ns"]
+        [::core::mem::offset_of!(lh_clock, wired_before_ns) - 32usize];
+    ["Offset of field: lh_clock::wired_since_ns"]
+        [::core::mem::offset_of!(lh_clock, wired_since_ns) - 40usize];
+    ["Offset of field: lh_clock::recent_ns"]
+        [::core::mem::offset_of!(lh_clock, recent_ns) - 48usize];
+    ["Offset of field: lh_clock::interval_ns"]
+        [::core::mem::offset_of!(lh_clock, interval_ns) - 80usize];
+    ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 88usize];
+    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 96usize];
+    ["Offset of field: lh_clock::nr_samples"]
+        [::core::mem::offset_of!(lh_clock, nr_samples) - 104usize];
+    ["Offset of field: lh_clock::spread_us"]
+        [::core::mem::offset_of!(lh_clock, spread_us) - 108usize];
+    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 112usize];
+    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 120usize];
+    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 184usize];
+    ["Offset of field: lh_clock::marked_ns"]
+        [::core::mem::offset_of!(lh_clock, marked_ns) - 192usize];
+};
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_flow {
@@ -419,10 +547,47 @@ pub struct lh_flow {
     pub overflow_end: u32,
     #[doc = " profile ns2, one sample per window: none below this"]
     pub rtt_end: u32,
+    #[doc = " bytes that MH has, acknowledged or SACKed, modulo 2^32"]
+    pub delivered: u32,
+    #[doc = " of these above una"]
+    pub sacked_bytes: u32,
+    #[doc = " between these lie all that can't be repaired here"]
+    pub blocked_start: u32,
+    #[doc = " between these lie all that can't be repaired here"]
+    pub blocked_end: u32,
+    #[doc = " highest end of what FH sent twice"]
+    pub fh_rtx_end: u32,
+    #[doc = " local probes since the last delivery"]
+    pub nr_probes: u32,
+    #[doc = " blocks of the last ACK: looked through"]
+    pub seen: [lh_sack_block; 4usize],
+    #[doc = " latest departure among first transmissions that arrived"]
+    pub xmit_ns: u64,
+    #[doc = " the same among local repairs"]
+    pub rtx_xmit_ns: u64,
+    #[doc = " ends of those segments"]
+    pub xmit_end: u32,
+    #[doc = " ends of those segments"]
+    pub rtx_xmit_end: u32,
+    #[doc = " sojourn of the one that left at xmit_ns"]
+    pub rack_rtt_ns: u64,
+    #[doc = " last delivery, 0: none"]
+    pub delivered_ns: u64,
+    #[doc = " last departure of data, anyone's"]
+    pub sent_ns: u64,
+    #[doc = " patience that reordering on the link has taught"]
+    pub reo_ns: u64,
+    #[doc = " when it was last seen"]
+    pub reo_seen_ns: u64,
+    #[doc = " index into lh_device.peer"]
+    pub peer: u32,
+    pub clock: lh_clock,
     #[doc = " The ACK that FH saw last, and the last one that came."]
     pub fwd_ack: u32,
     #[doc = " right edge of the window that FH knows"]
     pub fwd_edge: u32,
+    #[doc = " the receiver's own, of the last ACK"]
+    pub own_edge: u32,
     pub fwd_flags: u16,
     #[doc = " as in the header"]
     pub last_window: u16,
@@ -475,7 +640,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 736usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1072usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -492,49 +657,77 @@ const _: () = {
     ["Offset of field: lh_flow::overflow_end"]
         [::core::mem::offset_of!(lh_flow, overflow_end) - 548usize];
     ["Offset of field: lh_flow::rtt_end"][::core::mem::offset_of!(lh_flow, rtt_end) - 552usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 556usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 560usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 564usize];
+    ["Offset of field: lh_flow::delivered"][::core::mem::offset_of!(lh_flow, delivered) - 556usize];
+    ["Offset of field: lh_flow::sacked_bytes"]
+        [::core::mem::offset_of!(lh_flow, sacked_bytes) - 560usize];
+    ["Offset of field: lh_flow::blocked_start"]
+        [::core::mem::offset_of!(lh_flow, blocked_start) - 564usize];
+    ["Offset of field: lh_flow::blocked_end"]
+        [::core::mem::offset_of!(lh_flow, blocked_end) - 568usize];
+    ["Offset of field: lh_flow::fh_rtx_end"]
+        [::core::mem::offset_of!(lh_flow, fh_rtx_end) - 572usize];
+    ["Offset of field: lh_flow::nr_probes"][::core::mem::offset_of!(lh_flow, nr_probes) - 576usize];
+    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 580usize];
+    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 616usize];
+    ["Offset of field: lh_flow::rtx_xmit_ns"]
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 624usize];
+    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 632usize];
+    ["Offset of field: lh_flow::rtx_xmit_end"]
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 636usize];
+    ["Offset of field: lh_flow::rack_rtt_ns"]
+        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 640usize];
+    ["Offset of field: lh_flow::delivered_ns"]
+        [::core::mem::offset_of!(lh_flow, delivered_ns) - 648usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 656usize];
+    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 664usize];
+    ["Offset of field: lh_flow::reo_seen_ns"]
+        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 672usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 680usize];
+    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 888usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 892usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 896usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 900usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 566usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 568usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 570usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 571usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 572usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 576usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 584usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 902usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 904usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 906usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 907usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 908usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 912usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 920usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 592usize];
-    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 600usize];
-    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 608usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 928usize];
+    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 936usize];
+    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 944usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 616usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 624usize];
-    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 632usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 952usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 960usize];
+    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 968usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 640usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 976usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 648usize];
-    ["Offset of field: lh_flow::level_now"][::core::mem::offset_of!(lh_flow, level_now) - 656usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 984usize];
+    ["Offset of field: lh_flow::level_now"][::core::mem::offset_of!(lh_flow, level_now) - 992usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 660usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 996usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 664usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1000usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 672usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1008usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 680usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 688usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1016usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1024usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 696usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1032usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 704usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1040usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 712usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1048usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 720usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1056usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 728usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1064usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -545,18 +738,144 @@ impl Default for lh_flow {
         }
     }
 }
+#[doc = " One receiver on the link. Entry 0 serves those that found no place."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_counters {
-    #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 31usize],
+pub struct lh_peer {
+    #[doc = " as in lh_flow_key.mh"]
+    pub addr: [u8; 16usize],
+    #[doc = " last new flow or sample"]
+    pub seen_ns: u64,
+    #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
+    pub lmin_now_ns: u64,
+    #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
+    pub lmin_before_ns: u64,
+    #[doc = " when this period began"]
+    pub since_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 248usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 48usize];
+    ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
+    ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
+    ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
+    ["Offset of field: lh_peer::lmin_now_ns"]
+        [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 24usize];
+    ["Offset of field: lh_peer::lmin_before_ns"]
+        [::core::mem::offset_of!(lh_peer, lmin_before_ns) - 32usize];
+    ["Offset of field: lh_peer::since_ns"][::core::mem::offset_of!(lh_peer, since_ns) - 40usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_device {
+    #[doc = " smoothed local round trip of all flows, 0: none yet"]
+    pub srtt_ns: u64,
+    #[doc = " number of the newest bin, now / LH_BIN_NS"]
+    pub bin: u64,
+    #[doc = " delivered in bin n: bytes[n % LH_DEVICE_BINS]"]
+    pub bytes: [u64; 16usize],
+    #[doc = " flows that delivered in it"]
+    pub flows: [u64; 16usize],
+    pub peer: [lh_peer; 1024usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 49424usize];
+    ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
+    ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 8usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 16usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 144usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 272usize];
+};
+impl Default for lh_device {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_counters {
+    #[doc = " indexed by enum lh_counter"]
+    pub n: [u64; 39usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 312usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
+};
+impl Default for lh_counters {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " What the ACK of this call delivered (sample.h)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_ack_sum {
+    #[doc = " latest departure among first transmissions; 0: none"]
+    pub xmit_ns: u64,
+    #[doc = " the same among local repairs"]
+    pub rtx_xmit_ns: u64,
+    #[doc = " where those segments end: departures may coincide"]
+    pub xmit_end: u32,
+    #[doc = " where those segments end: departures may coincide"]
+    pub rtx_xmit_end: u32,
+    #[doc = " departure of the segment that gives a sojourn sample; 0: none"]
+    pub sample_ns: u64,
+    #[doc = " lh_flow.delivered at that departure"]
+    pub sample_delivered: u32,
+    #[doc = " newly delivered"]
+    pub bytes: u32,
+    pub nr_segs: u32,
+    #[doc = " 1: that segment was no small one"]
+    pub sample_full: u32,
+    #[doc = " departure of the last segment; 0: none"]
+    pub last_ns: u64,
+    #[doc = " where that one ends"]
+    pub last_end: u32,
+    #[doc = " 1: something was sent twice or had waited behind a hole (Karn)"]
+    pub unclear: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 64usize];
+    ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
+    ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
+    ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_ns) - 8usize];
+    ["Offset of field: lh_ack_sum::xmit_end"]
+        [::core::mem::offset_of!(lh_ack_sum, xmit_end) - 16usize];
+    ["Offset of field: lh_ack_sum::rtx_xmit_end"]
+        [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_end) - 20usize];
+    ["Offset of field: lh_ack_sum::sample_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, sample_ns) - 24usize];
+    ["Offset of field: lh_ack_sum::sample_delivered"]
+        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 32usize];
+    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 36usize];
+    ["Offset of field: lh_ack_sum::nr_segs"]
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 40usize];
+    ["Offset of field: lh_ack_sum::sample_full"]
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 44usize];
+    ["Offset of field: lh_ack_sum::last_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 48usize];
+    ["Offset of field: lh_ack_sum::last_end"]
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 56usize];
+    ["Offset of field: lh_ack_sum::unclear"]
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 60usize];
 };
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;
@@ -593,13 +912,21 @@ pub struct lh_actions {
     pub hold: u32,
     #[doc = " copies of the held ACK to send to FH"]
     pub emit_held: u32,
+    #[doc = " header value to set in it, LH_KEEP_WINDOW: leave it"]
+    pub window: u32,
+    #[doc = " the same for the copies that emit_held asks for"]
+    pub held_window: u32,
+    #[doc = " 1: overwrite its SACK option with NOPs"]
+    pub blank_sack: u32,
+    #[doc = " 1: set Congestion Experienced in this data packet"]
+    pub mark_ce: u32,
     #[doc = " call lh_on_timer() then; 0: no timer"]
     pub next_deadline_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 64usize];
+    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 80usize];
     ["Alignment of lh_actions"][::core::mem::align_of::<lh_actions>() - 8usize];
     ["Offset of field: lh_actions::verdict"][::core::mem::offset_of!(lh_actions, verdict) - 0usize];
     ["Offset of field: lh_actions::nr_retransmit"]
@@ -613,14 +940,22 @@ const _: () = {
     ["Offset of field: lh_actions::hold"][::core::mem::offset_of!(lh_actions, hold) - 48usize];
     ["Offset of field: lh_actions::emit_held"]
         [::core::mem::offset_of!(lh_actions, emit_held) - 52usize];
+    ["Offset of field: lh_actions::window"][::core::mem::offset_of!(lh_actions, window) - 56usize];
+    ["Offset of field: lh_actions::held_window"]
+        [::core::mem::offset_of!(lh_actions, held_window) - 60usize];
+    ["Offset of field: lh_actions::blank_sack"]
+        [::core::mem::offset_of!(lh_actions, blank_sack) - 64usize];
+    ["Offset of field: lh_actions::mark_ce"]
+        [::core::mem::offset_of!(lh_actions, mark_ce) - 68usize];
     ["Offset of field: lh_actions::next_deadline_ns"]
-        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 56usize];
+        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 72usize];
 };
-#[doc = " Memory and counters lent by the caller; @ctx is passed through. Semantics as\n lh_host_* in flow.h: get_* return 0 when there is nothing left."]
+#[doc = " Memory and counters lent by the caller, and the state that its flows share\n (zeroed at first, lhc_device_bytes() long); @ctx is passed through. Semantics as\n lh_host_* in flow.h: get_* return 0 when there is nothing left."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct lh_host_ops {
     pub ctx: *mut ::core::ffi::c_void,
+    pub device: *mut lh_device,
     pub chunk: ::core::option::Option<
         unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, id: u32) -> *mut lh_chunk,
     >,
@@ -641,19 +976,20 @@ pub struct lh_host_ops {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_host_ops"][::core::mem::size_of::<lh_host_ops>() - 56usize];
+    ["Size of lh_host_ops"][::core::mem::size_of::<lh_host_ops>() - 64usize];
     ["Alignment of lh_host_ops"][::core::mem::align_of::<lh_host_ops>() - 8usize];
     ["Offset of field: lh_host_ops::ctx"][::core::mem::offset_of!(lh_host_ops, ctx) - 0usize];
-    ["Offset of field: lh_host_ops::chunk"][::core::mem::offset_of!(lh_host_ops, chunk) - 8usize];
+    ["Offset of field: lh_host_ops::device"][::core::mem::offset_of!(lh_host_ops, device) - 8usize];
+    ["Offset of field: lh_host_ops::chunk"][::core::mem::offset_of!(lh_host_ops, chunk) - 16usize];
     ["Offset of field: lh_host_ops::get_chunk"]
-        [::core::mem::offset_of!(lh_host_ops, get_chunk) - 16usize];
+        [::core::mem::offset_of!(lh_host_ops, get_chunk) - 24usize];
     ["Offset of field: lh_host_ops::put_chunk"]
-        [::core::mem::offset_of!(lh_host_ops, put_chunk) - 24usize];
+        [::core::mem::offset_of!(lh_host_ops, put_chunk) - 32usize];
     ["Offset of field: lh_host_ops::get_slot"]
-        [::core::mem::offset_of!(lh_host_ops, get_slot) - 32usize];
+        [::core::mem::offset_of!(lh_host_ops, get_slot) - 40usize];
     ["Offset of field: lh_host_ops::put_slot"]
-        [::core::mem::offset_of!(lh_host_ops, put_slot) - 40usize];
-    ["Offset of field: lh_host_ops::count"][::core::mem::offset_of!(lh_host_ops, count) - 48usize];
+        [::core::mem::offset_of!(lh_host_ops, put_slot) - 48usize];
+    ["Offset of field: lh_host_ops::count"][::core::mem::offset_of!(lh_host_ops, count) - 56usize];
 };
 impl Default for lh_host_ops {
     fn default() -> Self {
@@ -674,7 +1010,9 @@ pub struct lh_call {
     pub alive: u8,
     #[doc = " 1: the link's queue took the packet, or can't be seen"]
     pub accepted: u8,
-    pub pad: [u8; 2usize],
+    #[doc = " 1: not too many connections are half open"]
+    pub handshakes: u8,
+    pub pad: [u8; 1usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -686,7 +1024,9 @@ const _: () = {
         [::core::mem::offset_of!(lh_call, cap_segments) - 8usize];
     ["Offset of field: lh_call::alive"][::core::mem::offset_of!(lh_call, alive) - 12usize];
     ["Offset of field: lh_call::accepted"][::core::mem::offset_of!(lh_call, accepted) - 13usize];
-    ["Offset of field: lh_call::pad"][::core::mem::offset_of!(lh_call, pad) - 14usize];
+    ["Offset of field: lh_call::handshakes"]
+        [::core::mem::offset_of!(lh_call, handshakes) - 14usize];
+    ["Offset of field: lh_call::pad"][::core::mem::offset_of!(lh_call, pad) - 15usize];
 };
 unsafe extern "C" {
     #[doc = " @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
@@ -738,6 +1078,31 @@ unsafe extern "C" {
         flow: *mut lh_flow,
         actions: *const lh_actions,
     );
+}
+unsafe extern "C" {
+    pub fn lhc_on_release(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    #[doc = " Index of the receiver for lh_flow.peer of a new flow."]
+    pub fn lhc_peer_find(ops: *const lh_host_ops, key: *const lh_flow_key, now_ns: u64) -> u32;
+}
+unsafe extern "C" {
+    pub fn lhc_device_bytes() -> u64;
+}
+unsafe extern "C" {
+    #[doc = " Edits the first @len bytes of a packet that passes, as core/edit.h; @return 1:\n something has changed."]
+    pub fn lhc_edit_ack(
+        packet: *mut u8,
+        len: u32,
+        seg: *const lh_segment,
+        out: *const lh_actions,
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn lhc_flow_free(ops: *const lh_host_ops, flow: *mut lh_flow);
@@ -915,7 +1280,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1128usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1464usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -937,7 +1302,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 856usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1192usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
@@ -1031,28 +1396,28 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 152usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 168usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
-    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 96usize];
-    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 100usize];
+    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 112usize];
+    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 116usize];
     ["Offset of field: lh_setup::mark_value"]
-        [::core::mem::offset_of!(lh_setup, mark_value) - 104usize];
+        [::core::mem::offset_of!(lh_setup, mark_value) - 120usize];
     ["Offset of field: lh_setup::mark_mask"]
-        [::core::mem::offset_of!(lh_setup, mark_mask) - 108usize];
-    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 112usize];
-    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 116usize];
+        [::core::mem::offset_of!(lh_setup, mark_mask) - 124usize];
+    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 128usize];
+    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 132usize];
     ["Offset of field: lh_setup::nr_chunks"]
-        [::core::mem::offset_of!(lh_setup, nr_chunks) - 120usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 124usize];
+        [::core::mem::offset_of!(lh_setup, nr_chunks) - 136usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 140usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 128usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 132usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 144usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 148usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 136usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 152usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 140usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 144usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 156usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 160usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {
@@ -1088,11 +1453,13 @@ pub struct lh_shared {
     pub flows_used: u64,
     #[doc = " flows with at least one cached segment"]
     pub active_flows: u64,
+    #[doc = " of these, flows of which only a SYN is cached"]
+    pub half_open: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 40usize];
+    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 48usize];
     ["Alignment of lh_shared"][::core::mem::align_of::<lh_shared>() - 8usize];
     ["Offset of field: lh_shared::heartbeat_ns"]
         [::core::mem::offset_of!(lh_shared, heartbeat_ns) - 0usize];
@@ -1104,6 +1471,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_shared, flows_used) - 24usize];
     ["Offset of field: lh_shared::active_flows"]
         [::core::mem::offset_of!(lh_shared, active_flows) - 32usize];
+    ["Offset of field: lh_shared::half_open"]
+        [::core::mem::offset_of!(lh_shared, half_open) - 40usize];
 };
 #[doc = " kick: index; sweep: first index"]
 pub const LH_CB_FLOW: lh_cb = 0;

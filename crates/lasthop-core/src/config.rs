@@ -3,7 +3,8 @@
 //! core/config.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_snoop, LH_TIMER_ALWAYS, lh_config,
+    LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_rack, LH_SCHEME_snoop, LH_SUPPRESS_AUTO,
+    LH_TIMER_ALWAYS, lh_config,
 };
 
 /// What an operator or an experiment may set (core/config.h).
@@ -23,6 +24,14 @@ impl lh_config {
             rtt_profile: LH_RTT_NS2,
             dup_thresh: 2,
             queue_guard: 0,
+            ..Self::snoop()
+        }
+    }
+
+    /// Scheme `snoop` with the estimator of RFC 6298.
+    pub fn snoop() -> Self {
+        Self {
+            scheme: LH_SCHEME_snoop,
             ..Self::default()
         }
     }
@@ -39,7 +48,7 @@ impl lh_config {
 impl Default for lh_config {
     fn default() -> Self {
         Self {
-            scheme: LH_SCHEME_snoop,
+            scheme: LH_SCHEME_rack,
             rtt_profile: LH_RTT_STD,
             timer_arm: LH_TIMER_ALWAYS,
             dup_thresh: 1,
@@ -55,6 +64,9 @@ impl Default for lh_config {
             ns2_rttvar_ns: 250 * MSEC_NS,
             ns2_gain_1024: 128, // 0.125
             queue_guard: 1,
+            suppress: LH_SUPPRESS_AUTO,
+            clock: 1,
+            target_ns: 5 * MSEC_NS,
         }
     }
 }

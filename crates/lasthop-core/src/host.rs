@@ -3,13 +3,13 @@
 
 use crate::bindings::{
     LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN, LH_NO_SLOT,
-    lh_actions, lh_call, lh_flow, lh_retransmit, lh_seg, lhc_flow_free, lhc_flow_init,
-    lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data, lhc_on_timer, lhc_seg_at,
-    lhc_store_failed,
+    lh_actions, lh_call, lh_flow, lh_retransmit, lh_seg, lhc_edit_ack, lhc_flow_free,
+    lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
+    lhc_on_release, lhc_on_timer, lhc_peer_find, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};
-use crate::segment::Segment;
+use crate::segment::{Key, Segment};
 
 /// What the core asks of its host after a call (core/flow.h).
 pub type Actions = lh_actions;
@@ -28,7 +28,8 @@ impl lh_call {
             cap_segments: u32::MAX,
             alive: 1,
             accepted: 1,
-            pad: [0; 2],
+            handshakes: 1,
+            pad: [0; 1],
         }
     }
 }
@@ -47,6 +48,23 @@ impl lh_actions {
     /// The slot that wants a copy of the packet of the call.
     pub fn store(&self) -> Option<u32> {
         (self.store_slot != LH_NO_SLOT).then_some(self.store_slot)
+    }
+
+    /// Carries the edits of a passing ACK out: its window, and SACK blocks
+    /// that FH shall not see. `packet` is what `segment` was parsed from.
+    pub fn edit(&self, packet: &mut [u8], segment: &Segment) {
+        let bytes = packet.len() as u32;
+        // SAFETY: the length is that of the slice, the rest is read only.
+        unsafe { lhc_edit_ack(packet.as_mut_ptr(), bytes, segment, self) };
+    }
+
+    /// The edits for copies of the held ACK.
+    pub fn for_held(&self) -> Self {
+        Self {
+            window: self.held_window,
+            blank_sack: 0,
+            ..*self
+        }
     }
 
     /// When the core wants to be called again.
@@ -201,6 +219,23 @@ impl Host {
         unsafe { lhc_on_timer(&ops, &mut *flow.0, config, call, &mut actions) };
         self.pool.check();
         actions
+    }
+
+    /// The flow is about to be forgotten: what FH still has to get.
+    pub fn on_release(&mut self, flow: &mut Flow, config: &Config, call: &Call) -> Actions {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_release(&ops, &mut *flow.0, config, call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// Tells a new flow who its receiver is.
+    pub fn set_peer(&mut self, flow: &mut Flow, key: &Key, now_ns: u64) {
+        let ops = self.pool.ops();
+        // SAFETY: reads the key, writes our device's state only.
+        flow.0.peer = unsafe { lhc_peer_find(&ops, key, now_ns) };
     }
 
     /// The packet of the last on_data() could not be copied.

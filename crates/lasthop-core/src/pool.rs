@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
-use crate::bindings::{LH_NR_COUNTERS, lh_chunk, lh_host_ops};
+use crate::bindings::{LH_NR_COUNTERS, lh_chunk, lh_device, lh_host_ops};
 
 /// How much a host lends at the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct Pool {
     free_chunks: Vec<u32>,
     free_slots: Vec<u32>,
     counters: [u64; LH_NR_COUNTERS as usize],
+    /// What the flows of the device share.
+    device: Box<lh_device>,
     /// First breach of the contract by the core. Kept until the call returns,
     /// because a panic can't cross the C frames in between.
     fault: Option<&'static str>,
@@ -87,6 +89,7 @@ impl Pool {
             free_chunks: Vec::new(),
             free_slots: Vec::new(),
             counters: [0; LH_NR_COUNTERS as usize],
+            device: Box::default(),
             fault: None,
         }
     }
@@ -94,6 +97,7 @@ impl Pool {
     /// Callbacks over this pool, for one call of the core.
     pub(crate) fn ops(&mut self) -> lh_host_ops {
         lh_host_ops {
+            device: ptr::from_mut(&mut *self.device),
             ctx: ptr::from_mut(self).cast(),
             chunk: Some(chunk),
             get_chunk: Some(get_chunk),

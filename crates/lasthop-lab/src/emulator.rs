@@ -7,13 +7,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use linkemu::{Config, DirectionConfig, Stats, control};
+use linkemu::{Config, DirectionConfig, RateTrace, Stats, control};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::netns::{Host, Namespace};
 use crate::options::LinkOptions;
 use crate::process::{self, Lifetime, Managed};
+use crate::transfer::Way;
 
 const READY_PATIENCE: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
@@ -45,32 +46,61 @@ pub fn wan_config(link: &LinkOptions) -> Config {
         queue_frames: link.wired_queue_packets as usize,
         ..DirectionConfig::default()
     };
+    // One direction is enough, and this is where the first SYN of FH comes by.
+    let flow_rtt_ns = link.variation.flow_rtt_ns.iter();
+    let flow_delays_ns = flow_rtt_ns
+        .map(|rtt_ns| rtt_ns.saturating_sub(link.rtt_ns))
+        .collect();
     Config {
         a: "fh".into(),
         b: "bs".into(),
         seed: link.seed ^ WIRED_SEED_MASK,
-        a_to_b: direction.clone(),
+        a_to_b: DirectionConfig {
+            flow_delays_ns,
+            ..direction.clone()
+        },
         b_to_a: direction,
     }
 }
 
 /// Configuration of the lossy hop, without outages: their times count from the transfer's start.
-pub fn air_config(link: &LinkOptions) -> Config {
-    let direction = |loss| DirectionConfig {
-        rate_bps: link.rate_bps,
-        delay_ns: link.local_rtt_ns / 2,
-        queue_frames: link.queue_packets() as usize,
-        loss,
-        ber: link.ber,
-        ..DirectionConfig::default()
-    };
-    Config {
+///
+/// # Errors
+/// A trace cannot be read any more.
+pub fn air_config(link: &LinkOptions) -> Result<Config> {
+    Ok(Config {
         a: "bs".into(),
         b: "mh".into(),
         seed: link.seed,
-        a_to_b: direction(link.loss),
-        b_to_a: direction(link.loss_up()),
-    }
+        a_to_b: air_direction(link, Way::Down)?,
+        b_to_a: air_direction(link, Way::Up)?,
+    })
+}
+
+fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
+    let variation = &link.variation;
+    let rate_trace = match variation.trace(way) {
+        Some(trace) => RateTrace::read(&trace.path)?,
+        None => RateTrace::default(),
+    };
+    let rate_wave = variation.rate_wave.as_ref().map_or(Vec::new(), |wave| {
+        let steps = wave.rates_bps.iter();
+        steps.map(|rate_bps| (*rate_bps, wave.step_ns)).collect()
+    });
+    Ok(DirectionConfig {
+        rate_bps: link.nominal_rate_bps(),
+        rate_wave,
+        rate_trace,
+        delay_ns: link.local_rtt_ns / 2,
+        jitter_ns: variation.jitter_ns,
+        batch_ns: variation.batch_ns,
+        reorder: variation.reorder.map_or(0.0, |reorder| reorder.share),
+        reorder_delay_ns: variation.reorder.map_or(0, |reorder| reorder.delay_ns),
+        queue_frames: link.queue_packets() as usize,
+        loss: way.random_loss(link),
+        ber: link.ber,
+        ..DirectionConfig::default()
+    })
 }
 
 impl Emulator {
@@ -180,7 +210,7 @@ mod tests {
     #[test]
     fn delays_add_up_to_the_round_trip() {
         let link = LinkOptions::default();
-        let (wan, air) = (wan_config(&link), air_config(&link));
+        let (wan, air) = (wan_config(&link), air_config(&link).unwrap());
         let round_trip =
             wan.a_to_b.delay_ns + wan.b_to_a.delay_ns + air.a_to_b.delay_ns + air.b_to_a.delay_ns;
         assert_eq!(round_trip, link.rtt_ns);
@@ -196,7 +226,7 @@ mod tests {
             loss_up: Some(0.0),
             ..LinkOptions::default()
         };
-        let air = air_config(&link);
+        let air = air_config(&link).unwrap();
         assert_eq!((air.a_to_b.loss, air.b_to_a.loss), (0.02, 0.0));
         assert_eq!(wan_config(&link).a_to_b.loss, 0.0);
     }

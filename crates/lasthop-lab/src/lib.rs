@@ -38,3 +38,4 @@ pub mod testbed;
 pub mod topology;
 pub mod transfer;
 pub mod units;
+pub mod variation;

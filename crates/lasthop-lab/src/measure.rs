@@ -114,11 +114,11 @@ pub fn mean_loss(link: &LinkOptions, way: Way, window_ns: Option<(u64, u64)>) ->
 }
 
 /// The most that any transport could deliver, in bit/s of payload: the smaller of the wired rate
-/// and what the hop does not lose, times payload bytes per frame byte.
-pub fn bound_bps(link: &LinkOptions, family: Family, mean_loss: f64) -> f64 {
+/// and what the hop does not lose of its mean rate, times payload bytes per frame byte.
+pub fn bound_bps(link: &LinkOptions, family: Family, way: Way, mean_loss: f64) -> f64 {
     let timestamps = profile::has_timestamps(link.profile);
     let payload = sockets::segment_payload_bytes(family, timestamps) as f64;
-    let hop = link.rate_bps as f64 * (1.0 - mean_loss);
+    let hop = link.mean_rate_bps(way) as f64 * (1.0 - mean_loss);
     hop.min(link.wired_rate_bps as f64) * payload / FULL_FRAME_BYTES as f64
 }
 
@@ -224,7 +224,7 @@ mod tests {
     fn bound_of_the_design() {
         let link = LinkOptions::default();
         let loss = mean_loss(&link, Way::Down, None);
-        let bound = bound_bps(&link, Family::V4, loss);
+        let bound = bound_bps(&link, Family::V4, Way::Down, loss);
         assert!((bound / 1e6 - 18.7).abs() < 0.05, "{bound}"); // 20 × 0.98 × 1448 / 1514
         let wired = LinkOptions {
             wired_rate_bps: 10_000_000,
@@ -232,7 +232,8 @@ mod tests {
             profile: crate::options::Profile::Vintage,
             ..link
         };
-        let bound = bound_bps(&wired, Family::V6, mean_loss(&wired, Way::Up, None));
+        let loss = mean_loss(&wired, Way::Up, None);
+        let bound = bound_bps(&wired, Family::V6, Way::Up, loss);
         assert!(
             (bound / 1e6 - 10.0 * 1440.0 / 1514.0).abs() < 1e-9,
             "{bound}"

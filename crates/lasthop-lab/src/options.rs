@@ -5,9 +5,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use clap::builder::ArgPredicate;
 use serde::{Deserialize, Serialize};
 
+use crate::transfer::Way;
 use crate::units;
+use crate::variation::Variation;
 
 /// Bytes of a full Ethernet frame as the emulator counts them (no frame check sequence).
 pub const FULL_FRAME_BYTES: u64 = 1514;
@@ -141,8 +144,10 @@ impl Outage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Link")]
 pub struct LinkOptions {
-    /// Rate of the lossy hop, each direction
-    #[arg(long = "rate", value_name = "RATE", default_value = "20mbit", value_parser = units::rate_bps)]
+    /// Rate of the lossy hop, each direction; mean: that of --rate-wave or --rate-trace, and the
+    /// default with them
+    #[arg(long = "rate", value_name = "RATE", default_value = "20mbit", value_parser = rate_or_mean,
+          default_value_ifs = MEAN_IS_DEFAULT_WITH)]
     pub rate_bps: u64,
 
     /// Unloaded round trip from end to end
@@ -194,9 +199,29 @@ pub struct LinkOptions {
     #[arg(long, value_enum, default_value_t)]
     pub profile: Profile,
 
+    #[command(flatten)]
+    #[serde(default)]
+    #[allow(missing_docs)]
+    pub variation: Variation,
+
     /// Seed of the emulators' losses.
     #[arg(skip = 1u64)]
     pub seed: u64,
+}
+
+/// `--rate mean` in [`LinkOptions::rate_bps`].
+const MEAN_RATE: u64 = 0;
+const MEAN_IS_DEFAULT_WITH: [(&str, ArgPredicate, &str); 3] = [
+    ("rate_wave", ArgPredicate::IsPresent, "mean"),
+    ("rate_trace", ArgPredicate::IsPresent, "mean"),
+    ("rate_trace_up", ArgPredicate::IsPresent, "mean"),
+];
+
+fn rate_or_mean(text: &str) -> Result<u64, String> {
+    match text {
+        "mean" => Ok(MEAN_RATE),
+        _ => units::rate_bps(text),
+    }
 }
 
 impl Default for LinkOptions {
@@ -215,6 +240,7 @@ impl Default for LinkOptions {
             gro: Gro::Off,
             checksum_offload: Switch::Off,
             profile: Profile::Modern,
+            variation: Variation::default(),
             seed: 1,
         }
     }
@@ -224,8 +250,12 @@ impl LinkOptions {
     /// Checks what the units alone cannot.
     ///
     /// # Errors
-    /// `--local-rtt` above `--rtt`.
+    /// `--local-rtt` above `--rtt`, a mean rate of nothing, and what [`Variation::validate`] says.
     pub fn validate(&self) -> Result<()> {
+        if self.nominal_rate_bps() == 0 {
+            bail!("--rate mean: give --rate-wave or --rate-trace, of which it is the mean");
+        }
+        self.variation.validate(self.rtt_ns)?;
         if self.local_rtt_ns > self.rtt_ns {
             bail!(
                 "--local-rtt {} is longer than --rtt {}, of which it is a part",
@@ -236,12 +266,28 @@ impl LinkOptions {
         Ok(())
     }
 
+    /// Rate of the lossy hop where nothing else sets it; sizes the queue in any case.
+    pub fn nominal_rate_bps(&self) -> u64 {
+        let mean_bps = |way| self.variation.mean_rate_bps(way);
+        match self.rate_bps {
+            MEAN_RATE => mean_bps(Way::Down).or(mean_bps(Way::Up)).unwrap_or(0),
+            given => given,
+        }
+    }
+
+    /// Mean rate of the lossy hop in one direction.
+    pub fn mean_rate_bps(&self, way: Way) -> u64 {
+        let varying = self.variation.mean_rate_bps(way);
+        varying.unwrap_or(self.nominal_rate_bps())
+    }
+
     /// Packets that may wait at the lossy hop.
     pub fn queue_packets(&self) -> u64 {
         match self.queue {
             Queue::Packets(packets) => packets,
             Queue::Bdp => {
-                let bits = u128::from(self.rate_bps) * u128::from(self.rtt_ns) / 1_000_000_000;
+                let rate_bps = u128::from(self.nominal_rate_bps());
+                let bits = rate_bps * u128::from(self.rtt_ns) / 1_000_000_000;
                 let packets = (bits / 8) as u64 / FULL_FRAME_BYTES;
                 packets.clamp(MIN_BDP_QUEUE_PACKETS, 1_000_000)
             }
@@ -256,13 +302,14 @@ impl LinkOptions {
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up, queue {}",
-            units::show_rate(self.rate_bps),
+            "{}, {} ({} local), loss {}% down {}% up, queue {}{}",
+            units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
             self.loss * 100.0,
             self.loss_up() * 100.0,
-            self.queue_packets()
+            self.queue_packets(),
+            self.variation.summary()
         )
     }
 }

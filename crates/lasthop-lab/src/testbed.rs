@@ -153,7 +153,7 @@ impl TestBed {
     fn start_emulators(&mut self) -> Result<()> {
         let configs = [
             (Host::Wan, emulator::wan_config(&self.link)),
-            (Host::Air, emulator::air_config(&self.link)),
+            (Host::Air, emulator::air_config(&self.link)?),
         ];
         for (host, config) in configs {
             let directory = self.run().directory();

@@ -279,12 +279,81 @@ fn table_for_people() {
     assert_eq!(text(&output.stderr), "", "no bar without a terminal");
 }
 
+/// Runs one cell without an agent and returns its record.
+fn record_of(words: &[&str]) -> Value {
+    let output = lab()
+        .args(["compare", "--scheme", "none", "-j", "--cc", "reno"])
+        .args(["--loss", "0%"])
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn links_that_vary_carry_everything() {
+    if common::skipped("links_that_vary") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("link.trace");
+    fs::write(&trace, "1\n3\n4\n6\n").unwrap(); // 4 × 1514 bytes in 6 ms: 8.075 Mbit/s
+    let by_trace = ["--rate-trace", trace.to_str().unwrap()];
+    for (words, rate_mbit) in [
+        (&by_trace[..], 8.075),
+        (&["--rate-wave", "12mbit,4mbit,10ms"], 8.0),
+        (
+            &["--rate", "8mbit", "--jitter", "3ms", "--batch", "5ms"],
+            8.0,
+        ),
+        (&["--rate", "8mbit", "--reorder", "2%,4ms"], 8.0),
+    ] {
+        let record = record_of(&[words, &["--rtt", "20ms", "--bytes", "1MB"]].concat());
+        assert_eq!(record["content_ok"], true, "{words:?}");
+        assert_eq!(record["bytes"], 1_000_000);
+        let near = |name: &str, expected: f64| {
+            let value = record[name].as_f64().unwrap();
+            assert!((value / expected - 1.0).abs() < 1e-3, "{words:?}: {record}");
+        };
+        near("rate_mbit", rate_mbit);
+        near("bound_mbit", rate_mbit * 1448.0 / 1514.0);
+        // The handshake takes 2 % of the second that a megabyte does, more than any phase of the
+        // wave or the trace could win.
+        assert!(record["efficiency"].as_f64().unwrap() < 1.0, "{record}");
+    }
+}
+
+#[test]
+fn flows_have_round_trips_of_their_own() {
+    if common::skipped("flows_have_round_trips") {
+        return;
+    }
+    let few = ["--flows", "2", "--bytes", "20kB", "--rtt", "20ms"];
+    let alike = record_of(&few);
+    let apart = record_of(&[&few[..], &["--flow-rtt", "20ms,400ms"]].concat());
+    let ms = |record: &Value| record["completion_ms"].as_f64().unwrap();
+    // The 380 ms that the second flow lacks all lie in FH's direction: its SYN waits for them,
+    // and its data again.
+    assert!(ms(&apart) >= 760.0, "{apart}");
+    assert!(ms(&alike) < ms(&apart) && apart["content_ok"] == true);
+}
+
 #[test]
 fn errors_before_anything_is_built() {
     for (words, code, hint) in [
         (&["compare", "--rate", "20"][..], 2, "20mbit"),
         (&["compare", "--cc", "nosuch"][..], 1, "nosuch"),
         (&["compare", "--rtt", "5ms"][..], 1, "--local-rtt"),
+        (&["compare", "--flow-rtt", "50ms"], 1, "give --rtt 50ms"),
+        (&["up", "--rate", "mean"], 1, "--rate-wave"),
+        (&["up", "--rate-wave", "20mbit,2s"], 2, "30mbit,10mbit,2s"),
+        (
+            &["compare", "--rate-trace", "/nonexistent"],
+            2,
+            "/nonexistent",
+        ),
+        (&["compare", "--reorder", "1%,soon"], 2, "soon"),
         (
             &[
                 "compare",

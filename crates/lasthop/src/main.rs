@@ -111,7 +111,7 @@ fn scheme_help() -> String {
         .map(|scheme| format!("{} ({})", scheme.name, scheme.doc))
         .collect();
     format!(
-        "What to do about losses: {} [default: snoop]",
+        "What to do about losses: {} [default: rack]",
         schemes.join(", ")
     )
 }
@@ -128,7 +128,7 @@ fn attach(args: &Attach) -> Result<()> {
     file.matches.extend(args.matches.iter().cloned());
     file.exclude.extend(args.exclude.iter().cloned());
     let scheme = args.scheme.clone().or_else(|| file.scheme.clone());
-    let scheme = scheme.unwrap_or_else(|| "snoop".into());
+    let scheme = scheme.unwrap_or_else(|| "rack".into());
     let setup = file.setup(&scheme, config::memory_available_bytes())?;
     daemon::run(&daemon::Options {
         devices: args.devices.clone(),

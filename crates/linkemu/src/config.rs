@@ -6,10 +6,13 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 use crate::error::{Error, Result};
+use crate::trace::RateTrace;
 
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
 const MAX_DELAY_NS: u64 = 3_600_000_000_000;
 const MAX_QUEUE_FRAMES: usize = 1_000_000;
+/// Entries of a list that the control socket could still carry.
+const MAX_LIST_ENTRIES: usize = 65_536;
 /// `IFNAMSIZ` without the terminating zero.
 const MAX_INTERFACE_NAME_BYTES: usize = 15;
 
@@ -38,8 +41,28 @@ pub struct Config {
 pub struct DirectionConfig {
     /// Link rate in bit/s; 0 is unlimited.
     pub rate_bps: u64,
+    /// In place of `rate_bps`: `[rate in bit/s, nanoseconds for which it lasts]`, over and over
+    /// from the relay's start. A frame on the air when the rate changes feels both.
+    pub rate_wave: Vec<(u64, u64)>,
+    /// In place of `rate_bps`: a trace in mahimahi's format, as the path of its file or as the
+    /// list of milliseconds, over and over from the relay's start. A relative path starts where
+    /// the relay was started.
+    pub rate_trace: RateTrace,
     /// Propagation delay in nanoseconds, after the last bit has left.
     pub delay_ns: u64,
+    /// Extra delay of each frame, uniform from 0 to this many nanoseconds; the order is kept.
+    pub jitter_ns: u64,
+    /// Extra delay in nanoseconds of each TCP connection in turn, in the order in which the relay
+    /// first sees them (either direction counts, at most 65,536 of them). Order is kept within a
+    /// connection only; frames that are not TCP get none.
+    pub flow_delays_ns: Vec<u64>,
+    /// Probability with which a frame is delayed by `reorder_delay_ns` and may be overtaken.
+    pub reorder: f64,
+    /// Extra delay in nanoseconds of the frames that `reorder` chooses.
+    pub reorder_delay_ns: u64,
+    /// Frames are delivered only at multiples of this many nanoseconds, all that have come by
+    /// then together; 0 is off.
+    pub batch_ns: u64,
     /// Frames that may wait (tail drop); the one in transmission is not counted.
     pub queue_frames: usize,
     /// Probability with which a frame is lost, 0 to 1.
@@ -61,7 +84,14 @@ impl Default for DirectionConfig {
     fn default() -> Self {
         Self {
             rate_bps: 0,
+            rate_wave: Vec::new(),
+            rate_trace: RateTrace::default(),
             delay_ns: 0,
+            jitter_ns: 0,
+            flow_delays_ns: Vec::new(),
+            reorder: 0.0,
+            reorder_delay_ns: 0,
+            batch_ns: 0,
             queue_frames: 1000,
             loss: 0.0,
             ber: 0.0,
@@ -182,52 +212,116 @@ impl DirectionConfig {
     /// Goes through JSON, so that a new key needs no second list of optional fields.
     fn patched(&self, update: &Update) -> Result<Self> {
         let key = update.dir.name();
+        // A trace that does not change stays as it was read: its file may have changed or gone.
+        let keeps_trace = !update.changes.contains_key("rate_trace");
+        let mut rest = self.clone();
+        rest.rate_trace = RateTrace::default();
         let mut value =
-            serde_json::to_value(self).map_err(|e| Error::config(key, e.to_string()))?;
+            serde_json::to_value(rest).map_err(|e| Error::config(key, e.to_string()))?;
         if let Value::Object(map) = &mut value {
             map.extend(update.changes.clone());
         }
-        let patched: Self =
+        let mut patched: Self =
             serde_json::from_value(value).map_err(|e| Error::config(key, e.to_string()))?;
+        if keeps_trace {
+            patched.rate_trace = self.rate_trace.clone();
+        }
         patched.validate(update.dir)?;
         Ok(patched)
     }
 
     fn validate(&self, direction: Direction) -> Result<()> {
-        let fail =
-            |key: &str, problem: String| Err(Error::config(format!("{direction}.{key}"), problem));
-        if self.rate_bps > MAX_RATE_BPS {
-            return fail(
-                "rate_bps",
-                format!("must be at most {MAX_RATE_BPS}, is {}", self.rate_bps),
-            );
-        }
-        if self.delay_ns > MAX_DELAY_NS {
-            return fail(
-                "delay_ns",
-                format!("must be at most {MAX_DELAY_NS}, is {}", self.delay_ns),
-            );
+        self.find_problem().map_or(Ok(()), |(key, problem)| {
+            Err(Error::config(format!("{direction}.{key}"), problem))
+        })
+    }
+
+    /// The first key whose value is out of range or contradicts another, and what to do about it.
+    fn find_problem(&self) -> Option<(&'static str, String)> {
+        self.problem_of_numbers()
+            .or_else(|| self.problem_of_rates())
+            .or_else(|| self.problem_of_lists())
+    }
+
+    fn problem_of_numbers(&self) -> Option<(&'static str, String)> {
+        for (key, value, max) in [
+            ("rate_bps", self.rate_bps, MAX_RATE_BPS),
+            ("delay_ns", self.delay_ns, MAX_DELAY_NS),
+            ("jitter_ns", self.jitter_ns, MAX_DELAY_NS),
+            ("reorder_delay_ns", self.reorder_delay_ns, MAX_DELAY_NS),
+            ("batch_ns", self.batch_ns, MAX_DELAY_NS),
+        ] {
+            if value > max {
+                return Some((key, format!("must be at most {max}, is {value}")));
+            }
         }
         if !(1..=MAX_QUEUE_FRAMES).contains(&self.queue_frames) {
             let is = self.queue_frames;
-            return fail(
+            return Some((
                 "queue_frames",
                 format!("must be 1 to {MAX_QUEUE_FRAMES}, is {is}"),
-            );
+            ));
         }
-        for (key, probability) in [("loss", self.loss), ("ber", self.ber)] {
+        for (key, probability) in [
+            ("loss", self.loss),
+            ("ber", self.ber),
+            ("reorder", self.reorder),
+        ] {
             // The range also refuses NaN.
             if !(0.0..=1.0).contains(&probability) {
-                return fail(key, format!("must be between 0 and 1, is {probability}"));
+                return Some((key, format!("must be between 0 and 1, is {probability}")));
             }
         }
+        let idle = self.reorder > 0.0 && self.reorder_delay_ns == 0;
+        idle.then(|| {
+            let problem = "must be above 0 with reorder, else nothing is overtaken";
+            ("reorder_delay_ns", problem.to_owned())
+        })
+    }
+
+    fn problem_of_rates(&self) -> Option<(&'static str, String)> {
+        if !self.rate_wave.is_empty() && !self.rate_trace.is_empty() {
+            let problem = "contradicts rate_trace: set one of them to []";
+            return Some(("rate_wave", problem.to_owned()));
+        }
+        let is_good = |(rate_bps, duration_ns): &&(u64, u64)| {
+            (1..=MAX_RATE_BPS).contains(rate_bps) && (1..=MAX_DELAY_NS).contains(duration_ns)
+        };
+        let bad = self.rate_wave.iter().find(|step| !is_good(step));
+        bad.map(|(rate_bps, duration_ns)| {
+            let problem = format!(
+                "[{rate_bps}, {duration_ns}] must be a rate of 1 to {MAX_RATE_BPS} \
+                 for 1 to {MAX_DELAY_NS} ns"
+            );
+            ("rate_wave", problem)
+        })
+    }
+
+    fn problem_of_lists(&self) -> Option<(&'static str, String)> {
         if let Some((start, end)) = self.outages_ns.iter().find(|(start, end)| start >= end) {
-            return fail(
+            return Some((
                 "outages_ns",
                 format!("[{start}, {end}] must end after it starts"),
-            );
+            ));
         }
-        Ok(())
+        if let Some(delay) = self.flow_delays_ns.iter().find(|d| **d > MAX_DELAY_NS) {
+            return Some((
+                "flow_delays_ns",
+                format!("must be at most {MAX_DELAY_NS} each, one is {delay}"),
+            ));
+        }
+        for (key, entries) in [
+            ("rate_wave", self.rate_wave.len()),
+            ("flow_delays_ns", self.flow_delays_ns.len()),
+        ] {
+            if entries > MAX_LIST_ENTRIES {
+                return Some((
+                    key,
+                    format!("must have at most {MAX_LIST_ENTRIES} entries, has {entries}"),
+                ));
+            }
+        }
+        None
     }
 }
 
@@ -272,6 +366,24 @@ mod tests {
             (r#"{"rate_bps":10000000000000}"#, "a_to_b.rate_bps"),
             (r#"{"delay_ns":10000000000000}"#, "a_to_b.delay_ns"),
             (r#"{"outages_ns":[[5,5]]}"#, "a_to_b.outages_ns"),
+            (r#"{"jitter_ns":10000000000000}"#, "a_to_b.jitter_ns"),
+            (r#"{"batch_ns":10000000000000}"#, "a_to_b.batch_ns"),
+            (r#"{"reorder":1.5,"reorder_delay_ns":1}"#, "a_to_b.reorder"),
+            (r#"{"reorder":0.5}"#, "a_to_b.reorder_delay_ns"),
+            (r#"{"rate_wave":[[0,5]]}"#, "a_to_b.rate_wave"),
+            (r#"{"rate_wave":[[5,0]]}"#, "a_to_b.rate_wave"),
+            (r#"{"rate_wave":[[5]]}"#, "expected a tuple"),
+            (
+                r#"{"rate_wave":[[5,5]],"rate_trace":[1]}"#,
+                "a_to_b.rate_wave",
+            ),
+            (r#"{"rate_trace":[2,1]}"#, "rate_trace"),
+            (r#"{"rate_trace":"/nonexistent"}"#, "/nonexistent"),
+            (r#"{"rate_trace":5}"#, "rate_trace"),
+            (
+                r#"{"flow_delays_ns":[1,9999999999999]}"#,
+                "a_to_b.flow_delays_ns",
+            ),
             (r#"{"los":0.1}"#, "los"),
         ] {
             let text = parse(json).unwrap_err().to_string();
@@ -317,5 +429,24 @@ mod tests {
         assert_eq!(config, before);
         assert!(Update::from_json(r#"{"dir":"up"}"#).is_err());
         assert!(Update::from_json(r#"{"loss":0.1}"#).is_err());
+    }
+
+    #[test]
+    fn a_trace_is_read_once_and_replaced_only_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        std::fs::write(&path, "4\n8\n").unwrap();
+        let mut config = parse(&format!(r#"{{"rate_trace":{path:?}}}"#)).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let update = |text: &str| Update::from_json(text).unwrap();
+        config
+            .apply(&update(r#"{"dir":"a_to_b","loss":0.02}"#))
+            .unwrap();
+        assert_eq!(config.a_to_b.rate_trace.period_ms(), 8);
+        let wave = r#"{"dir":"a_to_b","rate_wave":[[1000,5]]}"#;
+        assert!(config.apply(&update(wave)).is_err());
+        let instead = r#"{"dir":"a_to_b","rate_wave":[[1000,5]],"rate_trace":[]}"#;
+        config.apply(&update(instead)).unwrap();
+        assert!(config.a_to_b.rate_trace.is_empty());
     }
 }

@@ -30,7 +30,13 @@ pub struct FrameMeta {
     pub lossy: bool,
     /// TCP segment with a payload.
     pub tcp_data: bool,
+    /// Number of its TCP connection, in order of appearance; none while nobody asks for it.
+    pub flow: Option<u32>,
 }
+
+/// Both ends of a TCP connection, the same for either direction: address (IPv4 in the first four
+/// bytes) and port, the smaller end first.
+pub type FlowKey = [([u8; 16], u16); 2];
 
 /// A VLAN tag that the kernel took out of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,15 +56,15 @@ pub struct Kind {
     pub tcp_data: bool,
 }
 
-impl Kind {
-    const OTHER_IP: Self = Self {
-        link_control: false,
-        tcp_data: false,
-    };
-    const LINK_CONTROL: Self = Self {
-        link_control: true,
-        tcp_data: false,
-    };
+/// What a frame holds, as far as it concerns the emulator.
+enum Content<'a> {
+    LinkControl,
+    OtherIp,
+    /// Both addresses, source first, and the segment without padding.
+    Tcp {
+        addresses: &'a [u8],
+        segment: &'a [u8],
+    },
 }
 
 /// Length of a frame with its tag back in place.
@@ -114,35 +120,65 @@ fn ones_complement_sum(bytes: &[u8]) -> u16 {
 /// Tells what kind of frame this is; one that makes no sense counts as plain IP or link control,
 /// whatever its EtherType says.
 pub fn classify(frame: &[u8]) -> Kind {
+    let content = content(frame);
+    let tcp_data = match content {
+        Content::Tcp { segment, .. } => has_tcp_payload(segment).unwrap_or(false),
+        _ => false,
+    };
+    Kind {
+        link_control: matches!(content, Content::LinkControl),
+        tcp_data,
+    }
+}
+
+/// The TCP connection that a frame belongs to; none for later fragments and all else.
+pub fn flow_key(frame: &[u8]) -> Option<FlowKey> {
+    let Content::Tcp { addresses, segment } = content(frame) else {
+        return None;
+    };
+    let (source, destination) = addresses.split_at(addresses.len() / 2);
+    let end = |address: &[u8], port| {
+        let mut bytes = [0; 16];
+        bytes[..address.len()].copy_from_slice(address);
+        (bytes, port)
+    };
+    let mut ends = [
+        end(source, be16(segment, 0)?),
+        end(destination, be16(segment, 2)?),
+    ];
+    ends.sort_unstable();
+    Some(ends)
+}
+
+fn content(frame: &[u8]) -> Content<'_> {
     let mut ethertype_at = ADDRESSES_BYTES;
     for _ in 0..=MAX_TAGS {
         let payload = frame.get(ethertype_at + 2..).unwrap_or_default();
         match be16(frame, ethertype_at) {
             Some(tag) if ETHERTYPES_VLAN.contains(&tag) => ethertype_at += VLAN_TAG_BYTES,
-            Some(ETHERTYPE_IPV4) => return classify_ipv4(payload).unwrap_or(Kind::OTHER_IP),
-            Some(ETHERTYPE_IPV6) => return classify_ipv6(payload).unwrap_or(Kind::OTHER_IP),
+            Some(ETHERTYPE_IPV4) => return ipv4_content(payload).unwrap_or(Content::OtherIp),
+            Some(ETHERTYPE_IPV6) => return ipv6_content(payload).unwrap_or(Content::OtherIp),
             _ => break,
         }
     }
-    Kind::LINK_CONTROL
+    Content::LinkControl
 }
 
-fn classify_ipv4(packet: &[u8]) -> Option<Kind> {
+fn ipv4_content(packet: &[u8]) -> Option<Content<'_>> {
     let header_bytes = usize::from(packet.first()? & 0x0f) * 4;
     let total_bytes = usize::from(be16(packet, 2)?);
     let fragment_offset = be16(packet, 6)? & 0x1fff;
     if packet.get(9) != Some(&PROTOCOL_TCP) || fragment_offset != 0 {
-        return Some(Kind::OTHER_IP);
+        return Some(Content::OtherIp);
     }
-    // The total length, not the frame's: short frames are padded to 60 bytes.
-    let segment = packet.get(header_bytes..total_bytes.min(packet.len()))?;
-    Some(Kind {
-        link_control: false,
-        tcp_data: has_tcp_payload(segment)?,
+    Some(Content::Tcp {
+        addresses: packet.get(12..20)?,
+        // The total length, not the frame's: short frames are padded to 60 bytes.
+        segment: packet.get(header_bytes..total_bytes.min(packet.len()))?,
     })
 }
 
-fn classify_ipv6(packet: &[u8]) -> Option<Kind> {
+fn ipv6_content(packet: &[u8]) -> Option<Content<'_>> {
     const HEADER_BYTES: usize = 40;
     let payload_bytes = usize::from(be16(packet, 4)?);
     let mut next_header = *packet.get(6)?;
@@ -151,18 +187,14 @@ fn classify_ipv6(packet: &[u8]) -> Option<Kind> {
     for _ in 0..=MAX_EXTENSION_HEADERS {
         let header_bytes = match next_header {
             PROTOCOL_TCP => {
-                return Some(Kind {
-                    link_control: false,
-                    tcp_data: has_tcp_payload(rest)?,
+                return Some(Content::Tcp {
+                    addresses: &packet[8..HEADER_BYTES],
+                    segment: rest,
                 });
             }
-            PROTOCOL_ICMPV6 => {
-                // RFC 4861: router and neighbour solicitations, advertisements and redirects.
-                let discovery = (133..=137).contains(rest.first()?);
-                return Some(Kind {
-                    link_control: discovery,
-                    tcp_data: false,
-                });
+            // RFC 4861: router and neighbour solicitations, advertisements and redirects.
+            PROTOCOL_ICMPV6 if (133..=137).contains(rest.first()?) => {
+                return Some(Content::LinkControl);
             }
             0 | 43 | 60 => (usize::from(*rest.get(1)?) + 1) * 8, // hop by hop, routing, destination
             44 if be16(rest, 2)? & 0xfff8 == 0 => 8,             // first fragment
@@ -171,7 +203,7 @@ fn classify_ipv6(packet: &[u8]) -> Option<Kind> {
         next_header = *rest.first()?;
         rest = rest.get(header_bytes..)?;
     }
-    Some(Kind::OTHER_IP)
+    Some(Content::OtherIp)
 }
 
 fn has_tcp_payload(segment: &[u8]) -> Option<bool> {

@@ -8,6 +8,11 @@ const DATA: Kind = Kind {
     tcp_data: true,
 };
 
+const OTHER_IP: Kind = Kind {
+    link_control: false,
+    tcp_data: false,
+};
+
 fn ethernet(ethertype: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x11; ADDRESSES_BYTES];
     frame.extend(ethertype.to_be_bytes());
@@ -45,7 +50,7 @@ fn ipv6(next_header: u8, payload: &[u8]) -> Vec<u8> {
 fn tcp_data_is_payload_not_padding() {
     let mut ack = ethernet(ETHERTYPE_IPV4, &ipv4(PROTOCOL_TCP, 0, &tcp(0)));
     ack.resize(80, 0); // padding beyond the packet
-    assert_eq!(classify(&ack), Kind::OTHER_IP);
+    assert_eq!(classify(&ack), OTHER_IP);
     assert_eq!(
         classify(&ethernet(ETHERTYPE_IPV4, &ipv4(PROTOCOL_TCP, 0, &tcp(1)))),
         DATA
@@ -56,7 +61,37 @@ fn tcp_data_is_payload_not_padding() {
     );
     assert_eq!(
         classify(&ethernet(ETHERTYPE_IPV6, &ipv6(PROTOCOL_TCP, &tcp(0)))),
-        Kind::OTHER_IP
+        OTHER_IP
+    );
+}
+
+#[test]
+fn a_connection_has_one_key_for_both_directions_and_versions_differ() {
+    let mut segment = tcp(0);
+    segment[..4].copy_from_slice(&[0x9c, 0x40, 0, 80]);
+    let mut back = segment.clone();
+    back[..4].copy_from_slice(&[0, 80, 0x9c, 0x40]);
+    let mut packet = ipv4(PROTOCOL_TCP, 0, &segment);
+    packet[12..20].copy_from_slice(&[10, 0, 0, 9, 10, 0, 0, 2]);
+    let mut answer = ipv4(PROTOCOL_TCP, 0, &back);
+    answer[12..20].copy_from_slice(&[10, 0, 0, 2, 10, 0, 0, 9]);
+    let key = flow_key(&ethernet(ETHERTYPE_IPV4, &packet)).unwrap();
+    assert_eq!(flow_key(&ethernet(ETHERTYPE_IPV4, &answer)), Some(key));
+    assert_eq!(key.map(|(address, _)| address[3]), [2, 9]);
+    assert_eq!(key.map(|(_, port)| port), [80, 40_000]);
+    // The same ports between the same hosts the other way round are another connection.
+    packet[20..24].copy_from_slice(&[0, 80, 0x9c, 0x40]);
+    assert_ne!(flow_key(&ethernet(ETHERTYPE_IPV4, &packet)), Some(key));
+
+    let mut packet = ipv6(PROTOCOL_TCP, &segment);
+    packet[39] = 7;
+    let key = flow_key(&ethernet(ETHERTYPE_IPV6, &packet)).unwrap();
+    assert_eq!(key.map(|(address, _)| address[15]), [0, 7]);
+    let later_fragment = ethernet(ETHERTYPE_IPV4, &ipv4(PROTOCOL_TCP, 100, &segment));
+    assert_eq!(flow_key(&later_fragment), None);
+    assert_eq!(
+        flow_key(&ethernet(ETHERTYPE_IPV4, &ipv4(17, 0, &segment))),
+        None
     );
 }
 
@@ -67,13 +102,13 @@ fn later_fragments_and_other_protocols_are_plain_ip() {
         ipv4(17, 0, &[0; 20]),
         ipv4(1, 0, &[8; 20]),
     ] {
-        assert_eq!(classify(&ethernet(ETHERTYPE_IPV4, &packet)), Kind::OTHER_IP);
+        assert_eq!(classify(&ethernet(ETHERTYPE_IPV4, &packet)), OTHER_IP);
     }
     let mut fragment = vec![PROTOCOL_TCP, 0, 0x01, 0x00, 0, 0, 0, 1];
     fragment.extend(tcp(9));
     assert_eq!(
         classify(&ethernet(ETHERTYPE_IPV6, &ipv6(44, &fragment))),
-        Kind::OTHER_IP
+        OTHER_IP
     );
     fragment[2] = 0; // the first fragment has the TCP header
     assert_eq!(
@@ -134,6 +169,7 @@ fn no_prefix_of_a_frame_panics() {
     ] {
         (0..=frame.len()).for_each(|end| {
             classify(&frame[..end]);
+            flow_key(&frame[..end]);
         });
     }
 }

@@ -24,16 +24,25 @@ CAP_NET_ADMIN):
          "b_to_a": {"rate_bps": 20000000, "delay_ns": 5000000}}' |
   linkemu run --config - --control /run/linkemu.sock
 
-Keys of a direction, all optional: rate_bps (0: unlimited), delay_ns,
-queue_frames (1000), loss, ber, loss_every, outages_ns ([[start, end], ...] since
-the relay began), lossless_non_ip (true: ARP and neighbour discovery are never
-lost). Switch tso, gso and gro off on both interfaces and their peers (ethtool -K):
+Keys of a direction, all optional:
+  rate_bps (0: unlimited), queue_frames (1000)
+  rate_wave, in place of rate_bps: [[rate_bps, duration_ns], ...] over and over
+  rate_trace, in place of rate_bps: path of a mahimahi trace (milliseconds, one a
+    line, each an opportunity to send a full frame), or the list itself
+  delay_ns, jitter_ns (0 to so much more for each frame, in order), batch_ns
+    (deliver only at multiples of it), flow_delays_ns ([extra delay of the first
+    TCP connection seen, of the second, ...], again from the first if there are
+    more), reorder and reorder_delay_ns (a share of the frames is overtaken)
+  loss, ber, loss_every, outages_ns ([[start, end], ...] since the relay began),
+  lossless_non_ip (true: ARP and neighbour discovery are never lost)
+Switch tso, gso and gro off on both interfaces and their peers (ethtool -K):
 a super-packet is no frame, and is dropped and counted.
 The namespace's own IPv6 stack talks on the interfaces too; silence it with
   sysctl net.ipv6.conf.all.disable_ipv6=1"#;
 
 const SET_EXAMPLE: &str = r#"Example:
-  linkemu set /run/linkemu.sock '{"dir": "a_to_b", "loss": 0.05, "rate_bps": 5000000}'"#;
+  linkemu set /run/linkemu.sock '{"dir": "a_to_b", "loss": 0.05, "rate_bps": 5000000}'
+  linkemu set /run/linkemu.sock '{"dir": "a_to_b", "rate_wave": [[30000000, 2000000000], [10000000, 2000000000]]}'"#;
 
 /// Link emulator: relays Ethernet frames between two interfaces with a rate, a delay, a queue and
 /// losses per direction.

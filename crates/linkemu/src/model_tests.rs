@@ -7,11 +7,13 @@ const FULL: FrameMeta = FrameMeta {
     bytes: 1514,
     lossy: true,
     tcp_data: true,
+    flow: None,
 };
 const ARP: FrameMeta = FrameMeta {
     bytes: 42,
     lossy: false,
     tcp_data: false,
+    flow: None,
 };
 /// 1514 bytes at 12.112 Mbit/s take exactly one millisecond.
 const MS_PER_FRAME_BPS: u64 = 12_112_000;
@@ -287,4 +289,152 @@ fn an_effect_may_reorder_when_it_says_so() {
         .map(|exit| exit.0)
         .collect();
     assert_eq!(order, [1, 0]);
+}
+
+/// Deliveries, in order of due time, of `frames` that all arrive at once.
+fn delivered(config: DirectionConfig, frames: usize) -> Vec<(usize, u64)> {
+    let mut model = model(DirectionConfig {
+        queue_frames: frames,
+        ..config
+    });
+    for token in 0..frames {
+        assert_eq!(model.push(FULL, token, 0), Verdict::Queued);
+    }
+    let exits = drain(&mut model, u64::MAX);
+    exits.iter().map(|exit| (exit.0, exit.2)).collect()
+}
+
+fn in_order(exits: &[(usize, u64)]) -> bool {
+    exits.windows(2).all(|pair| pair[0].0 < pair[1].0)
+}
+
+#[test]
+fn batches_come_at_multiples_and_keep_the_mean_rate() {
+    const BATCH_NS: u64 = 10 * MS;
+    let config = DirectionConfig {
+        rate_bps: 20_000_000,
+        delay_ns: 3 * MS,
+        batch_ns: BATCH_NS,
+        ..Default::default()
+    };
+    let exits = delivered(config, 4000);
+    assert!(in_order(&exits) && exits.iter().all(|exit| exit.1 % BATCH_NS == 0));
+    // 20 Mbit/s for 10 ms are 16.5 full frames.
+    let mut batches = vec![0u32; (exits[3999].1 / BATCH_NS) as usize + 1];
+    for exit in &exits {
+        batches[(exit.1 / BATCH_NS) as usize] += 1;
+    }
+    let whole = &batches[2..batches.len() - 1];
+    assert!(whole.iter().all(|count| (16..=17).contains(count)));
+    let mean = whole.iter().sum::<u32>() as f64 / whole.len() as f64;
+    let expected = 20e6 * 10e-3 / 8.0 / 1514.0;
+    assert!((mean / expected - 1.0).abs() < 0.002, "{mean}");
+}
+
+#[test]
+fn a_wave_carries_each_rate_while_it_lasts_and_the_queue_holds_the_rest() {
+    const SECOND: u64 = 1000 * MS;
+    let config = DirectionConfig {
+        rate_wave: vec![(30_000_000, 2 * SECOND), (10_000_000, 2 * SECOND)],
+        rate_bps: 5, // has no say
+        ..Default::default()
+    };
+    let exits = delivered(config.clone(), 12_000);
+    for (phase, rate_bps) in [30e6, 10e6, 30e6].into_iter().enumerate() {
+        let begin_ns = phase as u64 * 2 * SECOND;
+        let within = begin_ns..begin_ns + 2 * SECOND;
+        let frames = exits.iter().filter(|exit| within.contains(&exit.1));
+        let expected = rate_bps * 2.0 / 8.0 / 1514.0;
+        assert!((frames.count() as f64 - expected).abs() <= 1.5, "{phase}");
+    }
+    // Frames that come every millisecond fit at 30 Mbit/s; at 10 Mbit/s a queue of ten overflows.
+    let mut model = model(DirectionConfig {
+        queue_frames: 10,
+        ..config
+    });
+    let dropped: Vec<u64> = (0..4000)
+        .filter(|ms| model.push(FULL, 0, ms * MS) != Verdict::Queued)
+        .collect();
+    assert!(dropped.iter().all(|ms| (2000..4000).contains(ms)));
+    let expected = 2000.0 - 10e6 * 2.0 / 8.0 / 1514.0 - 11.0;
+    assert!((dropped.len() as f64 - expected).abs() <= 2.0, "{expected}");
+}
+
+#[test]
+fn a_trace_sets_the_rate_and_the_queue_is_in_front_of_it() {
+    let trace = |ms: &[u64]| crate::RateTrace::new(ms.to_vec()).unwrap();
+    // Five full frames every 20 ms.
+    let config = DirectionConfig {
+        rate_trace: trace(&[3, 3, 9, 12, 20]),
+        queue_frames: 4,
+        delay_ns: MS,
+        ..Default::default()
+    };
+    let exits = delivered(config.clone(), 1000);
+    assert!(in_order(&exits));
+    assert_eq!(
+        exits[..6]
+            .iter()
+            .map(|exit| exit.1 / MS)
+            .collect::<Vec<_>>(),
+        [4, 4, 10, 13, 21, 24]
+    );
+    assert_eq!(exits[999].1, 1000 / 5 * 20 * MS + MS);
+
+    let mut model = model(config);
+    let queued = (0..9).filter(|i| model.push(FULL, *i, 0) == Verdict::Queued);
+    assert_eq!(queued.count(), 5, "one in service and four that wait");
+    // At 3 ms two leave; small frames that come then find the rest of nothing.
+    assert_eq!(model.push(ARP, 9, 3 * MS + 1), Verdict::Queued);
+    assert_eq!(model.queue_frames(), 3);
+}
+
+#[test]
+fn reordered_frames_are_overtaken_by_as_many_as_the_detour_allows() {
+    let config = DirectionConfig {
+        reorder: 0.1,
+        reorder_delay_ns: 5 * MS + MS / 2,
+        ..slow_link()
+    };
+    let exits = delivered(config, 5000);
+    assert_eq!(exits.len(), 5000);
+    let late: Vec<&(usize, u64)> = exits
+        .iter()
+        .filter(|(token, due_ns)| *due_ns > (*token as u64 + 6) * MS)
+        .collect();
+    assert!((400..600).contains(&late.len()), "{}", late.len()); // 500 ± 4.7 σ
+    for (token, due_ns) in late {
+        assert_eq!(*due_ns, (*token as u64 + 6) * MS + 5 * MS + MS / 2);
+    }
+    let rest = exits
+        .iter()
+        .filter(|(token, due)| *due == (*token as u64 + 6) * MS);
+    assert!(in_order(&rest.copied().collect::<Vec<_>>()));
+}
+
+/// Two connections of different delays and jitter besides: each in order, one past the other.
+#[test]
+fn flows_overtake_each_other_but_not_themselves() {
+    let mut model = model(DirectionConfig {
+        flow_delays_ns: vec![0, 40 * MS],
+        jitter_ns: 3 * MS,
+        ..slow_link()
+    });
+    for token in 0..1000 {
+        let flow = Some(token as u32 % 2);
+        model.push(FrameMeta { flow, ..FULL }, token, 0);
+    }
+    let exits = drain(&mut model, u64::MAX);
+    let of = |parity| {
+        let own = exits.iter().filter(|exit| exit.0 % 2 == parity);
+        own.map(|exit| (exit.0, exit.2)).collect::<Vec<_>>()
+    };
+    assert!(in_order(&of(0)) && in_order(&of(1)));
+    let extra = |(token, due_ns): &(usize, u64)| due_ns - (*token as u64 + 6) * MS;
+    assert!(of(0).iter().all(|exit| extra(exit) <= 3 * MS));
+    assert!(
+        of(1)
+            .iter()
+            .all(|exit| (40 * MS..=43 * MS).contains(&extra(exit)))
+    );
 }

@@ -12,6 +12,7 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use crate::clock::{self, Clock};
 use crate::config::{Config, Direction, DirectionConfig};
 use crate::error::{Error, Result};
+use crate::flows::FlowTable;
 use crate::frame::{self, FrameMeta};
 use crate::handle::RelayHandle;
 use crate::model::{Fate, LinkModel, Verdict};
@@ -34,6 +35,8 @@ pub struct Relay {
     ports: [Port; 2],
     /// In the order of [`Direction::ALL`]: lane i reads from port i and writes to the other.
     lanes: [Lane; 2],
+    /// Of both directions: a connection has the same number in each.
+    flows: FlowTable,
 }
 
 /// One direction: link model, buffers and counters.
@@ -56,6 +59,7 @@ impl Relay {
         let ports = [Port::open(&config.a)?, Port::open(&config.b)?];
         let lanes = Direction::ALL.map(|d| Lane::new(config.direction(d), config.seed, d));
         Ok(Self {
+            flows: FlowTable::new(&config),
             handle: Arc::new(RelayHandle::new(config)?),
             ports,
             lanes,
@@ -103,7 +107,7 @@ impl Relay {
     fn turn(&mut self, clock: &Clock, now_ns: u64, readable: [bool; 2]) {
         for ((lane, port), readable) in self.lanes.iter_mut().zip(&mut self.ports).zip(readable) {
             if readable {
-                lane.receive(port, clock);
+                lane.receive(port, clock, &mut self.flows);
             }
         }
         let [a, b] = &mut self.ports;
@@ -154,6 +158,7 @@ impl Relay {
 
     fn take_over_changes(&mut self) {
         if let Some(config) = self.handle.take_changed_config() {
+            self.flows.configure(&config);
             for (lane, direction) in self.lanes.iter_mut().zip(Direction::ALL) {
                 lane.configure(config.direction(direction));
             }
@@ -193,7 +198,7 @@ impl Lane {
         self.lossless_link_control = config.lossless_non_ip;
     }
 
-    fn receive(&mut self, port: &mut Port, clock: &Clock) {
+    fn receive(&mut self, port: &mut Port, clock: &Clock, flows: &mut FlowTable) {
         let Self {
             model,
             pool,
@@ -202,7 +207,14 @@ impl Lane {
             ..
         } = self;
         port.drain(clock, stats, |stats, arrival| {
-            accept(model, pool, *lossless_link_control, stats, &arrival);
+            let kind = frame::classify(arrival.frame);
+            let meta = FrameMeta {
+                bytes: frame::tagged_bytes(arrival.frame, arrival.tag) as u32,
+                lossy: !(kind.link_control && *lossless_link_control),
+                tcp_data: kind.tcp_data,
+                flow: flows.number(arrival.frame),
+            };
+            accept(model, pool, stats, &arrival, meta);
         });
     }
 
@@ -239,19 +251,12 @@ impl Lane {
 fn accept(
     model: &mut LinkModel<Buffer>,
     pool: &mut Pool,
-    lossless_link_control: bool,
     stats: &mut DirectionStats,
     arrival: &Arrival,
+    meta: FrameMeta,
 ) {
-    let kind = frame::classify(arrival.frame);
-    let bytes = frame::tagged_bytes(arrival.frame, arrival.tag);
-    let meta = FrameMeta {
-        bytes: bytes as u32,
-        lossy: !(kind.link_control && lossless_link_control),
-        tcp_data: kind.tcp_data,
-    };
     stats.on_received(&meta);
-    let Some(mut buffer) = pool.take(bytes) else {
+    let Some(mut buffer) = pool.take(meta.bytes as usize) else {
         stats.overflow_frames += 1;
         return;
     };

@@ -3,13 +3,21 @@
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp};
-use lasthop_core::{Agent, Bypass, Limits, Setup};
+use lasthop_core::{Agent, Bypass, Config, Limits, Setup};
 
 fn data(seq: u32, len: usize) -> Tcp {
     Tcp {
         seq,
         payload: vec![9; len],
         ..Tcp::default()
+    }
+}
+
+/// These tests are about the agent; the classic scheme's repairs are the easiest to foresee.
+fn classic() -> Setup {
+    Setup {
+        config: Config::snoop(),
+        ..Setup::default()
     }
 }
 
@@ -51,11 +59,11 @@ fn repairs(agent: &mut Agent, ends: &Ends, vlan: Option<u16>, shape: &Tcp) {
 #[test]
 fn every_kind_of_device() {
     for ends in [Ends::v4(1), Ends::v6(1)] {
-        let mut raw = Agent::new(Setup::default());
+        let mut raw = Agent::new(classic());
         repairs(&mut raw, &ends, None, &Tcp::default());
         let mut ethernet = Agent::new(Setup {
             l2_bytes: 14,
-            ..Setup::default()
+            ..classic()
         });
         let plain = Tcp {
             ethernet: true,
@@ -75,7 +83,7 @@ fn every_kind_of_device() {
 
 #[test]
 fn flows_do_not_disturb_each_other() {
-    let mut agent = Agent::new(Setup::default());
+    let mut agent = Agent::new(classic());
     for n in 0..100 {
         repairs(&mut agent, &Ends::v4(n), None, &Tcp::default());
         repairs(&mut agent, &Ends::v6(n), None, &Tcp::default());
@@ -88,7 +96,7 @@ fn flows_do_not_disturb_each_other() {
 fn a_full_table_passes() {
     let mut agent = Agent::new(Setup {
         max_flows: 1,
-        ..Setup::default()
+        ..classic()
     });
     agent.on_egress(&data(0, 10).to_mh(&Ends::v4(0)), 1);
     let outcome = agent.on_egress(&data(0, 10).to_mh(&Ends::v4(1)), 2);
@@ -104,7 +112,7 @@ fn under_pressure_flows_share() {
             slots: 40,
             chunks: 40,
         },
-        ..Setup::default()
+        ..classic()
     });
     for i in 0..40 {
         agent.on_egress(&data(i * 10, 10).to_mh(&Ends::v4(0)), 1);
@@ -125,7 +133,7 @@ fn under_pressure_flows_share() {
 
 #[test]
 fn what_is_not_tcp_is_counted() {
-    let mut agent = Agent::new(Setup::default());
+    let mut agent = Agent::new(classic());
     let mut packet = data(0, 10).to_mh(&Ends::v4(0));
     packet[9] = 17;
     assert_eq!(agent.on_egress(&packet, 1).bypass, Some(Bypass::NotTcp));
@@ -142,7 +150,7 @@ fn what_is_not_tcp_is_counted() {
 
 #[test]
 fn larger_than_a_slot_passes_uncached() {
-    let mut agent = Agent::new(Setup::default());
+    let mut agent = Agent::new(classic());
     let ends = Ends::v4(0);
     let largest = (LH_CACHE_PKT_MAX - LH_HDR_BYTES) as usize;
     agent.on_egress(&data(0, largest).to_mh(&ends), 1);
@@ -156,7 +164,7 @@ fn larger_than_a_slot_passes_uncached() {
 fn padding_is_not_cached() {
     let mut agent = Agent::new(Setup {
         l2_bytes: 14,
-        ..Setup::default()
+        ..classic()
     });
     let tcp = Tcp {
         ethernet: true,
@@ -172,7 +180,7 @@ fn padding_is_not_cached() {
 
 #[test]
 fn deadlines_come_in_order() {
-    let mut agent = Agent::new(Setup::default());
+    let mut agent = Agent::new(classic());
     for (n, at) in [(0, 300), (1, 100), (2, 200)] {
         agent.on_egress(&data(0, 10).to_mh(&Ends::v4(n)), at);
     }

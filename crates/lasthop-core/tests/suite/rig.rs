@@ -65,7 +65,7 @@ impl Default for Options {
 pub fn classic() -> Config {
     Config {
         queue_guard: 0,
-        ..Config::default()
+        ..Config::snoop()
     }
 }
 

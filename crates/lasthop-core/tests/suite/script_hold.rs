@@ -139,10 +139,10 @@ fn forgetting_by_force_returns_what_was_kept() {
         let tcp = rig.pure(0, &[(100, 200)]).to_fh(&rig.ends);
         assert!(rig.agent.on_ingress(&tcp, ns(220)).dropped);
         let key = rig.key;
-        assert_eq!(rig.agent.forget(&key), vec![tcp; copies]);
+        assert_eq!(rig.agent.forget(&key, ns(220)), vec![tcp; copies]);
         assert_eq!(rig.agent.next_deadline(), None);
         assert_eq!(rig.agent.host().pool().slots_used(), 0);
-        assert!(rig.agent.forget(&key).is_empty());
+        assert!(rig.agent.forget(&key, ns(220)).is_empty());
     }
 }
 

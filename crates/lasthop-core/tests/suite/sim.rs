@@ -207,7 +207,7 @@ impl Sim {
             self.watch.tick(at);
         }
         if self.random.chance(self.p.forget) {
-            self.agent.forget(&self.key); // what was kept is lost, too
+            self.agent.forget(&self.key, self.now_ns); // what was kept is lost, too
             self.watch.forgotten();
         }
         if self.random.chance(self.p.dying) {
@@ -266,10 +266,13 @@ impl Sim {
         let (s, key) = parse(packet, 0, None, false).expect("TCP");
         self.watch
             .on_ingress(packet, &s, &outcome, &self.agent, &key, self.now_ns);
-        let dropped = outcome.dropped;
+        let passed = outcome.passed.clone().or_else(|| {
+            // No flow, no edit: the packet as it is.
+            (!outcome.dropped && outcome.actions.is_none()).then(|| packet.to_vec())
+        });
         self.emit(outcome);
-        if !dropped {
-            self.travel(self.now_ns, self.p.wired, Event::Fh(packet.to_vec()));
+        if let Some(packet) = passed {
+            self.travel(self.now_ns, self.p.wired, Event::Fh(packet));
         }
     }
 

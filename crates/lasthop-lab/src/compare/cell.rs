@@ -207,9 +207,10 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let mbit = |bytes: u64| bytes as f64 * 8000.0 / span_ns as f64;
     let goodput_mbit = mbit(bytes);
     let window_ns = traffic.bytes.is_none().then_some((begin.at_ns, end.at_ns));
-    let mean_loss = measure::mean_loss(link, traffic.direction.way(), window_ns);
-    let bound_mbit = measure::bound_bps(link, traffic.family, mean_loss) / 1e6;
-    let direction = traffic.direction.way().emulator_direction();
+    let way = traffic.direction.way();
+    let mean_loss = measure::mean_loss(link, way, window_ns);
+    let bound_mbit = measure::bound_bps(link, traffic.family, way, mean_loss) / 1e6;
+    let direction = way.emulator_direction();
     let hop = |counters: &Counters| match direction {
         linkemu::Direction::AToB => counters.emulators.air.a_to_b,
         linkemu::Direction::BToA => counters.emulators.air.b_to_a,
@@ -236,7 +237,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         seed: cell.seed,
         flows: traffic.flows.into(),
         transfers: traffic.transfers,
-        rate_mbit: link.rate_bps as f64 / 1e6,
+        rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
         loss_pct: rounded(100.0 * traffic.direction.way().random_loss(link), 6),

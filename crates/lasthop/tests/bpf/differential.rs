@@ -278,10 +278,10 @@ fn native_and_bpf_decide_the_same() {
         let ns2 = lh_config::ns2();
         let unguarded = lh_config {
             queue_guard: 0,
-            ..lh_config::default()
+            ..lh_config::snoop()
         };
         let mut total = BTreeMap::<&str, u64>::new();
-        for (i, config) in [lh_config::default(), ns2, unguarded, lh_config::observe()]
+        for (i, config) in [lh_config::snoop(), ns2, unguarded, lh_config::observe()]
             .into_iter()
             .enumerate()
         {

@@ -375,7 +375,7 @@ fn sweep_forgets_what_is_over_and_gives_memory_back() {
     in_namespace(|| {
         let config = lh_config {
             idle_ns: 1_000 * MSEC,
-            ..lh_config::default()
+            ..lh_config::snoop()
         };
         let talk = Talk::new(&Setup { config, ..setup() }, Ends::v4(1));
         talk.start();

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::process::Command;
 
 use lasthop::agent::{Agent, Outcome, Program, Setup, SkbContext};
+use lasthop_core::bindings::lh_config;
 use nix::sched::{CloneFlags, unshare};
 
 /// The programs' verdicts (TCX).
@@ -45,6 +46,7 @@ pub fn setup() -> Setup {
         max_flows: 64,
         cache_total_bytes: 8 << 20,
         test_clock: true,
+        config: lh_config::snoop(),
         ..Setup::default()
     }
 }

@@ -14,12 +14,18 @@ use crate::config::{Direction, DirectionConfig};
 use crate::frame::FrameMeta;
 use crate::random::Random;
 
+mod batch;
 mod ber;
 mod bernoulli;
 mod delay;
 mod every;
+mod flow_delay;
+mod jitter;
 mod outage;
 mod rate;
+mod rate_trace;
+mod rate_wave;
+mod reorder;
 
 /// How a frame crosses the link, as far as the effects so far have decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,14 +77,21 @@ pub trait Effect: Send {
 type Build = fn(&DirectionConfig, Random) -> Box<dyn Effect>;
 
 /// Name (which also picks the random stream: never rename one) and constructor of each effect, in
-/// the order in which they act: first what takes link time, then loss, then delay.
+/// the order in which they act: first what takes link time, then loss, then delay. At most one
+/// of the rates is in force.
 const CHAIN: &[(&str, Build)] = &[
     ("rate", rate::build),
+    ("rate_wave", rate_wave::build),
+    ("rate_trace", rate_trace::build),
     ("outage", outage::build),
     ("every", every::build),
     ("loss", bernoulli::build),
     ("ber", ber::build),
     ("delay", delay::build),
+    ("jitter", jitter::build),
+    ("flow_delay", flow_delay::build),
+    ("reorder", reorder::build),
+    ("batch", batch::build),
 ];
 
 /// All effects of one direction.
@@ -88,12 +101,30 @@ pub fn chain(config: &DirectionConfig, seed: u64, direction: Direction) -> Vec<B
 }
 
 #[cfg(test)]
-pub(crate) fn lost_of(effect: &mut dyn Effect, frames: usize, bytes: u32) -> Vec<bool> {
-    let frame = FrameMeta {
+fn lossy_frame(bytes: u32) -> FrameMeta {
+    FrameMeta {
         bytes,
         lossy: true,
         tcp_data: false,
+        flow: None,
+    }
+}
+
+/// Deliveries of frames that take no time and start `spacing_ns` apart.
+#[cfg(test)]
+fn deliveries_of(effect: &mut dyn Effect, frames: u64, spacing_ns: u64) -> Vec<u64> {
+    let frame = lossy_frame(1514);
+    let pass = |i| {
+        let mut passage = Passage::at(i * spacing_ns);
+        effect.apply(&frame, &mut passage);
+        passage.delivery_ns()
     };
+    (0..frames).map(pass).collect()
+}
+
+#[cfg(test)]
+fn lost_of(effect: &mut dyn Effect, frames: usize, bytes: u32) -> Vec<bool> {
+    let frame = lossy_frame(bytes);
     let pass = |_| {
         let mut passage = Passage::at(0);
         effect.apply(&frame, &mut passage);

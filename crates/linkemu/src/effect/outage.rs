@@ -69,6 +69,7 @@ mod tests {
                     bytes: 100,
                     lossy,
                     tcp_data: false,
+                    flow: None,
                 },
                 &mut passage,
             );

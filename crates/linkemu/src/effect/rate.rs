@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! A constant link rate: the serialisation time of each frame.
+//! A constant link rate: the serialisation time of each frame. A rate that varies, as a wave or
+//! a trace, takes its place.
 
 use super::{Effect, Passage};
 use crate::config::DirectionConfig;
@@ -12,13 +13,21 @@ struct Rate {
 
 pub(super) fn build(config: &DirectionConfig, _: Random) -> Box<dyn Effect> {
     Box::new(Rate {
-        rate_bps: config.rate_bps,
+        rate_bps: constant_rate_bps(config),
     })
+}
+
+/// 0, which is no limit, while another effect sets the rate.
+fn constant_rate_bps(config: &DirectionConfig) -> u64 {
+    match config.rate_wave.is_empty() && config.rate_trace.is_empty() {
+        true => config.rate_bps,
+        false => 0,
+    }
 }
 
 impl Effect for Rate {
     fn configure(&mut self, config: &DirectionConfig) {
-        self.rate_bps = config.rate_bps;
+        self.rate_bps = constant_rate_bps(config);
     }
 
     fn apply(&mut self, frame: &FrameMeta, passage: &mut Passage) {
@@ -54,6 +63,7 @@ mod tests {
                     bytes,
                     lossy: true,
                     tcp_data: false,
+                    flow: None,
                 },
                 &mut passage,
             );

@@ -4,6 +4,7 @@
 //! busy machine delivers late, and nothing may deliver early.
 
 mod command;
+mod effects;
 mod lab;
 mod raw;
 mod relay;

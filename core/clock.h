@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The window clock (SPEC 2.16): hiding losses takes a loss-based sender's brake
+ * away, so the agent brings its own. While a queue stands before the lossy
+ * hop, the right edge of the window in every ACK is set to what MH has plus C,
+ * and C follows the law of FAST TCP (Wei, Jin, Low, Hegde 2006) on the measured
+ * queue. The edge never moves left and never exceeds the receiver's own
+ * (invariant 16).
+ *
+ * Units: bytes, nanoseconds, bytes per second, all unsigned; products of a rate
+ * and a time go through microseconds and fit 64 bits up to 10 Gbit/s and 60 s.
+ */
+#ifndef LH_CLOCK_H
+#define LH_CLOCK_H
+
+#include "hold.h"
+#include "sample.h"
+
+#define LH_WIRED_PERIOD_NS (10 * LH_SEC)
+#define LH_RELEASE_NS LH_SEC
+#define LH_C_LEAST_SEGS 4
+#define LH_TARGET_MOST 4 /* times the configured target, on an unsteady hop */
+#define LH_SPREAD_MOST_US 100000 /* 100 ms: more is no jitter of a hop */
+
+LH_INLINE u32 lh_mss(const struct lh_flow *f)
+{
+	return f->mss ? f->mss : 536; /* RFC 9293 section 3.7.1 */
+}
+
+/* Bytes that a rate delivers in a time. */
+LH_INLINE u64 lh_rate_times(u64 rate, u64 ns)
+{
+	return rate * (ns / 1000) / 1000000;
+}
+
+/* Least wired round trip of late, 0: none seen. */
+LH_INLINE u64 lh_wired(const struct lh_flow *f)
+{
+	const struct lh_clock *c = &f->clock;
+
+	if (!c->wired_now_ns || (c->wired_before_ns && c->wired_before_ns < c->wired_now_ns))
+		return c->wired_before_ns ? c->wired_before_ns : f->wired_rtt_ns;
+	return c->wired_now_ns;
+}
+
+/* The unloaded round trip FH - agent - MH and back, 0: unknown. */
+LH_INLINE u64 lh_base(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 wired = lh_wired(f), lmin = lh_lmin(env, f);
+
+	return wired && lmin ? wired + lmin : 0;
+}
+
+/* Whether the window of the flow's ACKs may be edited. */
+LH_INLINE bool lh_clock_usable(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 need = LH_FLOW_WSCALE | LH_FLOW_FWD;
+
+	return LH_CFG(env)->scheme == LH_SCHEME_rack && LH_CFG(env)->clock &&
+	       (f->flags & need) == need && !(f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP)) &&
+	       lh_wired(f);
+}
+
+/* The queue to aim at: more on a hop whose sojourn varies by itself (batches,
+ * jitter), or its pauses would drain the queue. */
+LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 t = LH_CFG(env)->target_ns;
+
+	return lh_clamp64(2000ULL * f->clock.spread_us, t, LH_TARGET_MOST * t);
+}
+
+/* The flow's share of the standing queue, bytes: equal shares give equal rates. */
+LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 rate = 0, a;
+	u32 flows = 1;
+
+	lh_device_rate(env, &rate, &flows);
+	a = lh_rate_times(rate, lh_target(env, f)) / flows;
+	return lh_max(a, lh_mss(f));
+}
+
+/* The open sample of the wired round trip is answered. */
+LH_INLINE void lh_wired_learn(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+	u64 r = env->now_ns - c->tsval_ns;
+
+	c->tsval_ns = 0;
+	r = r ? r : 1;
+	if (r > LH_RTT_MAX_NS)
+		return;
+	if (env->now_ns - c->wired_since_ns > LH_WIRED_PERIOD_NS) {
+		c->wired_before_ns = c->wired_now_ns;
+		c->wired_now_ns = 0;
+		c->wired_since_ns = env->now_ns;
+	}
+	if (!c->wired_now_ns || r < c->wired_now_ns)
+		c->wired_now_ns = r;
+	if (!f->wired_rtt_ns || r < f->wired_rtt_ns)
+		f->wired_rtt_ns = r;
+}
+
+/*
+ * Data from FH: the first that echoes the timestamp of an ACK was sent after
+ * that ACK came. Without timestamps, the first beyond an edge that held FH up.
+ */
+LH_INLINE void lh_wired_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	if (!f->clock.tsval_ns)
+		return;
+	if (s->opts & LH_OPT_TS) {
+		if (!lh_before(s->tsecr, f->clock.tsval))
+			lh_wired_learn(env, f);
+	} else if (lh_after(s->end, f->clock.tsval)) {
+		lh_wired_learn(env, f);
+	}
+}
+
+/* The ACK @s goes on to FH, with the right edge @edge. */
+LH_INLINE void lh_wired_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			    u32 edge)
+{
+	struct lh_clock *c = &f->clock;
+
+	if (c->tsval_ns && env->now_ns - c->tsval_ns < LH_WIRED_PERIOD_NS)
+		return;
+	c->tsval_ns = 0;
+	if (s->opts & LH_OPT_TS) {
+		c->tsval = s->tsval;
+		c->tsval_ns = env->now_ns;
+	} else if (lh_after(edge, f->fwd_edge) && !lh_before(f->max + lh_mss(f), f->fwd_edge)) {
+		c->tsval = f->fwd_edge;
+		c->tsval_ns = env->now_ns;
+	}
+}
+
+/* C within its bounds. @bdp: bytes under way at the flow's best rate, no queue. */
+LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c, u64 bdp, u64 alpha)
+{
+	c = lh_clamp64(c, bdp / 2 + alpha, 3 * bdp + alpha);
+	c = lh_max(c, (u64)LH_C_LEAST_SEGS * lh_mss(f));
+	return lh_min(c, 1U << 30);
+}
+
+/* The law, once per interval. @base: unloaded round trip. */
+LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base)
+{
+	struct lh_clock *c = &f->clock;
+	u64 lmin = lh_lmin(env, f), target = lh_target(env, f), alpha = lh_clock_alpha(env, f);
+	u64 bdp = lh_rate_times(lh_rate_most(f, LH_RATE_BINS), base);
+	u64 mean = c->sum_ns / lh_max(c->nr_samples, 1);
+	u64 q = mean > lmin ? mean - lmin : 0, next = c->c_bytes;
+
+	if (q < target / 4)
+		next += next / 2;
+	else if (q > 4 * target)
+		next = lh_rate_times(lh_rate_most(f, 2), base) + alpha;
+	else
+		next = next * (base / 1000) / ((base + q) / 1000) + alpha;
+	c->c_bytes = lh_clock_bounded(f, next, bdp, alpha);
+	return 0;
+}
+
+/* An interval ends: what its samples say about the hop and about C. */
+LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base)
+{
+	struct lh_clock *c = &f->clock;
+
+	if (c->nr_samples) {
+		u64 us = (c->sum_ns / c->nr_samples - c->least_ns) / 1000;
+
+		us = lh_min(us, LH_SPREAD_MOST_US);
+		c->spread_us = c->spread_us - c->spread_us / 4 + us / 4;
+		if (c->engaged)
+			lh_clock_law(env, f, base);
+	}
+	c->interval_ns = env->now_ns;
+	c->sum_ns = c->least_ns = 0;
+	c->nr_samples = 0;
+}
+
+/* Whether a queue stands: even the least of the last samples shows it. */
+LH_INLINE bool lh_clock_stands(const struct lh_flow *f, u64 above)
+{
+	int i;
+
+	for (i = 0; i < LH_RECENT_SAMPLES; i++)
+		if (f->clock.recent_ns[i] <= above)
+			return false;
+	return true;
+}
+
+/* One sojourn sample @r. */
+LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_clock *c = &f->clock;
+	u64 lmin = lh_lmin(env, f), target = lh_target(env, f), base = lh_base(env, f);
+	int i;
+
+	for (i = LH_RECENT_SAMPLES - 1; i > 0; i--)
+		c->recent_ns[i] = c->recent_ns[i - 1];
+	c->recent_ns[0] = r;
+	c->sum_ns += r;
+	c->nr_samples++;
+	if (!c->least_ns || r < c->least_ns)
+		c->least_ns = r;
+	if (r > lmin + target / 8)
+		c->busy_ns = env->now_ns;
+	if (!base)
+		base = 4 * lmin; /* no wired sample: only for marks */
+	if (!c->engaged && lh_clock_stands(f, lmin + target)) {
+		u64 alpha = lh_clock_alpha(env, f);
+		u64 bdp = lh_rate_times(lh_rate_most(f, LH_RATE_BINS), base);
+
+		c->engaged = 1;
+		c->c_bytes = lh_clock_bounded(f, bdp + alpha, bdp, alpha);
+		c->interval_ns = env->now_ns;
+		c->sum_ns = c->least_ns = 0;
+		c->nr_samples = 0;
+		lh_host_count(env, LH_C_clock_engaged, 1);
+	} else if (c->engaged && env->now_ns - c->busy_ns > LH_RELEASE_NS) {
+		c->engaged = 0;
+		lh_host_count(env, LH_C_clock_released, 1);
+	}
+	if (env->now_ns - c->interval_ns >= base + target)
+		lh_clock_interval(env, f, base);
+	return 0;
+}
+
+/* Bytes above una that MH has. Without SACK each duplicate stands for one
+ * segment. */
+LH_INLINE u32 lh_above_una(const struct lh_flow *f)
+{
+	if (lh_flow_sack(f))
+		return f->sacked_bytes;
+	return lh_min(f->nr_dup * lh_mss(f), f->max - f->una);
+}
+
+/*
+ * The right edge for an ACK whose receiver grants @own: ours while a queue
+ * stands, in steps of a segment at least (RFC 9293 section 3.8.6.2.2), never
+ * left of what FH knows unless the receiver itself goes there.
+ */
+LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own)
+{
+	u32 edge = f->una + lh_above_una(f) + f->clock.c_bytes;
+
+	if (!f->clock.engaged || !lh_before(edge, own))
+		return own;
+	if (lh_before(edge, f->fwd_edge + lh_mss(f)))
+		edge = f->fwd_edge;
+	return lh_before(edge, own) ? edge : own;
+}
+
+/* Header value by which an ACK of number @ack grants @edge, rounded up to the
+ * unit of the scale but never above @window, the receiver's own. */
+LH_INLINE u32 lh_clock_header(const struct lh_flow *f, u32 ack, u32 edge, u32 window)
+{
+	u32 shift = f->wscale_mh & 15;
+	u32 units = (edge - ack + (1U << shift) - 1) >> shift;
+
+	return lh_min(units, window);
+}
+
+/*
+ * Sets the window of the passing ACK @s. Zero windows stay as they are, and so
+ * does whatever is not about una: its window is of another time.
+ */
+LH_INLINE void lh_clock_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out)
+{
+	u32 own = lh_window_edge(f, s), header;
+
+	if (!lh_clock_usable(env, f) || s->ack != f->una || !s->window)
+		return;
+	header = lh_clock_header(f, s->ack, lh_clock_edge(env, f, own), s->window);
+	if (header != s->window)
+		out->window = header;
+}
+
+/*
+ * Flows whose window may not be edited but that understand ECN: a mark per
+ * round trip while the queue stands (RFC 3168), the second brake.
+ */
+LH_INLINE void lh_clock_mark(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     struct lh_actions *out)
+{
+	struct lh_clock *c = &f->clock;
+	u64 base = lh_base(env, f);
+
+	if (s->ecn == 1 || s->ecn == 2)
+		f->flags |= LH_FLOW_ECT;
+	if (!c->engaged || !LH_CFG(env)->clock || lh_clock_usable(env, f) || !s->ecn ||
+	    s->ecn == 3 || !s->payload_bytes)
+		return;
+	base = lh_max(base, 4 * lh_lmin(env, f));
+	if (env->now_ns - c->marked_ns < base + c->recent_ns[0] ||
+	    c->recent_ns[0] < lh_lmin(env, f) + lh_target(env, f))
+		return;
+	c->marked_ns = env->now_ns;
+	out->mark_ce = 1;
+	lh_host_count(env, LH_C_ce_marks, 1);
+}
+
+/* Whether something brakes the sender although its losses are hidden. */
+LH_INLINE bool lh_clock_brakes(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_clock_usable(env, f) || (LH_CFG(env)->clock && (f->flags & LH_FLOW_ECT));
+}
+
+#endif /* LH_CLOCK_H */

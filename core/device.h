@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the flows of one device share: the delivery rate of the link, how many
+ * flows make it up, and the local round trip per receiver. Written by several
+ * CPUs at once without a lock: a lost update costs a little precision, so
+ * sums use atomic additions and everything else plain stores.
+ */
+#ifndef LH_DEVICE_H
+#define LH_DEVICE_H
+
+#include "flow.h"
+
+#define LH_PEER_PROBES 4 /* places where one receiver may be found */
+#define LH_PEER_IDLE_NS (60 * LH_SEC)
+
+LH_INLINE struct lh_peer *lh_peer_of(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 i = f->peer;
+
+	lh_barrier(i);
+	return &LH_DEVICE(env)->peer[i & (LH_PEERS - 1)];
+}
+
+LH_INLINE u32 lh_peer_hash(const u8 *addr)
+{
+	u32 h = 2166136261U; /* FNV-1a */
+	int i;
+
+	for (i = 0; i < 16; i++)
+		h = (h ^ addr[i]) * 16777619U;
+	return h ^ h >> 15;
+}
+
+LH_INLINE bool lh_peer_is(const struct lh_peer *p, const u8 *addr)
+{
+	u8 diff = 0;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		diff |= p->addr[i] ^ addr[i];
+	return !diff;
+}
+
+/* The index of the receiver @key->mh, for lh_flow.peer: its own place, one that
+ * nobody used for a minute, or 0. Hosts call it for a new flow. */
+LH_ENTRY u32 lh_peer_find(struct lh_env *env, const struct lh_flow_key *key)
+{
+	u32 hash, found = 0, unused = 0;
+	struct lh_peer *p;
+	int i;
+
+	if (!env || !key)
+		return 0;
+	hash = lh_peer_hash(key->mh);
+	lh_for (i, LH_PEER_PROBES) {
+		u32 at = (hash + i) & (LH_PEERS - 1);
+
+		lh_barrier(at);
+		at &= LH_PEERS - 1;
+		p = &LH_DEVICE(env)->peer[at];
+		if (at && p->seen_ns && lh_peer_is(p, key->mh)) {
+			found = at;
+			break;
+		}
+		if (at && !unused && (!p->seen_ns || env->now_ns - p->seen_ns > LH_PEER_IDLE_NS))
+			unused = at;
+	}
+	if (!found && unused) {
+		lh_barrier(unused);
+		p = &LH_DEVICE(env)->peer[unused & (LH_PEERS - 1)];
+		__builtin_memcpy(p->addr, key->mh, sizeof(p->addr));
+		p->lmin_now_ns = p->lmin_before_ns = 0;
+		found = unused;
+	}
+	if (found) {
+		lh_barrier(found);
+		LH_DEVICE(env)->peer[found & (LH_PEERS - 1)].seen_ns = env->now_ns;
+	}
+	return found;
+}
+
+/* Begins the bin of now, if another one was the newest; who is first empties
+ * those in between. */
+LH_INLINE void lh_device_turn(struct lh_env *env, u64 bin)
+{
+	struct lh_device *d = LH_DEVICE(env);
+	u64 old = d->bin;
+	int i;
+
+	if (old >= bin || __sync_val_compare_and_swap(&d->bin, old, bin) != old)
+		return;
+	lh_for (i, LH_DEVICE_BINS) {
+		u32 k = (bin - i) & (LH_DEVICE_BINS - 1);
+
+		if (bin - i <= old)
+			break;
+		lh_barrier(k);
+		k &= LH_DEVICE_BINS - 1;
+		d->bytes[k] = 0;
+		d->flows[k] = 0;
+	}
+}
+
+/* @bytes were delivered to MH. @first: the flow's first ones in this bin. */
+LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first)
+{
+	u64 bin = env->now_ns / LH_BIN_NS;
+	u32 k = bin & (LH_DEVICE_BINS - 1);
+
+	lh_device_turn(env, bin);
+	lh_barrier(k);
+	k &= LH_DEVICE_BINS - 1;
+	__sync_fetch_and_add(&LH_DEVICE(env)->bytes[k], bytes);
+	if (first)
+		__sync_fetch_and_add(&LH_DEVICE(env)->flows[k], 1);
+}
+
+/* Link rate in bytes per second, as far as the flows have shown it lately: the
+ * best of the last complete bins. @flows: of the last complete bin, or of the
+ * present one if it has more; at least 1. */
+LH_FUNC int lh_device_rate(struct lh_env *env, u64 *rate, u32 *flows)
+{
+	struct lh_device *d = LH_DEVICE(env);
+	u64 bin = env->now_ns / LH_BIN_NS, best = 0, n;
+	int i;
+
+	lh_device_turn(env, bin);
+	lh_for (i, LH_RATE_BINS) {
+		u32 k = (bin - 1 - i) & (LH_DEVICE_BINS - 1);
+
+		lh_barrier(k);
+		k &= LH_DEVICE_BINS - 1;
+		best = lh_max(best, d->bytes[k]);
+	}
+	n = lh_max(d->flows[bin & (LH_DEVICE_BINS - 1)],
+		   d->flows[(bin - 1) & (LH_DEVICE_BINS - 1)]);
+	*rate = best * (LH_SEC / LH_BIN_NS);
+	*flows = lh_max(n, 1);
+	return 0;
+}
+
+#endif /* LH_DEVICE_H */

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Loss by time order over the local hop (RFC 8985, SPEC 2.16): a segment is
+ * lost if one that departed sufficiently later has arrived. And the local
+ * probe timer, for losses that nothing later can reveal.
+ *
+ * Repairs may overtake data in the device's queue (their priority), so there
+ * are two clocks: data that arrived convicts everything that departed before
+ * it, a repair that arrived convicts only other repairs.
+ */
+#ifndef LH_ORDER_H
+#define LH_ORDER_H
+
+#include "detect.h"
+
+#define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
+#define LH_PROBE_SLACK_NS (4 * LH_MSEC)
+#define LH_PROBE_DELACK_NS (40 * LH_MSEC) /* a lone segment waits for a delayed ACK */
+#define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
+#define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
+#define LH_HANDSHAKE_MAX 3 /* repairs of a SYN or SYN-ACK */
+
+/*
+ * The head arrived although something later had arrived before it. Without a
+ * repair, or too soon for the repair to be the cause, that is reordering on
+ * the link: from now on a segment may be that much later than its successors,
+ * up to twice the unloaded round trip, before it counts as lost. @e: the head,
+ * about to leave the cache.
+ */
+LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
+{
+	u64 lmin = lh_lmin(env, f), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
+
+	if ((e->flags & LH_SEG_SENDER_RTX) || e->n_local > 1)
+		return;
+	if (e->n_local && age >= lmin - lmin / 4)
+		return;
+	if (!e->n_local) {
+		if (e->last_tx_ns >= f->xmit_ns)
+			return;
+		if (age > f->rack_rtt_ns)
+			step = lh_max(step, age - f->rack_rtt_ns);
+	}
+	f->reo_ns = lh_min(f->reo_ns + step, 2 * lmin);
+	f->reo_seen_ns = env->now_ns;
+	lh_host_count(env, LH_C_reordered, 1);
+}
+
+/* Patience with the segments of this flow: none on a link that keeps the order
+ * (a superfluous repair costs one frame), less again when none was needed for
+ * a while. */
+LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
+{
+	return env->now_ns - f->reo_seen_ns < LH_REO_KEPT_NS ? f->reo_ns : 0;
+}
+
+/* Whether something that departed after @e has arrived. Departures in one
+ * burst bear the same time: their order is that of the numbers. */
+LH_INLINE bool lh_order_passed(const struct lh_flow *f, const struct lh_seg *e)
+{
+	if (e->last_tx_ns < f->xmit_ns || (e->n_local && e->last_tx_ns < f->rtx_xmit_ns))
+		return true;
+	if (e->n_local)
+		return e->last_tx_ns == f->rtx_xmit_ns && lh_before(e->end, f->rtx_xmit_end);
+	return e->last_tx_ns == f->xmit_ns && lh_before(e->end, f->xmit_end);
+}
+
+/* Whether time order says that @e is lost (RFC 8985 section 6.2, step 5). */
+LH_INLINE bool lh_order_lost(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
+{
+	u64 reo = lh_reo(env, f);
+
+	if (!lh_order_passed(f, e))
+		return false;
+	return !reo || env->now_ns - e->last_tx_ns >= f->rack_rtt_ns + reo;
+}
+
+/* Whether the bytes are here and may go out once more. */
+LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_seg *e)
+{
+	return !(e->flags & LH_SEG_NO_COPY) && e->n_local < LH_CFG(env)->max_local;
+}
+
+/*
+ * Repairs at most @budget lost segments of the chunk that holds @pos, oldest
+ * sequence number first. @return how many.
+ */
+LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 budget,
+			    struct lh_actions *out)
+{
+	u64 oldest = env ? env->now_ns : 0;
+	struct lh_chunk *c;
+	u32 done = 0;
+	int i;
+
+	if (!env || !f || !out)
+		return 0;
+	c = lh_chunk_at(env, f, pos);
+	if (!c)
+		return 0;
+	lh_for (i, LH_CHUNK_SEGS) {
+		struct lh_seg *e;
+
+		if (pos == f->tail || done == budget)
+			break;
+		e = lh_seg_at(env, f, pos);
+		if (!e)
+			break;
+		if (!(e->flags & LH_SEG_SACKED) && lh_order_repairable(env, e)) {
+			if (lh_order_lost(env, f, e) && lh_resend(env, f, e, LH_BY_ORDER, out))
+				done++;
+			oldest = lh_min(oldest, e->last_tx_ns);
+		}
+		pos++;
+		if (!(pos & (LH_CHUNK_SEGS - 1)))
+			break;
+	}
+	if (done < budget)
+		c->oldest_tx_ns = oldest;
+	return done;
+}
+
+/* Repairs up to @budget of the segments that time order calls lost. */
+LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
+			    struct lh_actions *out)
+{
+	u64 newest = lh_max(f->xmit_ns, f->rtx_xmit_ns);
+	u32 pos = f->head, done = 0;
+	int i;
+
+	lh_for (i, LH_FLOW_SEGS / LH_CHUNK_SEGS + 1) {
+		struct lh_chunk *c;
+
+		if ((s32)(f->tail - pos) <= 0 || done >= budget)
+			break;
+		c = lh_chunk_at(env, f, pos);
+		if (!c)
+			break;
+		if (c->oldest_tx_ns <= newest)
+			done += lh_order_chunk(env, f, pos, budget - done, out);
+		pos = (pos | (LH_CHUNK_SEGS - 1)) + 1;
+	}
+	return done;
+}
+
+/* When the patience with the head ends, 0: it is not being waited for. */
+LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_head(env, f);
+	u64 reo = lh_reo(env, f);
+
+	if (!reo || !e || !lh_order_passed(f, e) || !lh_order_repairable(env, e))
+		return 0;
+	return e->last_tx_ns + f->rack_rtt_ns + reo;
+}
+
+/* The first cached segment that MH lacks: the head, since una stands before it. */
+LH_INLINE struct lh_seg *lh_probe_segment(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_head(env, f);
+	u32 max = f->flags & LH_FLOW_FWD ? LH_CFG(env)->max_local : LH_HANDSHAKE_MAX;
+
+	return e && !(e->flags & LH_SEG_NO_COPY) && e->n_local < max ? e : NULL;
+}
+
+/*
+ * How long MH may be silent before the head is sent once more. Without a hole
+ * twice the local round trip (RFC 8985 section 7.2), and a delayed ACK more for
+ * a lone segment. While MH holds something above a hole it answers whatever
+ * arrives at once (RFC 5681 section 4.2), so that little more than the last
+ * sojourn is long enough.
+ */
+LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 srtt = lh_srtt(env, f);
+
+	if (!srtt)
+		return LH_PROBE_BLIND_NS;
+	if (lh_after(f->sacked_max, f->una)) {
+		srtt = lh_max(srtt, f->rack_rtt_ns);
+		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
+	}
+	if (lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD))
+		return 2 * srtt + LH_PROBE_SLACK_NS + LH_PROBE_DELACK_NS;
+	return 2 * srtt + LH_PROBE_SLACK_NS;
+}
+
+/*
+ * When the next probe is due: so long after the last delivery or departure. A
+ * probe or its answer may be lost as well, so that only from the fourth on the
+ * time doubles. 0: never.
+ */
+LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 n = f->nr_probes, shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
+	u64 wait;
+
+	if (!lh_probe_segment(env, f))
+		return 0;
+	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
+	return lh_max(f->delivered_ns, f->sent_ns) + wait;
+}
+
+/* The deadline has passed: the head goes out. MH's answer lets time order find
+ * the rest; should it be lost again, the next probe takes two. */
+LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	struct lh_seg *e = lh_probe_segment(env, f);
+	u32 pos = f->head + 1;
+	int i;
+
+	if (!e)
+		return;
+	lh_resend(env, f, e, LH_BY_TIMER, out);
+	if (f->nr_probes++ == 0)
+		return;
+	lh_for (i, LH_CHUNK_SEGS) {
+		if (pos == f->tail || !(e = lh_seg_at(env, f, pos)))
+			break;
+		if (!(e->flags & LH_SEG_SACKED) && lh_order_repairable(env, e)) {
+			lh_resend(env, f, e, LH_BY_TIMER, out);
+			break;
+		}
+		pos++;
+	}
+}
+
+#endif /* LH_ORDER_H */

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What an ACK teaches (SPEC 2.16): which segments arrived and when they had
+ * left, hence the sojourn on the local hop, the delivery rate, and the
+ * departure times by which losses are found.
+ */
+#ifndef LH_SAMPLE_H
+#define LH_SAMPLE_H
+
+#include "cache.h"
+#include "device.h"
+#include "rtt.h"
+
+#define LH_LMIN_PERIOD_NS (10 * LH_SEC)
+
+/* The unloaded local round trip towards this flow's receiver, 0: unknown. */
+LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!f->peer || !p->lmin_now_ns)
+		return f->rtt_min_ns;
+	if (p->lmin_before_ns && p->lmin_before_ns < p->lmin_now_ns)
+		return p->lmin_before_ns;
+	return p->lmin_now_ns;
+}
+
+/* The local round trip to reckon with: the flow's own, or the device's before
+ * the flow has one; 0: nobody knows. */
+LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f)
+{
+	return f->srtt_ns ? f->srtt_ns : LH_DEVICE(env)->srtt_ns;
+}
+
+/* One sojourn of the receiver's. The minimum does not age while a queue stands
+ * (a window of 10 s drifted from 10 to 36 ms). */
+LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!f->peer)
+		return;
+	p->seen_ns = env->now_ns;
+	if (!p->lmin_now_ns) {
+		p->lmin_now_ns = r;
+		p->since_ns = env->now_ns;
+	} else if (r < p->lmin_now_ns) {
+		p->lmin_now_ns = r;
+	} else if (!f->clock.engaged && env->now_ns - p->since_ns > LH_LMIN_PERIOD_NS) {
+		p->lmin_before_ns = p->lmin_now_ns;
+		p->lmin_now_ns = r;
+		p->since_ns = env->now_ns;
+	}
+}
+
+/*
+ * An ACK may belong to the original and not to the repair: one such mistake
+ * and everything that left in between counts as lost (DESIGN: 9,700 repairs for
+ * 600 losses). Believed only if the repair had time to arrive.
+ */
+LH_INLINE bool lh_repair_arrived(struct lh_env *env, const struct lh_flow *f,
+				 const struct lh_seg *e)
+{
+	u64 lmin = lh_lmin(env, f), r = f->clock.recent_ns[0];
+	u64 queue = r > lmin ? r - lmin : 0;
+
+	return env->now_ns - e->last_tx_ns >= lmin + queue / 2;
+}
+
+/* Notes that a segment arrived, if it departed after all others that did. */
+LH_INLINE void lh_latest(u64 *at_ns, u32 *at_end, const struct lh_seg *e)
+{
+	if (e->last_tx_ns < *at_ns || (e->last_tx_ns == *at_ns && !lh_after(e->end, *at_end)))
+		return;
+	*at_ns = e->last_tx_ns;
+	*at_end = e->end;
+}
+
+/* MH has @e, which it was not known to have. @sample: its sojourn tells
+ * something about the queue. */
+LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e,
+			    bool sample)
+{
+	struct lh_ack_sum *sum = &env->ack;
+	u32 n = e->end - e->seq;
+
+	f->delivered += n;
+	sum->bytes += n;
+	sum->nr_segs++;
+	if (e->n_local) {
+		if (lh_repair_arrived(env, f, e))
+			lh_latest(&sum->rtx_xmit_ns, &sum->rtx_xmit_end, e);
+		return;
+	}
+	if (e->flags & LH_SEG_SENDER_RTX) {
+		if (lh_repair_arrived(env, f, e))
+			lh_latest(&sum->xmit_ns, &sum->xmit_end, e);
+		return;
+	}
+	lh_latest(&sum->xmit_ns, &sum->xmit_end, e);
+	if (sample && e->last_tx_ns > sum->sample_ns) {
+		sum->sample_ns = e->last_tx_ns;
+		sum->sample_delivered = e->delivered;
+		sum->sample_full = 2 * n >= f->mss;
+	}
+}
+
+/* Marks the segments between @pos and the one that ends at @right. */
+LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 right)
+{
+	int i;
+
+	if (!env || !f)
+		return 0;
+	lh_for (i, LH_FLOW_SEGS) {
+		struct lh_seg *e;
+
+		if (pos == f->tail)
+			break;
+		e = lh_seg_at(env, f, pos++);
+		if (!e || lh_after(e->end, right))
+			break;
+		if (e->flags & LH_SEG_SACKED)
+			continue;
+		e->flags |= LH_SEG_SACKED;
+		f->sacked_bytes += e->end - e->seq;
+		lh_delivered(env, f, e, true);
+	}
+	return 0;
+}
+
+/* First number from @at on that no block of the last ACK contains; @next is
+ * where the next such block begins, at most @right. */
+LH_INLINE u32 lh_sack_fresh(const struct lh_flow *f, u32 at, u32 right, u32 *next)
+{
+	int i, j;
+
+	*next = right;
+	for (j = 0; j < LH_MAX_SACK; j++)
+		for (i = 0; i < LH_MAX_SACK; i++)
+			if (f->seen[i].left != f->seen[i].right &&
+			    !lh_before(at, f->seen[i].left) && lh_before(at, f->seen[i].right))
+				at = f->seen[i].right;
+	for (i = 0; i < LH_MAX_SACK; i++)
+		if (f->seen[i].left != f->seen[i].right && lh_after(f->seen[i].left, at) &&
+		    lh_before(f->seen[i].left, *next))
+			*next = f->seen[i].left;
+	return at;
+}
+
+/* One block of an ACK: only what the last ACK's blocks did not contain is
+ * looked at, since blocks repeat and windows are wide. */
+LH_ENTRY int lh_sack_block_new(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
+{
+	int i;
+
+	if (!env || !f)
+		return 0;
+	lh_for (i, LH_MAX_SACK + 1) {
+		u32 next = right, pos;
+		struct lh_seg *e;
+
+		left = lh_sack_fresh(f, left, right, &next);
+		if (!lh_before(left, right))
+			break;
+		pos = lh_cache_find(env, f, left);
+		e = pos == f->tail ? NULL : lh_seg_at(env, f, pos);
+		if (e && lh_before(e->seq, left))
+			pos++; /* only partly inside */
+		lh_sack_range(env, f, pos, next);
+		left = next;
+	}
+	return 0;
+}
+
+/* Whether block @k of @s reports something that MH has above the ACK. */
+LH_INLINE bool lh_sack_valid(const struct lh_flow *f, const struct lh_segment *s, u32 k)
+{
+	u32 left = s->sack[k].left, right = s->sack[k].right;
+
+	return lh_after(right, s->ack) && lh_before(left, right) && !lh_after(right, f->max) &&
+	       !lh_before(left, s->ack) && !(k == 0 && s->dsack);
+}
+
+/* The SACK blocks of @s. SACKed entries stay until they are acknowledged:
+ * receivers may renege (RFC 2018). */
+LH_FUNC int lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	int b;
+
+	lh_for (b, LH_MAX_SACK) {
+		u32 k = b;
+
+		if (k >= s->nr_sack)
+			break;
+		lh_barrier(k);
+		k &= LH_MAX_SACK - 1;
+		if (!lh_sack_valid(f, s, k))
+			continue;
+		if (lh_after(s->sack[k].right, f->sacked_max))
+			f->sacked_max = s->sack[k].right;
+		lh_sack_block_new(env, f, s->sack[k].left, s->sack[k].right);
+	}
+	for (b = 0; b < LH_MAX_SACK; b++) {
+		bool valid = b < s->nr_sack && lh_sack_valid(f, s, b);
+
+		f->seen[b].left = valid ? s->sack[b].left : 0;
+		f->seen[b].right = valid ? s->sack[b].right : 0;
+	}
+	return 0;
+}
+
+/* The bin of the flow's own rates that belongs to now. */
+LH_INLINE void lh_rate_turn(struct lh_env *env, struct lh_flow *f, u64 bin)
+{
+	int i;
+
+	for (i = 0; i < LH_RATE_BINS; i++) {
+		if (f->clock.rate_bin >= bin)
+			break;
+		if (bin - f->clock.rate_bin > LH_RATE_BINS)
+			f->clock.rate_bin = bin - LH_RATE_BINS;
+		f->clock.rate_bin++;
+		f->clock.rate[f->clock.rate_bin & (LH_RATE_BINS - 1)] = 0;
+	}
+}
+
+/* Delivery rate of the sample: what arrived while it was under way. */
+LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	u64 bytes = f->delivered - env->ack.sample_delivered, rate = bytes * LH_SEC / r;
+	u32 k = f->clock.rate_bin & (LH_RATE_BINS - 1);
+
+	lh_barrier(k);
+	k &= LH_RATE_BINS - 1;
+	f->clock.rate[k] = lh_max(f->clock.rate[k], rate);
+}
+
+/* Bytes per second that the flow reached in one of its last @bins bins. */
+LH_INLINE u64 lh_rate_most(const struct lh_flow *f, u32 bins)
+{
+	u64 most = 0;
+	int i;
+
+	lh_for (i, LH_RATE_BINS) {
+		u32 k = f->clock.rate_bin - i;
+
+		if ((u32)i >= bins)
+			break;
+		lh_barrier(k);
+		most = lh_max(most, f->clock.rate[k & (LH_RATE_BINS - 1)]);
+	}
+	return most;
+}
+
+/* Books what the ACK of this call delivered. @return its sojourn sample, ns; 0:
+ * none. */
+LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_ack_sum *sum = &env->ack;
+	u64 bin = env->now_ns / LH_BIN_NS, r;
+
+	if (!sum->bytes)
+		return 0;
+	f->delivered_ns = env->now_ns;
+	f->nr_probes = 0;
+	if (sum->xmit_ns && sum->xmit_ns >= f->xmit_ns) {
+		if (sum->xmit_ns > f->xmit_ns || lh_after(sum->xmit_end, f->xmit_end))
+			f->xmit_end = sum->xmit_end;
+		f->xmit_ns = sum->xmit_ns;
+		f->rack_rtt_ns = env->now_ns - sum->xmit_ns;
+	}
+	if (sum->rtx_xmit_ns && sum->rtx_xmit_ns >= f->rtx_xmit_ns) {
+		f->rtx_xmit_end = sum->rtx_xmit_end;
+		f->rtx_xmit_ns = sum->rtx_xmit_ns;
+	}
+	lh_device_add(env, sum->bytes, f->clock.rate_bin < bin);
+	lh_rate_turn(env, f, bin);
+	if (!sum->sample_ns || env->now_ns < sum->sample_ns)
+		return 0;
+	r = env->now_ns - sum->sample_ns;
+	r = r ? r : 1;
+	if (r > LH_RTT_MAX_NS)
+		return 0;
+	lh_rtt_sample(env, f, r);
+	if (sum->sample_full) /* a small one is serialised sooner */
+		lh_peer_sample(env, f, r);
+	if (LH_DEVICE(env)->srtt_ns)
+		LH_DEVICE(env)->srtt_ns += r / 8 - LH_DEVICE(env)->srtt_ns / 8;
+	else
+		LH_DEVICE(env)->srtt_ns = r;
+	lh_rate_sample(env, f, r);
+	return r;
+}
+
+#endif /* LH_SAMPLE_H */

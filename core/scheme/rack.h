@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Scheme `rack` (SPEC 2.16), the default: a SACK scoreboard, loss by time order
+ * over the local hop, a local probe timer, handshake and FIN repaired too, and
+ * the window clock as the brake of senders whose losses are hidden. Flows
+ * without SACK are repaired by duplicate and partial ACKs.
+ */
+#ifndef LH_SCHEME_RACK_H
+#define LH_SCHEME_RACK_H
+
+#include "../lifecycle.h"
+
+#define LH_RACK_BURST 3 /* repairs for one ACK that delivered so many segments */
+
+/* A SYN or SYN-ACK without data: what follows it is not there yet. */
+LH_INLINE void lh_rack_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			   struct lh_actions *out)
+{
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+
+	f->sent_ns = env->now_ns;
+	if (s->payload_bytes || !env->handshakes)
+		return;
+	if (!e)
+		lh_cache_insert(env, f, s, f->tail, 0, out);
+	else if (lh_cached(f) == 1 && e->seq == s->seq && e->end == s->end)
+		lh_cache_resent(env, f, s, f->head, e, out);
+}
+
+LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out)
+{
+	lh_cache_data(env, f, s, out);
+	lh_clock_mark(env, f, s, out);
+}
+
+/* Whether FH may be kept from seeing what is missing. */
+LH_INLINE bool lh_rack_hides(struct lh_env *env, const struct lh_flow *f)
+{
+	if (LH_CFG(env)->suppress == LH_SUPPRESS_AUTO)
+		return lh_clock_brakes(env, f);
+	return LH_CFG(env)->suppress == LH_SUPPRESS_ON;
+}
+
+/* Without SACK: the first duplicate convicts the head, an ACK that stops short
+ * of what had departed convicts the next. */
+LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum lh_ack_class class,
+				    struct lh_actions *out)
+{
+	struct lh_seg *e = lh_head(env, f);
+
+	if (class == LH_ACK_DUPLICATE) {
+		lh_extend_recovery(env, f);
+		if (e && lh_order_repairable(env, e) && !(e->flags & LH_SEG_SENDER_RTX))
+			lh_dup_repair(env, f, e, out);
+	} else if (f->flags & LH_FLOW_RECOVERY) {
+		if (!lh_before(f->una, f->recovery_point))
+			f->flags &= ~LH_FLOW_RECOVERY;
+		else if (e && !e->n_local && lh_order_repairable(env, e))
+			lh_resend(env, f, e, LH_BY_PARTIAL, out);
+	}
+}
+
+/* Packet conservation: a repair per segment that has left the link. */
+LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack_class class,
+			      struct lh_actions *out)
+{
+	u32 budget = lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
+
+	if (class != LH_ACK_NEW && class != LH_ACK_DUPLICATE)
+		return;
+	if (lh_flow_sack(f))
+		lh_order_repair(env, f, budget, out);
+	else
+		lh_rack_repair_blind(env, f, class, out);
+}
+
+/* The holes that @s shows are our affair: FH gets its number and window now,
+ * the blocks only if the repairs fail. */
+LH_INLINE void lh_rack_blank(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	lh_suppress(env, f, out);
+	out->verdict = LH_PASS;
+	out->blank_sack = 1;
+}
+
+/* What FH gets to see of a duplicate, or of an ACK that only reports a
+ * superfluous repair: nothing, or a mere window update. */
+LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				 enum lh_ack_class class, struct lh_actions *out)
+{
+	u32 own = lh_window_edge(f, s);
+	bool update;
+
+	if (!lh_rack_hides(env, f) || !lh_bare(env, f, s) || f->fwd_ack != s->ack ||
+	    (s->dsack && !lh_dsack_ours(f, s)) || lh_before(own, f->fwd_edge))
+		goto pass;
+	if (class == LH_ACK_DUPLICATE && !lh_in_hand(env, f))
+		goto pass;
+	if (class == LH_ACK_SAME && !lh_dsack_ours(f, s))
+		goto pass;
+	if (!lh_clock_usable(env, f))
+		update = lh_window_needed(env, f, s);
+	else
+		update = lh_after(lh_clock_edge(env, f, own), f->fwd_edge);
+	if (class == LH_ACK_SAME) {
+		out->blank_sack = update;
+		out->verdict = update ? LH_PASS : LH_DROP;
+		if (!update)
+			lh_host_count(env, LH_C_dsacks_dropped, 1);
+	} else if (!update) {
+		lh_suppress(env, f, out);
+	} else if (lh_clock_usable(env, f)) {
+		lh_rack_blank(env, f, out);
+		lh_host_count(env, LH_C_window_updates, 1);
+	} else {
+		goto pass;
+	}
+	return;
+pass:
+	if (class == LH_ACK_DUPLICATE && (f->flags & LH_FLOW_HELD))
+		lh_abandon(env, f, true, out);
+}
+
+/* A new ACK passes in any case; blocks above it only where FH has to act. */
+LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			   struct lh_actions *out)
+{
+	if (!s->nr_sack || !lh_rack_hides(env, f) || !lh_bare(env, f, s))
+		return;
+	if (s->dsack && !lh_dsack_ours(f, s))
+		return;
+	if (lh_after(f->sacked_max, f->una)) {
+		if (lh_in_hand(env, f))
+			lh_rack_blank(env, f, out);
+	} else {
+		out->blank_sack = 1; /* only a superfluous repair's report */
+	}
+}
+
+LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			      enum lh_ack_class class, struct lh_actions *out)
+{
+	u64 r = lh_learn(env, f);
+
+	if (class == LH_ACK_OLD || class == LH_ACK_BEYOND)
+		return;
+	if (class == LH_ACK_DUPLICATE)
+		f->nr_dup++;
+	if (r)
+		lh_clock_sample(env, f, r);
+	lh_rack_repair(env, f, class, out);
+	if (class == LH_ACK_NEW)
+		lh_rack_new(env, f, s, out);
+	else
+		lh_rack_duplicate(env, f, s, class, out);
+	if (out->verdict == LH_DROP)
+		return;
+	lh_clock_window(env, f, s, out);
+	if (out->window != LH_KEEP_WINDOW)
+		lh_host_count(env, LH_C_windows_edited, 1);
+	lh_wired_ack(env, f, s,
+		     out->window == LH_KEEP_WINDOW ? lh_window_edge(f, s)
+						   : s->ack + (out->window << (f->wscale_mh & 15)));
+}
+
+/* What was kept is sent on with a window as an ACK would get it now. */
+LH_INLINE void lh_rack_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	u32 shift = f->wscale_mh & 15, edge;
+
+	lh_abandon(env, f, false, out);
+	if (!out->emit_held || !lh_clock_usable(env, f) || !lh_after(f->own_edge, f->una))
+		return;
+	edge = lh_clock_edge(env, f, f->own_edge);
+	out->held_window =
+		lh_clock_header(f, f->una, edge, lh_min((f->own_edge - f->una) >> shift, 0xffffU));
+	f->fwd_edge = f->una + (out->held_window << shift);
+}
+
+/* When a segment is due: without a sign from MH, or since others overtook it. */
+LH_INLINE u64 lh_rack_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 probe = lh_probe_deadline(env, f), order = lh_order_deadline(env, f);
+
+	return order && (!probe || order < probe) ? order : probe;
+}
+
+LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	u64 due = lh_probe_deadline(env, f);
+
+	if ((f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f)) {
+		lh_host_count(env, LH_C_held_expired, 1);
+		lh_rack_release(env, f, out);
+	}
+	if (lh_flow_sack(f) && lh_order_repair(env, f, LH_RACK_BURST, out))
+		return;
+	if (due && env->now_ns >= due)
+		lh_probe(env, f, out);
+}
+
+#endif /* LH_SCHEME_RACK_H */
