@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use lasthop_lab::agent;
 use lasthop_lab::compare::{self, CompareOptions, NO_AGENT, Verdict};
+use lasthop_lab::grid::{self, GridOptions};
 use lasthop_lab::interrupt;
 use lasthop_lab::netns::{self, Host, Namespace};
 use lasthop_lab::options::LinkOptions;
@@ -80,17 +81,43 @@ pub struct ShellOptions {
     command: Vec<String>,
 }
 
+/// Options of `fields`.
+#[derive(Debug, clap::Args)]
+pub struct FieldsOptions {
+    /// Command whose output is described
+    #[arg(value_enum, default_value_t)]
+    command: Described,
+}
+
+/// Commands with JSON output.
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum Described {
+    #[default]
+    Compare,
+    Grid,
+}
+
 /// `compare`.
 pub fn compare(options: &CompareOptions) -> Result<ExitCode> {
     interrupt::install()?;
-    Ok(match compare::run(options)? {
+    Ok(exit_code(compare::run(options)?))
+}
+
+/// `grid`.
+pub fn grid(options: &GridOptions) -> Result<ExitCode> {
+    interrupt::install()?;
+    Ok(exit_code(grid::run(options)?))
+}
+
+fn exit_code(verdict: Verdict) -> ExitCode {
+    match verdict {
         Verdict::Good => ExitCode::SUCCESS,
         Verdict::Failed => ExitCode::FAILURE,
         Verdict::Interrupted => {
             eprintln!("lasthop-lab: interrupted; everything has been removed");
             ExitCode::from(EXIT_INTERRUPTED)
         }
-    })
+    }
 }
 
 /// `up`.
@@ -223,8 +250,11 @@ pub fn list() -> Result<ExitCode> {
 }
 
 /// `fields`.
-pub fn fields() -> Result<ExitCode> {
-    print(&compare::fields_markdown())?;
+pub fn fields(options: &FieldsOptions) -> Result<ExitCode> {
+    print(&match options.command {
+        Described::Compare => compare::fields_markdown(),
+        Described::Grid => grid::markdown(),
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

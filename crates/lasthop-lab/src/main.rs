@@ -7,16 +7,26 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use lasthop_lab::compare::CompareOptions;
+use lasthop_lab::grid::GridOptions;
 
-use crate::commands::{DownOptions, ShellOptions, UpOptions};
+use crate::commands::{DownOptions, FieldsOptions, ShellOptions, UpOptions};
 
 const EXAMPLES: &str = "Examples (as root):
   lasthop-lab compare --rate 20mbit --rtt 110ms --loss 2% --cc reno --scheme none,snoop
   lasthop-lab compare --rate-wave 30mbit,10mbit,2s --jitter 5ms --scheme none,rack
   lasthop-lab compare --rtt 20ms --flows 3 --flow-rtt 20ms,50ms,200ms --scheme none,rack
+  lasthop-lab grid --quick --out /tmp/grid
   lasthop-lab up --name demo --loss 5%
   lasthop-lab shell bs demo -- ip -s link
   lasthop-lab down demo";
+
+const GRID_EXAMPLES: &str = "Examples (as root):
+  lasthop-lab grid                                  # --quick, results in ./lasthop-grid
+  lasthop-lab grid --full --out /var/tmp/grid       # Ctrl-C, and the same again, goes on
+  lasthop-lab grid --loss 0%,2% --cc bbr --variant base,wave --seed 1
+  lasthop-lab grid --summary-only --out /var/tmp/grid -j
+
+Ends with 1 if a criterion does not hold or a cell could not be run.";
 
 /// Test bed for lasthop: five hosts in series on this machine, FH - WAN emulator - BS - wireless
 /// emulator - MH, and real TCP transfers between them.
@@ -31,6 +41,9 @@ struct Cli {
 enum Command {
     /// Run the same transfer with each scheme, congestion control and seed, and compare
     Compare(Box<CompareOptions>),
+    /// Run the evaluation grid, go on where it was stopped, and judge the results
+    #[command(after_help = GRID_EXAMPLES)]
+    Grid(Box<GridOptions>),
     /// Build a test bed that stays until `down`
     Up(Box<UpOptions>),
     /// Remove a test bed, or all that nobody uses any more
@@ -39,19 +52,20 @@ enum Command {
     Shell(ShellOptions),
     /// Show the test beds that stand
     List,
-    /// Describe the fields of `compare -j`
-    Fields,
+    /// Describe the fields of `compare -j` or `grid -j`
+    Fields(FieldsOptions),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Compare(options) => commands::compare(&options),
+        Command::Grid(options) => commands::grid(&options),
         Command::Up(options) => commands::up(&options),
         Command::Down(options) => commands::down(&options),
         Command::Shell(options) => commands::shell(&options),
         Command::List => commands::list(),
-        Command::Fields => commands::fields(),
+        Command::Fields(options) => commands::fields(&options),
     };
     result.unwrap_or_else(|error| {
         eprintln!("lasthop-lab: {error:#}");

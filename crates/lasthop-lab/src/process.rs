@@ -127,15 +127,22 @@ fn enter_in_child(command: &mut Command, namespace: &Namespace, on_lab_death: Op
                 return Err(io::Error::last_os_error());
             }
             if let Some(signal) = on_lab_death {
-                nix::sys::prctl::set_pdeathsig(signal)?;
-                // The lab may have died before the line above took effect.
-                if Pid::parent() != lab {
-                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
-                }
+                end_with_lab(lab, signal)?;
             }
             Ok(())
         });
     }
+}
+
+/// To be called in a child before exec: the kernel sends it `signal` when the thread of process
+/// `lab` that forked it dies. Makes system calls only.
+pub(crate) fn end_with_lab(lab: Pid, signal: Signal) -> io::Result<()> {
+    nix::sys::prctl::set_pdeathsig(signal)?;
+    // The lab may have died before the line above took effect.
+    if Pid::parent() != lab {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    }
+    Ok(())
 }
 
 /// Starts a child from a thread that lives as long as the lab: the kernel counts the death of the

@@ -3,7 +3,7 @@
 
 mod cell;
 mod options;
-mod progress;
+pub(crate) mod progress;
 pub(crate) mod record;
 pub(crate) mod table;
 
@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 pub use self::cell::Outcome;
 pub use self::options::{Cell, CompareOptions, Direction, NO_AGENT, TrafficOptions};
 use self::progress::Progress;
-pub use self::record::{FIELDS, Field, Record, fields_markdown};
+pub use self::record::{FIELDS, Field, Record, fields_markdown, markdown_table};
 use crate::interrupt;
 
 /// How a comparison ended.

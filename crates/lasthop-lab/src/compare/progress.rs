@@ -7,11 +7,11 @@ use super::options::Cell;
 
 /// Steps of the bar per cell.
 const STEPS: f64 = 1000.0;
-const TEMPLATE: &str =
+pub(crate) const TEMPLATE: &str =
     "{bar:30} {percent:>3}%  {msg}  {elapsed_precise} elapsed, about {left} left";
 
 /// Nothing is known before something is done; indicatif would say 0 s.
-fn time_left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+pub(crate) fn time_left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     let _ = match state.pos() {
         0 => out.write_char('?'),
         _ => write!(out, "{:#}", HumanDuration(state.eta())),

@@ -221,12 +221,17 @@ pub struct Record {
 
 /// The fields as a table in Markdown, the body of `docs/compare-fields.md`.
 pub fn fields_markdown() -> String {
+    markdown_table(&FIELDS)
+}
+
+/// Fields as a table in Markdown.
+pub fn markdown_table(fields: &[Field]) -> String {
     let mut text = String::from("| field | unit | meaning |\n| --- | --- | --- |\n");
     for Field {
         name,
         unit,
         meaning,
-    } in FIELDS
+    } in fields
     {
         text.push_str(&format!("| `{name}` | {unit} | {meaning} |\n"));
     }

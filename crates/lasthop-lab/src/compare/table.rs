@@ -19,20 +19,15 @@ const HEADERS: [&str; 11] = [
     "content",
 ];
 
+/// Columns with names; the others have figures.
+const NAME_COLUMNS: usize = 2;
+
 /// Renders the table, with a line that explains it.
 pub(super) fn render(records: &[Record]) -> String {
     let groups = groups(records);
     let mut rows: Vec<[String; 11]> = vec![HEADERS.map(str::to_owned)];
     rows.extend(groups.iter().map(|group| row(group, &groups)));
-    let widths: Vec<usize> = (0..HEADERS.len())
-        .map(|column| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let mut text: String = rows.iter().map(|row| line(row, &widths)).collect();
+    let mut text = aligned(&rows, NAME_COLUMNS);
     text.push_str(
         "\nof bound: share of the most that any transport could deliver; lost, dropped: data frames \
          on the link and at its queue\n",
@@ -118,16 +113,24 @@ fn mean(group: &[&Record], value: impl Fn(&Record) -> Option<f64>) -> Option<f64
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Names to the left, figures to the right.
-fn line(row: &[String], widths: &[usize]) -> String {
-    let cells = row.iter().zip(widths).enumerate();
-    let padded: Vec<String> = cells
-        .map(|(column, (cell, width))| match column {
-            0 | 1 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        })
-        .collect();
-    format!("{}\n", padded.join("  ").trim_end())
+/// Rows under each other: the first `names` columns to the left, figures to the right.
+pub(crate) fn aligned<const N: usize>(rows: &[[String; N]], names: usize) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).enumerate();
+        let padded: Vec<String> = cells
+            .map(|(column, (cell, width))| match column {
+                column if column < names => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            })
+            .collect();
+        format!("{}\n", padded.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
 }
 
 #[cfg(test)]
