@@ -79,7 +79,9 @@ def draw(cells, axes_of, title, unit, norm, colours, text, stem):
         for column, cc in enumerate(ccs):
             axis = axes[row][column]
             grid = [[cells.get((scheme, cc, rtt, loss), float("nan")) for loss in losses] for rtt in rtts]
-            image = axis.imshow(grid, norm=norm, cmap=colours, aspect="auto", origin="lower")
+            # What lies below the scale has its first colour; a logarithmic one would leave it out.
+            shown = [[max(value, norm.vmin) for value in line] for line in grid]
+            image = axis.imshow(shown, norm=norm, cmap=colours, aspect="auto", origin="lower")
             for y, line in enumerate(grid):
                 for x, value in enumerate(line):
                     if value == value:

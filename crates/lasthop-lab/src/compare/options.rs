@@ -224,6 +224,13 @@ impl CompareOptions {
         if self.traffic.bytes.is_none() && self.traffic.duration_ns == 0 {
             bail!("--duration 0: nothing would be measured");
         }
+        let chains = self.traffic.transfers > 1 || self.traffic.direction == Direction::Both;
+        if chains && self.link.variation.flow_rtt_ns.len() > 1 {
+            bail!(
+                "--flow-rtt goes by the order in which connections appear, which --transfers and \
+                 --direction both mix: give one of them up"
+            );
+        }
         if self.traffic.bytes.is_some() && self.traffic.direction == Direction::Both {
             bail!(
                 "--direction both with --bytes: one direction would end before the other; use --duration"
@@ -314,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_need_a_duration() {
+    fn contradictions() {
         assert!(
             parse("--direction both --scheme none")
                 .unwrap()
@@ -324,6 +331,9 @@ mod tests {
         let options = parse("--direction both --bytes 1MB --scheme none").unwrap();
         let error = options.check_traffic().unwrap_err().to_string();
         assert!(error.contains("--duration"), "{error}");
+        let options = parse("--bytes 1MB --transfers 2 --rtt 20ms --flow-rtt 20ms,50ms").unwrap();
+        let error = options.check_traffic().unwrap_err().to_string();
+        assert!(error.contains("--flow-rtt"), "{error}");
     }
 
     #[test]

@@ -239,7 +239,7 @@ pub fn markdown_table(fields: &[Field]) -> String {
 }
 
 /// Rounds to so many decimals: digits beyond the noise only make lines longer.
-pub(super) fn rounded(value: f64, decimals: i32) -> f64 {
+pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
     (value * scale).round() / scale
 }

@@ -149,7 +149,11 @@ fn run_cell(options: &GridOptions, cell: &GridCell, stop: &Stop) -> Result<(Line
     let ended = run_child(&options.compare_args(cell), limit, stop)?;
     let record = ended.stdout.lines().next_back();
     let Some(record) = record.and_then(|line| serde_json::from_str::<Record>(line).ok()) else {
-        bail!("no result ({}): {}", ended.status, ended.said.join("; "));
+        let said = match ended.said.is_empty() {
+            true => "it said nothing".to_owned(),
+            false => ended.said.join("; "),
+        };
+        bail!("no result ({}): {said}", ended.status);
     };
     let (notes, errors): (Vec<String>, Vec<String>) = ended
         .said

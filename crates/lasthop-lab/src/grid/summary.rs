@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::stats::{Ratio, median};
 use super::store::Line;
+use crate::compare::record::rounded;
 use crate::compare::{Field, NO_AGENT};
 use crate::options::FULL_FRAME_BYTES;
 
@@ -148,7 +149,7 @@ fn row(place: &str, lines: &[&Line], plain: &[&Line]) -> Option<Row> {
     let base_ms = record.rtt_ms + FULL_FRAME_BYTES as f64 * 8.0 / (record.rate_mbit * 1e3);
     let over_base = |value: fn(&Line) -> Option<f64>| {
         let values: Option<Vec<f64>> = lines.iter().map(|line| value(line)).collect();
-        median(&values?).map(|ms| ms - base_ms)
+        median(&values?).map(|ms| rounded(ms - base_ms, 3))
     };
     let is_plain = record.scheme == NO_AGENT;
     let ratio = |value: fn(&Line) -> Option<f64>| {
@@ -175,15 +176,15 @@ fn row(place: &str, lines: &[&Line], plain: &[&Line]) -> Option<Row> {
         cc: record.cc.clone(),
         scheme: record.scheme.clone(),
         runs: lines.len(),
-        efficiency: median(&values(|line| line.record.efficiency))?,
-        goodput_mbit: median(&values(|line| line.record.goodput_mbit))?,
-        ratio: goodput.map(|ratio| ratio.mean),
-        ratio_low: goodput.and_then(|ratio| Some(ratio.interval?.0)),
-        ratio_high: goodput.and_then(|ratio| Some(ratio.interval?.1)),
+        efficiency: rounded(median(&values(|line| line.record.efficiency))?, 5),
+        goodput_mbit: rounded(median(&values(|line| line.record.goodput_mbit))?, 4),
+        ratio: goodput.map(|ratio| rounded(ratio.mean, 5)),
+        ratio_low: goodput.and_then(|ratio| Some(rounded(ratio.interval?.0, 5))),
+        ratio_high: goodput.and_then(|ratio| Some(rounded(ratio.interval?.1, 5))),
         rtt_p50_over_base_ms: over_base(|line| line.record.rtt_p50_ms),
         rtt_p95_over_base_ms: over_base(|line| line.record.rtt_p95_ms),
-        rtt_p95_ratio: ratio(|line| line.record.rtt_p95_ms).map(|ratio| ratio.mean),
-        sender_retransmit_share: (segments > 0).then(|| net as f64 / segments as f64),
+        rtt_p95_ratio: ratio(|line| line.record.rtt_p95_ms).map(|ratio| rounded(ratio.mean, 5)),
+        sender_retransmit_share: (segments > 0).then(|| rounded(net as f64 / segments as f64, 6)),
         local_retransmits: lines.iter().map(|line| line.record.local_retransmits).sum(),
         lost: sum(|line| line.record.link_lost + line.record.queue_dropped),
         notes: lines.iter().filter(|line| !line.notes.is_empty()).count(),
