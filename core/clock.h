@@ -76,7 +76,7 @@ LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
 	u64 rate = 0, a;
 	u32 flows = 1;
 
-	lh_device_rate(env, &rate, &flows);
+	lh_device_rate(env, LH_RATE_BINS, &rate, &flows);
 	a = lh_rate_times(rate, lh_target(env, f)) / flows;
 	return lh_max(a, lh_mss(f));
 }
@@ -144,21 +144,40 @@ LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c, u64 bdp, u64 alph
 	return lh_min(c, 1U << 30);
 }
 
-/* The law, once per interval. @base: unloaded round trip. */
+/* What C would be at the flow's share of the best rate that the link has had in
+ * the last seconds. Whole bins only: the best of short samples is too good. */
+LH_INLINE u64 lh_clock_known(struct lh_env *env, u64 base)
+{
+	u64 rate = 0;
+	u32 flows = 1;
+
+	lh_device_rate(env, LH_DEVICE_BINS, &rate, &flows);
+	return lh_rate_times(rate / flows, base);
+}
+
+/*
+ * The law, once per interval, half a step at a time as in FAST: what it sees is
+ * a round trip old. Where hardly a queue is left C grows faster than by its
+ * share: half as much again up to what is known to fit, an eighth beyond.
+ * @base: unloaded round trip.
+ */
 LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base)
 {
 	struct lh_clock *c = &f->clock;
 	u64 lmin = lh_lmin(env, f), target = lh_target(env, f), alpha = lh_clock_alpha(env, f);
 	u64 bdp = lh_rate_times(lh_rate_most(f, LH_RATE_BINS), base);
 	u64 mean = c->sum_ns / lh_max(c->nr_samples, 1);
-	u64 q = mean > lmin ? mean - lmin : 0, next = c->c_bytes;
+	u64 q = mean > lmin ? mean - lmin : 0, now = c->c_bytes, next;
 
-	if (q < target / 4)
-		next += next / 2;
-	else if (q > 4 * target)
-		next = lh_rate_times(lh_rate_most(f, 2), base) + alpha;
-	else
-		next = next * (base / 1000) / ((base + q) / 1000) + alpha;
+	if (q < target / 4) {
+		u64 known = lh_clock_known(env, base) + alpha;
+
+		next = now < known ? lh_min(now + now / 2, known) : now + now / 8;
+		c->settling = 1;
+	} else {
+		next = now * (base / 1000) / ((base + q) / 1000) + alpha;
+		next = (now + next) / 2;
+	}
 	c->c_bytes = lh_clock_bounded(f, next, bdp, alpha);
 	return 0;
 }
@@ -173,8 +192,10 @@ LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base
 
 		us = lh_min(us, LH_SPREAD_MOST_US);
 		c->spread_us = c->spread_us - c->spread_us / 4 + us / 4;
-		if (c->engaged)
+		if (c->engaged && !c->settling)
 			lh_clock_law(env, f, base);
+		else
+			c->settling = 0;
 	}
 	c->interval_ns = env->now_ns;
 	c->sum_ns = c->least_ns = 0;
@@ -223,6 +244,16 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	} else if (c->engaged && env->now_ns - c->busy_ns > LH_RELEASE_NS) {
 		c->engaged = 0;
 		lh_host_count(env, LH_C_clock_released, 1);
+	}
+	/* Far too much: not at the interval's end but now. */
+	if (c->engaged && c->rate_last && lh_clock_stands(f, lmin + 4 * target)) {
+		u64 fits = lh_rate_times(c->rate_last, base) + lh_clock_alpha(env, f);
+
+		fits = lh_max(fits, (u64)LH_C_LEAST_SEGS * lh_mss(f));
+		if (fits < c->c_bytes) {
+			c->c_bytes = fits;
+			c->settling = 1;
+		}
 	}
 	if (env->now_ns - c->interval_ns >= base + target)
 		lh_clock_interval(env, f, base);

@@ -116,18 +116,20 @@ LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first)
 }
 
 /* Link rate in bytes per second, as far as the flows have shown it lately: the
- * best of the last complete bins. @flows: of the last complete bin, or of the
+ * best of the last @bins complete bins. @flows: of the last complete bin, or of the
  * present one if it has more; at least 1. */
-LH_FUNC int lh_device_rate(struct lh_env *env, u64 *rate, u32 *flows)
+LH_FUNC int lh_device_rate(struct lh_env *env, u32 bins, u64 *rate, u32 *flows)
 {
 	struct lh_device *d = LH_DEVICE(env);
 	u64 bin = env->now_ns / LH_BIN_NS, best = 0, n;
 	int i;
 
 	lh_device_turn(env, bin);
-	lh_for (i, LH_RATE_BINS) {
+	lh_for (i, LH_DEVICE_BINS - 1) {
 		u32 k = (bin - 1 - i) & (LH_DEVICE_BINS - 1);
 
+		if ((u32)i >= bins)
+			break;
 		lh_barrier(k);
 		k &= LH_DEVICE_BINS - 1;
 		best = lh_max(best, d->bytes[k]);

@@ -95,6 +95,10 @@ struct lh_clock {
 	/* Delivery rate, bytes per second: the most per bin. */
 	u64 rate[LH_RATE_BINS];
 	u64 rate_bin; /* number of the newest bin */
+	u64 rate_last; /* of the last trains, smoothed */
+	u64 train_ns; /* when the present train of deliveries began; 0: the hop was idle */
+	u32 train_delivered; /* lh_flow.delivered then */
+	u32 settling; /* 1: C has changed much in this interval, the queue not yet */
 	u64 marked_ns; /* last CE mark */
 };
 
@@ -157,7 +161,7 @@ struct lh_flow {
 };
 
 #define LH_BIN_NS (100 * LH_MSEC)
-#define LH_DEVICE_BINS 16 /* a power of two; LH_RATE_BINS of them count */
+#define LH_DEVICE_BINS 64 /* a power of two: what the link could do in the last 6 s */
 #define LH_PEERS 1024 /* a power of two */
 
 /* One receiver on the link. Entry 0 serves those that found no place. */

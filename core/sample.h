@@ -12,6 +12,10 @@
 #include "rtt.h"
 
 #define LH_LMIN_PERIOD_NS (10 * LH_SEC)
+/* A train: a queue of so much, deliveries for so long and so many. */
+#define LH_TRAIN_QUEUE_NS (2 * LH_MSEC)
+#define LH_TRAIN_NS (10 * LH_MSEC)
+#define LH_TRAIN_SEGS 8
 
 /* The unloaded local round trip towards this flow's receiver, 0: unknown. */
 LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
@@ -225,15 +229,44 @@ LH_INLINE void lh_rate_turn(struct lh_env *env, struct lh_flow *f, u64 bin)
 	}
 }
 
-/* Delivery rate of the sample: what arrived while it was under way. */
-LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_INLINE void lh_rate_note(struct lh_flow *f, u64 rate)
 {
-	u64 bytes = f->delivered - env->ack.sample_delivered, rate = bytes * LH_SEC / r;
 	u32 k = f->clock.rate_bin & (LH_RATE_BINS - 1);
 
 	lh_barrier(k);
 	k &= LH_RATE_BINS - 1;
 	f->clock.rate[k] = lh_max(f->clock.rate[k], rate);
+}
+
+/*
+ * Delivery rate. What arrived while the sampled segment was under way is a
+ * lower bound. While segments queue the hop delivers without a pause, so that
+ * what arrives between two ACKs of such a train shows its rate even where the
+ * sender's bursts leave gaps between trains.
+ */
+LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_clock *c = &f->clock;
+	u64 bytes = f->delivered - env->ack.sample_delivered, least, age;
+
+	lh_rate_note(f, bytes * LH_SEC / r);
+	if (r < lh_lmin(env, f) + LH_TRAIN_QUEUE_NS) {
+		c->train_ns = 0;
+		return;
+	}
+	bytes = f->delivered - c->train_delivered;
+	age = env->now_ns - c->train_ns;
+	least = lh_max(LH_TRAIN_NS, 4000ULL * c->spread_us);
+	if (c->train_ns && (age < least || bytes < LH_TRAIN_SEGS * (u64)f->mss))
+		return;
+	if (c->train_ns) {
+		u64 rate = bytes * LH_SEC / age;
+
+		lh_rate_note(f, rate);
+		c->rate_last = c->rate_last ? c->rate_last - c->rate_last / 4 + rate / 4 : rate;
+	}
+	c->train_ns = env->now_ns;
+	c->train_delivered = f->delivered;
 }
 
 /* Bytes per second that the flow reached in one of its last @bins bins. */

@@ -18,7 +18,7 @@ pub const LH_KEEP_WINDOW: u32 = 4294967295;
 pub const LH_RECENT_SAMPLES: u32 = 4;
 pub const LH_RATE_BINS: u32 = 8;
 pub const LH_BIN_NS: u32 = 100000000;
-pub const LH_DEVICE_BINS: u32 = 16;
+pub const LH_DEVICE_BINS: u32 = 64;
 pub const LH_PEERS: u32 = 1024;
 pub const LH_SLOT_BYTES: u32 = 2048;
 pub const LH_SLOT_PKT_BYTES: u32 = 2016;
@@ -483,13 +483,21 @@ pub struct lh_clock {
     pub rate: [u64; 8usize],
     #[doc = " number of the newest bin"]
     pub rate_bin: u64,
+    #[doc = " of the last trains, smoothed"]
+    pub rate_last: u64,
+    #[doc = " when the present train of deliveries began; 0: the hop was idle"]
+    pub train_ns: u64,
+    #[doc = " lh_flow.delivered then"]
+    pub train_delivered: u32,
+    #[doc = " 1: C has changed much in this interval, the queue not yet"]
+    pub settling: u32,
     #[doc = " last CE mark"]
     pub marked_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 200usize];
+    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 224usize];
     ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
     ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
     ["Offset of field: lh_clock::engaged"][::core::mem::offset_of!(lh_clock, engaged) - 4usize];
@@ -517,8 +525,14 @@ const _: () = {
     ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 112usize];
     ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 120usize];
     ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 184usize];
+    ["Offset of field: lh_clock::rate_last"]
+        [::core::mem::offset_of!(lh_clock, rate_last) - 192usize];
+    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 200usize];
+    ["Offset of field: lh_clock::train_delivered"]
+        [::core::mem::offset_of!(lh_clock, train_delivered) - 208usize];
+    ["Offset of field: lh_clock::settling"][::core::mem::offset_of!(lh_clock, settling) - 212usize];
     ["Offset of field: lh_clock::marked_ns"]
-        [::core::mem::offset_of!(lh_clock, marked_ns) - 192usize];
+        [::core::mem::offset_of!(lh_clock, marked_ns) - 216usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -640,7 +654,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1072usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1096usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -684,50 +698,51 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 672usize];
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 680usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 888usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 892usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 896usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 900usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 912usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 916usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 920usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 924usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 902usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 904usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 906usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 907usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 908usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 912usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 920usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 926usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 928usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 930usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 931usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 932usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 936usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 944usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 928usize];
-    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 936usize];
-    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 944usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 952usize];
+    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 960usize];
+    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 968usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 952usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 960usize];
-    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 968usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 976usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 984usize];
+    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 992usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 976usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1000usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 984usize];
-    ["Offset of field: lh_flow::level_now"][::core::mem::offset_of!(lh_flow, level_now) - 992usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1008usize];
+    ["Offset of field: lh_flow::level_now"]
+        [::core::mem::offset_of!(lh_flow, level_now) - 1016usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 996usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1020usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1000usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1024usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1008usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1032usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1016usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1024usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1040usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1048usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1032usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1056usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1040usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1064usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1048usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1072usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1056usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1080usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1064usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1088usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -774,21 +789,21 @@ pub struct lh_device {
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
     pub bin: u64,
     #[doc = " delivered in bin n: bytes[n % LH_DEVICE_BINS]"]
-    pub bytes: [u64; 16usize],
+    pub bytes: [u64; 64usize],
     #[doc = " flows that delivered in it"]
-    pub flows: [u64; 16usize],
+    pub flows: [u64; 64usize],
     pub peer: [lh_peer; 1024usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 49424usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 50192usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 8usize];
     ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 16usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 144usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 272usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 528usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1040usize];
 };
 impl Default for lh_device {
     fn default() -> Self {
@@ -1280,7 +1295,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1464usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1488usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1302,7 +1317,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1192usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1216usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
