@@ -210,12 +210,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let way = traffic.direction.way();
     let mean_loss = measure::mean_loss(link, way, window_ns);
     let bound_mbit = measure::bound_bps(link, traffic.family, way, mean_loss) / 1e6;
-    let direction = way.emulator_direction();
-    let hop = |counters: &Counters| match direction {
-        linkemu::Direction::AToB => counters.emulators.air.a_to_b,
-        linkemu::Direction::BToA => counters.emulators.air.b_to_a,
-    };
-    let (hop_before, hop_after) = (hop(before), hop(after));
+    let (link_lost, queue_dropped) = hop_losses(measured, way);
     let rtt = measure::rtt_percentiles_ms(&report.rtt, begin.at_ns, [50.0, 95.0, 99.0]);
     let rtt = |index: usize| rtt.map(|ms| rounded(ms[index], 3));
     let growth = |name| {
@@ -240,7 +235,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
-        loss_pct: rounded(100.0 * traffic.direction.way().random_loss(link), 6),
+        loss_pct: rounded(100.0 * way.random_loss(link), 6),
         queue_pkts: link.queue_packets(),
         duration_s: rounded(span_ns as f64 / 1e9, 3),
         goodput_mbit: rounded(goodput_mbit, 3),
@@ -255,8 +250,8 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         sender_retransmit_share: measure::retransmit_share(retransmits, tail_probes, segments)
             .map(|share| rounded(share, 6)),
         local_retransmits: growth("local_retransmits")?,
-        link_lost: hop_after.data_lost - hop_before.data_lost,
-        queue_dropped: hop_after.data_queue_dropped - hop_before.data_queue_dropped,
+        link_lost,
+        queue_dropped,
         suppressed_acks: growth("suppressed_acks")?,
         rtt_p50_ms: rtt(0),
         rtt_p95_ms: rtt(1),
@@ -267,6 +262,19 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         bytes,
         content_ok: report.content_ok() && upload.as_ref().is_none_or(|up| up.report.content_ok()),
     })
+}
+
+/// Data frames that the hop lost, and that its queue had no place for.
+fn hop_losses(measured: &Measured, way: Way) -> (u64, u64) {
+    let hop = |counters: &Counters| match way.emulator_direction() {
+        linkemu::Direction::AToB => counters.emulators.air.a_to_b,
+        linkemu::Direction::BToA => counters.emulators.air.b_to_a,
+    };
+    let (before, after) = (hop(&measured.before), hop(&measured.after));
+    (
+        after.data_lost - before.data_lost,
+        after.data_queue_dropped - before.data_queue_dropped,
+    )
 }
 
 /// Each flow's goodput: bytes in the measured time, or per own completion time.

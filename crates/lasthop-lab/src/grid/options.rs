@@ -2,10 +2,11 @@
 //! The command line of `grid`.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 
 use super::cells::{self, BASE, GridCell, Place};
@@ -14,6 +15,9 @@ use crate::units;
 
 const QUICK_DURATION_NS: u64 = 20_000_000_000;
 const FULL_DURATION_NS: u64 = 30_000_000_000;
+/// Trace of the variant lte: inside the program, which must work away from its source.
+const OWN_TRACE: &str = include_str!("../../../../experiments/traces/lte-synthetic.trace");
+const OWN_TRACE_NAME: &str = "lte-synthetic.trace";
 /// Losses are given as text and compared as numbers.
 const SAME_LOSS: f64 = 1e-9;
 
@@ -73,13 +77,9 @@ pub struct GridOptions {
     #[arg(long = "agent-config", value_name = "FILE")]
     pub agent_config: Option<PathBuf>,
 
-    /// Trace of the variant lte
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value = "experiments/traces/lte-synthetic.trace"
-    )]
-    pub trace: PathBuf,
+    /// Trace of the variant lte [default: a synthetic one, which is put into --out]
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -214,7 +214,13 @@ impl GridOptions {
     /// What decides whether an earlier result counts: all options of `compare` but congestion
     /// control, scheme and seed, which the cell's name has.
     pub fn setup(&self, cell: &GridCell) -> Vec<String> {
-        let mut args = cell.place.link_args(&self.trace);
+        // The own trace is the same wherever its file is.
+        let own = Path::new(OWN_TRACE_NAME);
+        self.options_of(cell, self.trace.as_deref().unwrap_or(own))
+    }
+
+    fn options_of(&self, cell: &GridCell, trace: &Path) -> Vec<String> {
+        let mut args = cell.place.link_args(trace);
         args.extend([
             "--duration".to_owned(),
             units::show_duration(self.duration_ns()),
@@ -233,7 +239,8 @@ impl GridOptions {
 
     /// All options of `compare` for one cell.
     pub fn compare_args(&self, cell: &GridCell) -> Vec<String> {
-        let mut args = self.setup(cell);
+        let own = self.out.join(OWN_TRACE_NAME);
+        let mut args = self.options_of(cell, self.trace.as_deref().unwrap_or(&own));
         let (cc, seed) = (cell.place.cc.to_owned(), cell.seed.to_string());
         for (option, value) in [("--cc", &cc), ("--scheme", &cell.scheme), ("--seed", &seed)] {
             args.extend([option.to_owned(), value.clone()]);
@@ -250,17 +257,31 @@ impl GridOptions {
         if !nix::unistd::geteuid().is_root() {
             bail!("network namespaces need root: run lasthop-lab as root");
         }
-        if cells.iter().any(|cell| cell.place.needs_trace()) && !self.trace.is_file() {
-            bail!(
-                "--trace {}: no such file; the variant lte needs one: give --trace FILE, or leave \
-                 the variant out with --variant",
-                self.trace.display()
-            );
+        if cells.iter().any(|cell| cell.place.needs_trace()) {
+            self.provide_trace()?;
         }
         for cell in cells {
             let line = CompareLine::try_parse_from(self.compare_args(cell))
                 .map_err(|error| anyhow::anyhow!("{}: {}", cell.name(), first_line(&error)))?;
             line.compare.check()?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that the variant lte has its file.
+    fn provide_trace(&self) -> Result<()> {
+        let Some(trace) = &self.trace else {
+            let own = self.out.join(OWN_TRACE_NAME);
+            fs::create_dir_all(&self.out)
+                .and_then(|()| fs::write(&own, OWN_TRACE))
+                .with_context(|| format!("cannot write {}", own.display()))?;
+            return Ok(());
+        };
+        if !trace.is_file() {
+            bail!(
+                "--trace {}: no such file; the variant lte needs one, or leave the option out",
+                trace.display()
+            );
         }
         Ok(())
     }
