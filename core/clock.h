@@ -19,8 +19,10 @@
 #define LH_WIRED_PERIOD_NS (10 * LH_SEC)
 #define LH_RELEASE_NS LH_SEC
 #define LH_C_LEAST_SEGS 4
-#define LH_TARGET_MOST 4 /* times the configured target, on an unsteady hop */
-#define LH_SPREAD_MOST_US 100000 /* 100 ms: more is no jitter of a hop */
+#define LH_TARGET_MOST 5 /* times the configured target, on an unsteady hop */
+#define LH_SPREAD_STEP_US 500 /* per interval: a change of rate is no jitter */
+#define LH_STEP_MOST 4 /* eighths */
+#define LH_STARVED_NS (20 * LH_MSEC)
 
 LH_INLINE u32 lh_mss(const struct lh_flow *f)
 {
@@ -67,7 +69,7 @@ LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 t = LH_CFG(env)->target_ns;
 
-	return lh_clamp64(2000ULL * f->clock.spread_us, t, LH_TARGET_MOST * t);
+	return lh_clamp64(4000ULL * f->clock.spread_us, t, LH_TARGET_MOST * t);
 }
 
 /* The flow's share of the standing queue, bytes: equal shares give equal rates. */
@@ -81,12 +83,15 @@ LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
 	return lh_max(a, lh_mss(f));
 }
 
-/* The open sample of the wired round trip is answered. */
-LH_INLINE void lh_wired_learn(struct lh_env *env, struct lh_flow *f)
+/* The open sample of the wired round trip is answered, with data up to @end. */
+LH_INLINE void lh_wired_learn(struct lh_env *env, struct lh_flow *f, u32 end)
 {
 	struct lh_clock *c = &f->clock;
 	u64 r = env->now_ns - c->tsval_ns;
 
+	/* FH answers the edge that it got a round trip ago: would it send more? */
+	if (!lh_before(end + 4 * lh_mss(f), c->asked_edge))
+		c->limited |= 1;
 	c->tsval_ns = 0;
 	r = r ? r : 1;
 	if (r > LH_RTT_MAX_NS)
@@ -112,9 +117,9 @@ LH_INLINE void lh_wired_data(struct lh_env *env, struct lh_flow *f, const struct
 		return;
 	if (s->opts & LH_OPT_TS) {
 		if (!lh_before(s->tsecr, f->clock.tsval))
-			lh_wired_learn(env, f);
+			lh_wired_learn(env, f, s->end);
 	} else if (lh_after(s->end, f->clock.tsval)) {
-		lh_wired_learn(env, f);
+		lh_wired_learn(env, f, s->end);
 	}
 }
 
@@ -127,6 +132,7 @@ LH_INLINE void lh_wired_ack(struct lh_env *env, struct lh_flow *f, const struct 
 	if (c->tsval_ns && env->now_ns - c->tsval_ns < LH_WIRED_PERIOD_NS)
 		return;
 	c->tsval_ns = 0;
+	c->asked_edge = edge;
 	if (s->opts & LH_OPT_TS) {
 		c->tsval = s->tsval;
 		c->tsval_ns = env->now_ns;
@@ -136,10 +142,9 @@ LH_INLINE void lh_wired_ack(struct lh_env *env, struct lh_flow *f, const struct 
 	}
 }
 
-/* C within its bounds. @bdp: bytes under way at the flow's best rate, no queue. */
-LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c, u64 bdp, u64 alpha)
+LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c, u64 least, u64 most)
 {
-	c = lh_clamp64(c, bdp / 2 + alpha, 3 * bdp + alpha);
+	c = lh_clamp64(c, least, lh_max(least, most));
 	c = lh_max(c, (u64)LH_C_LEAST_SEGS * lh_mss(f));
 	return lh_min(c, 1U << 30);
 }
@@ -157,28 +162,35 @@ LH_INLINE u64 lh_clock_known(struct lh_env *env, u64 base)
 
 /*
  * The law, once per interval, half a step at a time as in FAST: what it sees is
- * a round trip old. Where hardly a queue is left C grows faster than by its
- * share: half as much again up to what is known to fit, an eighth beyond.
- * @base: unloaded round trip.
+ * a round trip old. Where hardly a queue is left and FH would send more, C
+ * grows faster than by its share: up to twofold to what is known to fit; beyond that an eighth, a quarter, a half, for either little is missing
+ * or the link has become faster. @base: unloaded round trip.
  */
 LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base)
 {
 	struct lh_clock *c = &f->clock;
 	u64 lmin = lh_lmin(env, f), target = lh_target(env, f), alpha = lh_clock_alpha(env, f);
 	u64 bdp = lh_rate_times(lh_rate_most(f, LH_RATE_BINS), base);
+	u64 least = lh_rate_times(lh_rate_most(f, 3), base) / 2 + alpha;
 	u64 mean = c->sum_ns / lh_max(c->nr_samples, 1);
-	u64 q = mean > lmin ? mean - lmin : 0, now = c->c_bytes, next;
+	u64 q = mean > lmin ? mean - lmin : 0, now = c->c_bytes, next = now;
 
-	if (q < target / 4) {
-		u64 known = lh_clock_known(env, base) + alpha;
-
-		next = now < known ? lh_min(now + now / 2, known) : now + now / 8;
-		c->settling = 1;
-	} else {
+	if (q >= target / 4) {
 		next = now * (base / 1000) / ((base + q) / 1000) + alpha;
 		next = (now + next) / 2;
+		c->step = 1;
+	} else if (c->limited) {
+		u64 known = lh_clock_known(env, base) + alpha;
+
+		c->step = lh_clamp64(c->step, 1, LH_STEP_MOST);
+		if (now < known) {
+			next = lh_min(2 * now, known);
+		} else {
+			next = now + now * c->step / 8;
+			c->step *= 2;
+		}
 	}
-	c->c_bytes = lh_clock_bounded(f, next, bdp, alpha);
+	c->c_bytes = lh_clock_bounded(f, next, least, 3 * bdp + alpha);
 	return 0;
 }
 
@@ -190,13 +202,12 @@ LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base
 	if (c->nr_samples) {
 		u64 us = (c->sum_ns / c->nr_samples - c->least_ns) / 1000;
 
-		us = lh_min(us, LH_SPREAD_MOST_US);
-		c->spread_us = c->spread_us - c->spread_us / 4 + us / 4;
+		c->spread_us = lh_min(us, c->spread_us + LH_SPREAD_STEP_US);
 		if (c->engaged && !c->settling)
 			lh_clock_law(env, f, base);
-		else
-			c->settling = 0;
 	}
+	c->settling = 0;
+	c->limited = c->limited << 1 & 2;
 	c->interval_ns = env->now_ns;
 	c->sum_ns = c->least_ns = 0;
 	c->nr_samples = 0;
@@ -211,6 +222,17 @@ LH_INLINE bool lh_clock_stands(const struct lh_flow *f, u64 above)
 		if (f->clock.recent_ns[i] <= above)
 			return false;
 	return true;
+}
+
+/* Whether the hop has been idle between segments for a while although FH would
+ * send more: the link has become faster. No need to wait for the interval's
+ * end, only for the effect of the last step. */
+LH_INLINE bool lh_clock_starves(struct lh_env *env, const struct lh_flow *f, u64 base)
+{
+	const struct lh_clock *c = &f->clock;
+
+	return c->engaged && c->limited && !c->settling &&
+	       env->now_ns - c->busy_ns > lh_max(base / 8, LH_STARVED_NS);
 }
 
 /* One sojourn sample @r. */
@@ -236,7 +258,7 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		u64 bdp = lh_rate_times(lh_rate_most(f, LH_RATE_BINS), base);
 
 		c->engaged = 1;
-		c->c_bytes = lh_clock_bounded(f, bdp + alpha, bdp, alpha);
+		c->c_bytes = lh_clock_bounded(f, bdp + alpha, 0, bdp + alpha);
 		c->interval_ns = env->now_ns;
 		c->sum_ns = c->least_ns = 0;
 		c->nr_samples = 0;
@@ -255,8 +277,15 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 			c->settling = 1;
 		}
 	}
-	if (env->now_ns - c->interval_ns >= base + target)
+	if (lh_clock_starves(env, f, base)) {
+		c->sum_ns = lmin;
+		c->nr_samples = 1;
+		c->least_ns = lmin;
 		lh_clock_interval(env, f, base);
+		c->settling = 1;
+	} else if (env->now_ns - c->interval_ns >= base + target) {
+		lh_clock_interval(env, f, base);
+	}
 	return 0;
 }
 

@@ -77,10 +77,12 @@ enum lh_flow_flag {
 struct lh_clock {
 	u32 c_bytes; /* what may be on its way beyond what MH has */
 	u8 engaged; /* 1: a queue stands, the law holds */
-	u8 next_recent;
-	u8 pad[2];
+	u8 limited; /* bit 0: FH has used up the window in this interval, bit 1: in the last */
+	u8 settling; /* 1: C was cut in this interval, the queue shows it in the next */
+	u8 step; /* how much C grows next where no queue is left, in eighths of C */
 	/* The open sample of the wired round trip. */
 	u32 tsval; /* of the ACK that left at tsval_ns */
+	u32 asked_edge; /* right edge of its window */
 	u64 tsval_ns; /* 0: none */
 	u64 wired_now_ns, wired_before_ns; /* least of this and the previous period */
 	u64 wired_since_ns; /* when this period began */
@@ -90,7 +92,7 @@ struct lh_clock {
 	u64 sum_ns; /* of the interval's samples */
 	u64 least_ns; /* of the interval's samples */
 	u32 nr_samples; /* in the interval */
-	u32 spread_us; /* mean above least sample of an interval, smoothed */
+	u32 spread_us; /* mean above least sample of an interval, in calm ones */
 	u64 busy_ns; /* last time that the queue was no mere trifle */
 	/* Delivery rate, bytes per second: the most per bin. */
 	u64 rate[LH_RATE_BINS];
@@ -98,7 +100,6 @@ struct lh_clock {
 	u64 rate_last; /* of the last trains, smoothed */
 	u64 train_ns; /* when the present train of deliveries began; 0: the hop was idle */
 	u32 train_delivered; /* lh_flow.delivered then */
-	u32 settling; /* 1: C has changed much in this interval, the queue not yet */
 	u64 marked_ns; /* last CE mark */
 };
 

@@ -453,10 +453,16 @@ pub struct lh_clock {
     pub c_bytes: u32,
     #[doc = " 1: a queue stands, the law holds"]
     pub engaged: u8,
-    pub next_recent: u8,
-    pub pad: [u8; 2usize],
+    #[doc = " bit 0: FH has used up the window in this interval, bit 1: in the last"]
+    pub limited: u8,
+    #[doc = " 1: C was cut in this interval, the queue shows it in the next"]
+    pub settling: u8,
+    #[doc = " how much C grows next where no queue is left, in eighths of C"]
+    pub step: u8,
     #[doc = " of the ACK that left at tsval_ns"]
     pub tsval: u32,
+    #[doc = " right edge of its window"]
+    pub asked_edge: u32,
     #[doc = " 0: none"]
     pub tsval_ns: u64,
     #[doc = " least of this and the previous period"]
@@ -475,7 +481,7 @@ pub struct lh_clock {
     pub least_ns: u64,
     #[doc = " in the interval"]
     pub nr_samples: u32,
-    #[doc = " mean above least sample of an interval, smoothed"]
+    #[doc = " mean above least sample of an interval, in calm ones"]
     pub spread_us: u32,
     #[doc = " last time that the queue was no mere trifle"]
     pub busy_ns: u64,
@@ -489,8 +495,6 @@ pub struct lh_clock {
     pub train_ns: u64,
     #[doc = " lh_flow.delivered then"]
     pub train_delivered: u32,
-    #[doc = " 1: C has changed much in this interval, the queue not yet"]
-    pub settling: u32,
     #[doc = " last CE mark"]
     pub marked_ns: u64,
 }
@@ -501,10 +505,12 @@ const _: () = {
     ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
     ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
     ["Offset of field: lh_clock::engaged"][::core::mem::offset_of!(lh_clock, engaged) - 4usize];
-    ["Offset of field: lh_clock::next_recent"]
-        [::core::mem::offset_of!(lh_clock, next_recent) - 5usize];
-    ["Offset of field: lh_clock::pad"][::core::mem::offset_of!(lh_clock, pad) - 6usize];
+    ["Offset of field: lh_clock::limited"][::core::mem::offset_of!(lh_clock, limited) - 5usize];
+    ["Offset of field: lh_clock::settling"][::core::mem::offset_of!(lh_clock, settling) - 6usize];
+    ["Offset of field: lh_clock::step"][::core::mem::offset_of!(lh_clock, step) - 7usize];
     ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 8usize];
+    ["Offset of field: lh_clock::asked_edge"]
+        [::core::mem::offset_of!(lh_clock, asked_edge) - 12usize];
     ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 16usize];
     ["Offset of field: lh_clock::wired_now_ns"]
         [::core::mem::offset_of!(lh_clock, wired_now_ns) - 24usize];
@@ -530,7 +536,6 @@ const _: () = {
     ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 200usize];
     ["Offset of field: lh_clock::train_delivered"]
         [::core::mem::offset_of!(lh_clock, train_delivered) - 208usize];
-    ["Offset of field: lh_clock::settling"][::core::mem::offset_of!(lh_clock, settling) - 212usize];
     ["Offset of field: lh_clock::marked_ns"]
         [::core::mem::offset_of!(lh_clock, marked_ns) - 216usize];
 };
