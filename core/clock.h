@@ -20,7 +20,6 @@
 #define LH_RELEASE_NS LH_SEC
 #define LH_C_LEAST_SEGS 4
 #define LH_TARGET_MOST 5 /* times the configured target, on an unsteady hop */
-#define LH_SPREAD_STEP_US 500 /* per interval: a change of rate is no jitter */
 #define LH_STEP_MOST 4 /* eighths */
 #define LH_STARVED_NS (20 * LH_MSEC)
 
@@ -63,13 +62,13 @@ LH_INLINE bool lh_clock_usable(struct lh_env *env, const struct lh_flow *f)
 	       lh_wired(f);
 }
 
-/* The queue to aim at: more on a hop whose sojourn varies by itself (batches,
- * jitter), or its pauses would drain the queue. */
+/* The queue to aim at: more on a hop that pauses (batches, jitter), or the pauses
+ * would drain the queue, and pass for one. */
 LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 t = LH_CFG(env)->target_ns;
+	u64 t = LH_CFG(env)->target_ns, gap = lh_max(f->clock.gap_ns, f->clock.gap_now_ns);
 
-	return lh_clamp64(4000ULL * f->clock.spread_us, t, LH_TARGET_MOST * t);
+	return lh_clamp64(2 * gap, t, LH_TARGET_MOST * t);
 }
 
 /* The flow's share of the standing queue, bytes: equal shares give equal rates. */
@@ -200,16 +199,16 @@ LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base
 	struct lh_clock *c = &f->clock;
 
 	if (c->nr_samples) {
-		u64 us = (c->sum_ns / c->nr_samples - c->least_ns) / 1000;
-
-		c->spread_us = lh_min(us, c->spread_us + LH_SPREAD_STEP_US);
+		c->gap_ns =
+			c->gap_ns ? c->gap_ns - c->gap_ns / 4 + c->gap_now_ns / 4 : c->gap_now_ns;
+		c->gap_now_ns = 0;
 		if (c->engaged && !c->settling)
 			lh_clock_law(env, f, base);
 	}
 	c->settling = 0;
 	c->limited = c->limited << 1 & 2;
 	c->interval_ns = env->now_ns;
-	c->sum_ns = c->least_ns = 0;
+	c->sum_ns = 0;
 	c->nr_samples = 0;
 }
 
@@ -247,8 +246,6 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->recent_ns[0] = r;
 	c->sum_ns += r;
 	c->nr_samples++;
-	if (!c->least_ns || r < c->least_ns)
-		c->least_ns = r;
 	if (r > lmin + target / 8)
 		c->busy_ns = env->now_ns;
 	if (!base)
@@ -260,7 +257,7 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		c->engaged = 1;
 		c->c_bytes = lh_clock_bounded(f, bdp + alpha, 0, bdp + alpha);
 		c->interval_ns = env->now_ns;
-		c->sum_ns = c->least_ns = 0;
+		c->sum_ns = 0;
 		c->nr_samples = 0;
 		lh_host_count(env, LH_C_clock_engaged, 1);
 	} else if (c->engaged && env->now_ns - c->busy_ns > LH_RELEASE_NS) {
@@ -280,7 +277,6 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	if (lh_clock_starves(env, f, base)) {
 		c->sum_ns = lmin;
 		c->nr_samples = 1;
-		c->least_ns = lmin;
 		lh_clock_interval(env, f, base);
 		c->settling = 1;
 	} else if (env->now_ns - c->interval_ns >= base + target) {

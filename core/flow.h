@@ -90,9 +90,9 @@ struct lh_clock {
 	u64 recent_ns[LH_RECENT_SAMPLES]; /* the last samples */
 	u64 interval_ns; /* when the law's interval began */
 	u64 sum_ns; /* of the interval's samples */
-	u64 least_ns; /* of the interval's samples */
+	u64 gap_now_ns; /* longest pause of the hop in this interval */
+	u64 gap_ns; /* such pauses, smoothed over the intervals */
 	u32 nr_samples; /* in the interval */
-	u32 spread_us; /* mean above least sample of an interval, in calm ones */
 	u64 busy_ns; /* last time that the queue was no mere trifle */
 	/* Delivery rate, bytes per second: the most per bin. */
 	u64 rate[LH_RATE_BINS];

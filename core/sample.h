@@ -256,7 +256,7 @@ LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	}
 	bytes = f->delivered - c->train_delivered;
 	age = env->now_ns - c->train_ns;
-	least = lh_max(LH_TRAIN_NS, 4000ULL * c->spread_us);
+	least = lh_max(LH_TRAIN_NS, 2 * c->gap_ns);
 	if (c->train_ns && (age < least || bytes < LH_TRAIN_SEGS * (u64)f->mss))
 		return;
 	if (c->train_ns) {
@@ -286,6 +286,20 @@ LH_INLINE u64 lh_rate_most(const struct lh_flow *f, u32 bins)
 	return most;
 }
 
+/*
+ * How long the hop has paused: the time before this delivery that neither the
+ * way there and back nor the delivery before it explains. Batches, airtime of
+ * others and jitter show here, a queue does not.
+ */
+LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
+{
+	u64 from = lh_max(f->delivered_ns, env->ack.sample_ns + lh_lmin(env, f));
+
+	if (!env->ack.sample_ns || env->now_ns <= from)
+		return;
+	f->clock.gap_now_ns = lh_max(f->clock.gap_now_ns, env->now_ns - from);
+}
+
 /* Books what the ACK of this call delivered. @return its sojourn sample, ns; 0:
  * none. */
 LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
@@ -295,7 +309,6 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 
 	if (!sum->bytes)
 		return 0;
-	f->delivered_ns = env->now_ns;
 	f->nr_probes = 0;
 	if (sum->xmit_ns && sum->xmit_ns >= f->xmit_ns) {
 		if (sum->xmit_ns > f->xmit_ns || lh_after(sum->xmit_end, f->xmit_end))
@@ -309,6 +322,8 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	}
 	lh_device_add(env, sum->bytes, f->clock.rate_bin < bin);
 	lh_rate_turn(env, f, bin);
+	lh_gap_sample(env, f);
+	f->delivered_ns = env->now_ns;
 	if (!sum->sample_ns || env->now_ns < sum->sample_ns)
 		return 0;
 	r = env->now_ns - sum->sample_ns;

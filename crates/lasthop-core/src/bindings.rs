@@ -477,12 +477,12 @@ pub struct lh_clock {
     pub interval_ns: u64,
     #[doc = " of the interval's samples"]
     pub sum_ns: u64,
-    #[doc = " of the interval's samples"]
-    pub least_ns: u64,
+    #[doc = " longest pause of the hop in this interval"]
+    pub gap_now_ns: u64,
+    #[doc = " such pauses, smoothed over the intervals"]
+    pub gap_ns: u64,
     #[doc = " in the interval"]
     pub nr_samples: u32,
-    #[doc = " mean above least sample of an interval, in calm ones"]
-    pub spread_us: u32,
     #[doc = " last time that the queue was no mere trifle"]
     pub busy_ns: u64,
     #[doc = " Delivery rate, bytes per second: the most per bin."]
@@ -501,7 +501,7 @@ pub struct lh_clock {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 224usize];
+    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 232usize];
     ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
     ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
     ["Offset of field: lh_clock::engaged"][::core::mem::offset_of!(lh_clock, engaged) - 4usize];
@@ -523,21 +523,21 @@ const _: () = {
     ["Offset of field: lh_clock::interval_ns"]
         [::core::mem::offset_of!(lh_clock, interval_ns) - 80usize];
     ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 88usize];
-    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 96usize];
+    ["Offset of field: lh_clock::gap_now_ns"]
+        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 96usize];
+    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 104usize];
     ["Offset of field: lh_clock::nr_samples"]
-        [::core::mem::offset_of!(lh_clock, nr_samples) - 104usize];
-    ["Offset of field: lh_clock::spread_us"]
-        [::core::mem::offset_of!(lh_clock, spread_us) - 108usize];
-    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 112usize];
-    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 120usize];
-    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 184usize];
+        [::core::mem::offset_of!(lh_clock, nr_samples) - 112usize];
+    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 120usize];
+    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 128usize];
+    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 192usize];
     ["Offset of field: lh_clock::rate_last"]
-        [::core::mem::offset_of!(lh_clock, rate_last) - 192usize];
-    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 200usize];
+        [::core::mem::offset_of!(lh_clock, rate_last) - 200usize];
+    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 208usize];
     ["Offset of field: lh_clock::train_delivered"]
-        [::core::mem::offset_of!(lh_clock, train_delivered) - 208usize];
+        [::core::mem::offset_of!(lh_clock, train_delivered) - 216usize];
     ["Offset of field: lh_clock::marked_ns"]
-        [::core::mem::offset_of!(lh_clock, marked_ns) - 216usize];
+        [::core::mem::offset_of!(lh_clock, marked_ns) - 224usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -659,7 +659,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1096usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1104usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -703,51 +703,52 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 672usize];
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 680usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 912usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 916usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 920usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 924usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 920usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 924usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 928usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 932usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 926usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 928usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 930usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 931usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 932usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 936usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 944usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 934usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 936usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 938usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 939usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 940usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 944usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 952usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 952usize];
-    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 960usize];
-    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 968usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 960usize];
+    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 968usize];
+    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 976usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 976usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 984usize];
-    ["Offset of field: lh_flow::rttvar_ns"][::core::mem::offset_of!(lh_flow, rttvar_ns) - 992usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 984usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 992usize];
+    ["Offset of field: lh_flow::rttvar_ns"]
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1000usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1000usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1008usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1008usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1016usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1016usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1024usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1020usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1028usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1024usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1032usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1032usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1040usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1040usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1048usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1048usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1056usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1056usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1064usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1064usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1072usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1080usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1088usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1088usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1096usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1300,7 +1301,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1488usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1496usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1322,7 +1323,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1216usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1224usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
