@@ -170,7 +170,7 @@ LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base)
 	struct lh_clock *c = &f->clock;
 	u64 lmin = lh_lmin(env, f), target = lh_target(env, f), alpha = lh_clock_alpha(env, f);
 	u64 bdp = lh_rate_times(lh_rate_most(f, LH_RATE_BINS), base);
-	u64 least = lh_rate_times(lh_rate_most(f, 3), base) / 2 + alpha;
+	u64 least = lh_rate_times(lh_rate_mean(f), base) / 2 + alpha;
 	u64 mean = c->sum_ns / lh_max(c->nr_samples, 1);
 	u64 q = mean > lmin ? mean - lmin : 0, now = c->c_bytes, next = now;
 
@@ -234,6 +234,17 @@ LH_INLINE bool lh_clock_starves(struct lh_env *env, const struct lh_flow *f, u64
 	       env->now_ns - c->busy_ns > lh_max(base / 8, LH_STARVED_NS);
 }
 
+/* The rate at this moment. Where several flows share the hop a train of one may
+ * run at the rate of all. */
+LH_INLINE u64 lh_clock_rate_now(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 rate = 0;
+	u32 flows = 1;
+
+	lh_device_rate(env, 1, &rate, &flows);
+	return flows > 1 ? lh_min(f->clock.rate_last, lh_rate_mean(f)) : f->clock.rate_last;
+}
+
 /* One sojourn sample @r. */
 LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
@@ -266,7 +277,7 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	}
 	/* Far too much: not at the interval's end but now. */
 	if (c->engaged && c->rate_last && lh_clock_stands(f, lmin + 4 * target)) {
-		u64 fits = lh_rate_times(c->rate_last, base) + lh_clock_alpha(env, f);
+		u64 fits = lh_rate_times(lh_clock_rate_now(env, f), base) + lh_clock_alpha(env, f);
 
 		fits = lh_max(fits, (u64)LH_C_LEAST_SEGS * lh_mss(f));
 		if (fits < c->c_bytes) {

@@ -97,6 +97,8 @@ struct lh_clock {
 	/* Delivery rate, bytes per second: the most per bin. */
 	u64 rate[LH_RATE_BINS];
 	u64 rate_bin; /* number of the newest bin */
+	u32 bin_bytes; /* delivered in it */
+	u32 bin_before[2]; /* in the two before it */
 	u64 rate_last; /* of the last trains, smoothed */
 	u64 train_ns; /* when the present train of deliveries began; 0: the hop was idle */
 	u32 train_delivered; /* lh_flow.delivered then */
@@ -177,6 +179,7 @@ struct lh_peer {
 
 struct lh_device {
 	u64 srtt_ns; /* smoothed local round trip of all flows, 0: none yet */
+	u64 delivered_ns; /* last delivery to anyone */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */
 	u64 flows[LH_DEVICE_BINS]; /* flows that delivered in it */

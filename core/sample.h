@@ -219,6 +219,13 @@ LH_INLINE void lh_rate_turn(struct lh_env *env, struct lh_flow *f, u64 bin)
 {
 	int i;
 
+	if (bin != f->clock.rate_bin) {
+		bool next = bin == f->clock.rate_bin + 1;
+
+		f->clock.bin_before[1] = next ? f->clock.bin_before[0] : 0;
+		f->clock.bin_before[0] = next ? f->clock.bin_bytes : 0;
+		f->clock.bin_bytes = 0;
+	}
 	for (i = 0; i < LH_RATE_BINS; i++) {
 		if (f->clock.rate_bin >= bin)
 			break;
@@ -288,16 +295,25 @@ LH_INLINE u64 lh_rate_most(const struct lh_flow *f, u32 bins)
 
 /*
  * How long the hop has paused: the time before this delivery that neither the
- * way there and back nor the delivery before it explains. Batches, airtime of
+ * way there and back nor a delivery before it, to whomever, explains. Batches, airtime of
  * others and jitter show here, a queue does not.
  */
 LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
 {
-	u64 from = lh_max(f->delivered_ns, env->ack.sample_ns + lh_lmin(env, f));
+	u64 from = lh_max(LH_DEVICE(env)->delivered_ns, env->ack.sample_ns + lh_lmin(env, f));
 
 	if (!env->ack.sample_ns || env->now_ns <= from)
 		return;
 	f->clock.gap_now_ns = lh_max(f->clock.gap_now_ns, env->now_ns - from);
+}
+
+/* Bytes per second over a whole bin, the better of the last two: no burst within
+ * it passes for a rate. */
+LH_INLINE u64 lh_rate_mean(const struct lh_flow *f)
+{
+	const struct lh_clock *c = &f->clock;
+
+	return lh_max(c->bin_before[0], c->bin_before[1]) * (LH_SEC / LH_BIN_NS);
 }
 
 /* Books what the ACK of this call delivered. @return its sojourn sample, ns; 0:
@@ -322,8 +338,9 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	}
 	lh_device_add(env, sum->bytes, f->clock.rate_bin < bin);
 	lh_rate_turn(env, f, bin);
+	f->clock.bin_bytes += sum->bytes;
 	lh_gap_sample(env, f);
-	f->delivered_ns = env->now_ns;
+	f->delivered_ns = LH_DEVICE(env)->delivered_ns = env->now_ns;
 	if (!sum->sample_ns || env->now_ns < sum->sample_ns)
 		return 0;
 	r = env->now_ns - sum->sample_ns;
