@@ -81,6 +81,24 @@ LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_seg *e)
 	return !(e->flags & LH_SEG_NO_COPY) && e->n_local < LH_CFG(env)->max_local;
 }
 
+/* What lh_order_try() found at a position. */
+enum lh_tried { LH_TRIED_NOTHING, LH_TRIED_WAITS, LH_TRIED_SENT };
+
+/* Repairs the segment at @pos if it is lost and may be sent. */
+LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct lh_actions *out)
+{
+	struct lh_seg *e;
+
+	if (!env || !f || !out)
+		return LH_TRIED_NOTHING;
+	e = lh_seg_at(env, f, pos);
+	if (!e || (e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, e))
+		return LH_TRIED_NOTHING;
+	if (lh_order_lost(env, f, e) && lh_resend(env, f, e, LH_BY_ORDER, out))
+		return LH_TRIED_SENT;
+	return LH_TRIED_WAITS;
+}
+
 /*
  * Repairs at most @budget lost segments of the chunk that holds @pos, oldest
  * sequence number first. @return how many.
@@ -95,27 +113,24 @@ LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 
 
 	if (!env || !f || !out)
 		return 0;
-	c = lh_chunk_at(env, f, pos);
-	if (!c)
-		return 0;
 	lh_for (i, LH_CHUNK_SEGS) {
-		struct lh_seg *e;
+		int tried;
 
-		if (pos == f->tail || done == budget)
+		if (pos == f->tail || done >= budget)
 			break;
-		e = lh_seg_at(env, f, pos);
-		if (!e)
-			break;
-		if (!(e->flags & LH_SEG_SACKED) && lh_order_repairable(env, e)) {
-			if (lh_order_lost(env, f, e) && lh_resend(env, f, e, LH_BY_ORDER, out))
-				done++;
-			oldest = lh_min(oldest, e->last_tx_ns);
+		tried = lh_order_try(env, f, pos, out);
+		done += tried == LH_TRIED_SENT;
+		if (tried == LH_TRIED_WAITS) {
+			struct lh_seg *e = lh_seg_at(env, f, pos);
+
+			oldest = e ? lh_min(oldest, e->last_tx_ns) : 0;
 		}
 		pos++;
 		if (!(pos & (LH_CHUNK_SEGS - 1)))
 			break;
 	}
-	if (done < budget)
+	c = lh_chunk_at(env, f, pos - 1);
+	if (c && done < budget)
 		c->oldest_tx_ns = oldest;
 	return done;
 }
@@ -201,6 +216,22 @@ LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
 	return lh_max(f->delivered_ns, f->sent_ns) + wait;
 }
 
+/* Sends the segment at @pos again if MH lacks it. @return 1: it does. */
+LH_ENTRY int lh_probe_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct lh_actions *out)
+{
+	struct lh_seg *e;
+
+	if (!env || !f || !out)
+		return 1;
+	e = lh_seg_at(env, f, pos);
+	if (!e)
+		return 1;
+	if ((e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, e))
+		return 0;
+	lh_resend(env, f, e, LH_BY_TIMER, out);
+	return 1;
+}
+
 /* The deadline has passed: the head goes out. MH's answer lets time order find
  * the rest; should it be lost again, the next probe takes two. */
 LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
@@ -215,12 +246,8 @@ LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions
 	if (f->nr_probes++ == 0)
 		return;
 	lh_for (i, LH_CHUNK_SEGS) {
-		if (pos == f->tail || !(e = lh_seg_at(env, f, pos)))
+		if (pos == f->tail || lh_probe_one(env, f, pos, out))
 			break;
-		if (!(e->flags & LH_SEG_SACKED) && lh_order_repairable(env, e)) {
-			lh_resend(env, f, e, LH_BY_TIMER, out);
-			break;
-		}
 		pos++;
 	}
 }

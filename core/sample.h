@@ -109,6 +109,24 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	}
 }
 
+/* Marks the segment at @pos unless it reaches beyond @right. @return 1: go on. */
+LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 right)
+{
+	struct lh_seg *e;
+
+	if (!env || !f)
+		return 0;
+	e = lh_seg_at(env, f, pos);
+	if (!e || lh_after(e->end, right))
+		return 0;
+	if (e->flags & LH_SEG_SACKED)
+		return 1;
+	e->flags |= LH_SEG_SACKED;
+	f->sacked_bytes += e->end - e->seq;
+	lh_delivered(env, f, e, true);
+	return 1;
+}
+
 /* Marks the segments between @pos and the one that ends at @right. */
 LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 right)
 {
@@ -117,18 +135,9 @@ LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 r
 	if (!env || !f)
 		return 0;
 	lh_for (i, LH_FLOW_SEGS) {
-		struct lh_seg *e;
-
-		if (pos == f->tail)
+		if (pos == f->tail || !lh_sack_one(env, f, pos, right))
 			break;
-		e = lh_seg_at(env, f, pos++);
-		if (!e || lh_after(e->end, right))
-			break;
-		if (e->flags & LH_SEG_SACKED)
-			continue;
-		e->flags |= LH_SEG_SACKED;
-		f->sacked_bytes += e->end - e->seq;
-		lh_delivered(env, f, e, true);
+		pos++;
 	}
 	return 0;
 }
@@ -152,8 +161,28 @@ LH_INLINE u32 lh_sack_fresh(const struct lh_flow *f, u32 at, u32 right, u32 *nex
 	return at;
 }
 
-/* One block of an ACK: only what the last ACK's blocks did not contain is
- * looked at, since blocks repeat and windows are wide. */
+/* The first stretch of [left, right) that the last ACK's blocks did not contain:
+ * blocks repeat and windows are wide. @return where the next may begin; @right:
+ * done. */
+LH_ENTRY u32 lh_sack_stretch(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
+{
+	u32 next = right, pos;
+	struct lh_seg *e;
+
+	if (!env || !f)
+		return right;
+	left = lh_sack_fresh(f, left, right, &next);
+	if (!lh_before(left, right))
+		return right;
+	pos = lh_cache_find(env, f, left);
+	e = pos == f->tail ? NULL : lh_seg_at(env, f, pos);
+	if (e && lh_before(e->seq, left))
+		pos++; /* only partly inside */
+	lh_sack_range(env, f, pos, next);
+	return next;
+}
+
+/* One block of an ACK. */
 LH_ENTRY int lh_sack_block_new(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
 {
 	int i;
@@ -161,18 +190,9 @@ LH_ENTRY int lh_sack_block_new(struct lh_env *env, struct lh_flow *f, u32 left, 
 	if (!env || !f)
 		return 0;
 	lh_for (i, LH_MAX_SACK + 1) {
-		u32 next = right, pos;
-		struct lh_seg *e;
-
-		left = lh_sack_fresh(f, left, right, &next);
 		if (!lh_before(left, right))
 			break;
-		pos = lh_cache_find(env, f, left);
-		e = pos == f->tail ? NULL : lh_seg_at(env, f, pos);
-		if (e && lh_before(e->seq, left))
-			pos++; /* only partly inside */
-		lh_sack_range(env, f, pos, next);
-		left = next;
+		left = lh_sack_stretch(env, f, left, right);
 	}
 	return 0;
 }
