@@ -15,7 +15,7 @@
 //! use lasthop_lab::transfer::Transfer;
 //!
 //! let bed = TestBed::up(&LinkOptions::default())?;
-//! let agent = bed.start_agent("snoop", &[])?;
+//! let agent = bed.start_agent("rack", &[])?;
 //! let running = Transfer::new().bytes(5_000_000).start(&bed)?;
 //! running.wait_for_bytes(1_000_000)?; // in mid-transfer
 //! agent.kill()?;

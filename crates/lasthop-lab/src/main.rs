@@ -12,7 +12,7 @@ use lasthop_lab::grid::GridOptions;
 use crate::commands::{DownOptions, FieldsOptions, ShellOptions, UpOptions};
 
 const EXAMPLES: &str = "Examples (as root):
-  lasthop-lab compare --rate 20mbit --rtt 110ms --loss 2% --cc reno --scheme none,snoop
+  lasthop-lab compare --rate 20mbit --rtt 110ms --loss 2% --cc reno --scheme none,rack
   lasthop-lab compare --rate-wave 30mbit,10mbit,2s --jitter 5ms --scheme none,rack
   lasthop-lab compare --rtt 20ms --flows 3 --flow-rtt 20ms,50ms,200ms --scheme none,rack
   lasthop-lab grid --quick --out /tmp/grid

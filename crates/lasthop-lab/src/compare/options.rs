@@ -111,7 +111,7 @@ pub struct CompareOptions {
         long = "scheme",
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "none,snoop"
+        default_value = "none,rack"
     )]
     pub schemes: Vec<String>,
 

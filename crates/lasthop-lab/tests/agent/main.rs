@@ -6,6 +6,7 @@ mod content;
 mod devices;
 mod faults;
 mod many;
+mod rack;
 mod repairs;
 mod tun;
 

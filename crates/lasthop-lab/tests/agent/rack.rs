@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Scheme `rack` with the senders that people have. All bounds are ratios within one run, and
+//! loose: the machine is shared; `lasthop-lab grid` measures.
+
+use lasthop_lab::options::{Gro, LinkOptions, Switch};
+use lasthop_lab::testbed::TestBed;
+use lasthop_lab::transfer::{Opener, Transfer};
+use serde_json::json;
+
+use super::{able, counter, fast_link, run};
+
+/// Bits per nanosecond of a transfer of so many bytes.
+fn goodput(link: &LinkOptions, scheme: Option<&str>, cc: &str, bytes: u64) -> f64 {
+    let bed = TestBed::up(link).expect("test bed");
+    let agent = scheme.map(|s| bed.start_agent(s, &[]).expect("agent"));
+    let report = run(&bed, Transfer::new().bytes(bytes).cc(cc));
+    drop(agent);
+    bytes as f64 * 8.0 / report.completion_ns().expect("completed") as f64
+}
+
+/// 20 Mbit/s, 110 ms, 2 % both ways: CUBIC alone gets a twentieth of it.
+#[test]
+fn several_times_the_goodput() {
+    if !able() {
+        return;
+    }
+    let link = LinkOptions::default();
+    let none = goodput(&link, None, "cubic", 3_000_000);
+    let rack = goodput(&link, Some("rack"), "cubic", 3_000_000);
+    assert!(rack > 4.0 * none, "rack {rack:.4}, none {none:.4} bit/ns");
+}
+
+/// Hidden losses take no brake away: at 0 % the sender is as fast, and the queue is short.
+#[test]
+fn no_harm_without_loss() {
+    if !able() {
+        return;
+    }
+    let link = LinkOptions {
+        loss: 0.0,
+        ..LinkOptions::default()
+    };
+    let none = goodput(&link, None, "cubic", 20_000_000);
+    let rack = goodput(&link, Some("rack"), "cubic", 20_000_000);
+    assert!(rack > 0.95 * none, "rack {rack:.4}, none {none:.4} bit/ns");
+}
+
+/// A repair per loss, of whichever reason; the sender repairs next to nothing.
+#[test]
+fn hardly_more_repairs_than_losses() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&LinkOptions::default()).expect("test bed");
+    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let report = run(&bed, Transfer::new().bytes(20_000_000).cc("cubic"));
+    let air = bed.emulator_stats().expect("emulator").air.a_to_b;
+    let lost = air.data_lost + air.data_queue_dropped;
+    let repairs = counter(&mut agent, "local_retransmits");
+    let by_reason: u64 = ["dupack", "partial", "order", "timer"]
+        .iter()
+        .map(|why| counter(&mut agent, &format!("retransmits_{why}")))
+        .sum();
+    assert_eq!(repairs, by_reason);
+    assert!(lost > 100, "the link lost only {lost} frames");
+    assert!(
+        repairs as f64 <= 1.1 * lost as f64 + 3.0,
+        "{repairs} repairs for {lost} losses"
+    );
+    let resent: u64 = report.flows.iter().map(|flow| flow.retransmits).sum();
+    // 0.1 % of the segments, and some for a CPU that was taken away at a bad moment.
+    assert!(resent <= 14 + 20, "the sender resent {resent} segments");
+    assert!(counter(&mut agent, "window_updates") > 0);
+    agent.stop().expect("stop");
+}
+
+/// Edited ACKs and repairs over super-packets and unfinished checksums, both families, both
+/// openers; the receiver's kernel verifies every checksum, the test the content.
+#[test]
+fn offloads_and_openers() {
+    if !able() {
+        return;
+    }
+    for (gro, checksum_offload, opener) in [
+        (Gro::On, Switch::On, Opener::Fh),
+        (Gro::On, Switch::Off, Opener::Mh),
+        (Gro::Off, Switch::On, Opener::Mh),
+    ] {
+        let link = LinkOptions {
+            gro,
+            checksum_offload,
+            ..fast_link(0.05)
+        };
+        let bed = TestBed::up(&link).expect("test bed");
+        let mut agent = bed.start_agent("rack", &[]).expect("agent");
+        run(&bed, Transfer::new().bytes(5_000_000).opener(opener));
+        assert!(counter(&mut agent, "local_retransmits") > 100);
+        assert!(counter(&mut agent, "windows_edited") > 0);
+        agent.stop().expect("stop");
+    }
+}
+
+/// Every second frame with data is lost: it goes on all the same.
+#[test]
+fn every_second_packet() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    bed.set_air(&json!({"dir": "a_to_b", "loss_every": 2}))
+        .expect("loss");
+    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    run(&bed, Transfer::new().bytes(2_000_000).cc("cubic"));
+    let air = bed.emulator_stats().expect("emulator").air.a_to_b;
+    assert!(air.data_lost > 1_000, "only {} lost", air.data_lost);
+    agent.stop().expect("stop");
+}
+
+/// A link that reorders is not taken for one that loses.
+#[test]
+fn reordering_is_learned() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let detour = json!({"dir": "a_to_b", "reorder": 0.02, "reorder_delay_ns": 3_000_000});
+    bed.set_air(&detour).expect("reordering");
+    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let report = run(&bed, Transfer::new().bytes(20_000_000).cc("cubic"));
+    let detours = 20_000_000 / 1_448 / 50;
+    let repairs = counter(&mut agent, "local_retransmits");
+    assert!(counter(&mut agent, "reordered") > 0);
+    assert!(
+        repairs < detours / 2,
+        "{repairs} repairs for some {detours} detours and no loss"
+    );
+    let resent: u64 = report.flows.iter().map(|flow| flow.retransmits).sum();
+    assert!(resent < detours / 4, "the sender resent {resent} segments");
+    agent.stop().expect("stop");
+}
+
+/// Eight connections share the hop.
+#[test]
+fn eight_flows_share() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&LinkOptions::default()).expect("test bed");
+    let agent = bed.start_agent("rack", &[]).expect("agent");
+    let running = Transfer::new()
+        .flows(8)
+        .bytes(6_000_000)
+        .cc("cubic")
+        .start(&bed)
+        .expect("transfer");
+    running.wait_for_bytes(30_000_000).expect("bytes");
+    let report = running.stop().expect("stopped");
+    let shares: Vec<f64> = report
+        .flows
+        .iter()
+        .map(|f| f.received_bytes as f64)
+        .collect();
+    let sum: f64 = shares.iter().sum();
+    let jain = sum * sum / (8.0 * shares.iter().map(|x| x * x).sum::<f64>());
+    assert!(jain > 0.9, "Jain's index {jain:.3} of {shares:?}");
+    agent.stop().expect("stop");
+}
