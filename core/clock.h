@@ -22,6 +22,7 @@
 #define LH_TARGET_MOST 5 /* times the configured target, on an unsteady hop */
 #define LH_STEP_MOST 4 /* eighths */
 #define LH_STARVED_NS (20 * LH_MSEC)
+#define LH_DEAF_INTERVALS 8 /* a real queue has answered a smaller C by then */
 
 LH_INLINE u32 lh_mss(const struct lh_flow *f)
 {
@@ -193,6 +194,39 @@ LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base)
 	return 0;
 }
 
+/*
+ * A queue that stays however far C goes down is none of ours: the way over the
+ * hop has become longer (another cell, a route of more hops), or others fill
+ * it. Then the least sample of now is the receiver's unloaded round trip, and C
+ * is what it was. Without this a hop that became 20 ms longer throttled its
+ * flows to a quarter, for Lmin does not age while the clock is engaged.
+ */
+LH_INLINE void lh_clock_answers(struct lh_env *env, struct lh_flow *f, u64 q)
+{
+	struct lh_clock *c = &f->clock;
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!c->ref_c || c->c_bytes > c->ref_c || q < lh_target(env, f) ||
+	    q < c->ref_q_ns - c->ref_q_ns / 5) {
+		c->ref_c = c->c_bytes;
+		c->ref_q_ns = q;
+		c->ref_intervals = 0;
+		return;
+	}
+	if (++c->ref_intervals < LH_DEAF_INTERVALS || c->c_bytes > c->ref_c - c->ref_c / 4)
+		return;
+	c->c_bytes = c->ref_c;
+	c->ref_c = 0;
+	c->settling = 1;
+	f->rtt_min_ns = c->least_ns;
+	if (f->peer) {
+		p->lmin_now_ns = c->least_ns;
+		p->lmin_before_ns = 0;
+		p->since_ns = env->now_ns;
+	}
+	lh_host_count(env, LH_C_lmin_raised, 1);
+}
+
 /* An interval ends: what its samples say about the hop and about C. */
 LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base)
 {
@@ -202,13 +236,18 @@ LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base
 		c->gap_ns =
 			c->gap_ns ? c->gap_ns - c->gap_ns / 4 + c->gap_now_ns / 4 : c->gap_now_ns;
 		c->gap_now_ns = 0;
-		if (c->engaged && !c->settling)
-			lh_clock_law(env, f, base);
+		if (c->engaged) {
+			u64 mean = c->sum_ns / c->nr_samples, lmin = lh_lmin(env, f);
+
+			lh_clock_answers(env, f, mean > lmin ? mean - lmin : 0);
+			if (!c->settling)
+				lh_clock_law(env, f, base);
+		}
 	}
 	c->settling = 0;
 	c->limited = c->limited << 1 & 2;
 	c->interval_ns = env->now_ns;
-	c->sum_ns = 0;
+	c->sum_ns = c->least_ns = 0;
 	c->nr_samples = 0;
 }
 
@@ -257,6 +296,8 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->recent_ns[0] = r;
 	c->sum_ns += r;
 	c->nr_samples++;
+	if (!c->least_ns || r < c->least_ns)
+		c->least_ns = r;
 	if (r > lmin + target / 8)
 		c->busy_ns = env->now_ns;
 	if (!base)
@@ -268,8 +309,9 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		c->engaged = 1;
 		c->c_bytes = lh_clock_bounded(f, bdp + alpha, 0, bdp + alpha);
 		c->interval_ns = env->now_ns;
-		c->sum_ns = 0;
+		c->sum_ns = c->least_ns = 0;
 		c->nr_samples = 0;
+		c->ref_c = 0;
 		lh_host_count(env, LH_C_clock_engaged, 1);
 	} else if (c->engaged && env->now_ns - c->busy_ns > LH_RELEASE_NS) {
 		c->engaged = 0;
@@ -288,6 +330,7 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	if (lh_clock_starves(env, f, base)) {
 		c->sum_ns = lmin;
 		c->nr_samples = 1;
+		c->least_ns = lmin;
 		lh_clock_interval(env, f, base);
 		c->settling = 1;
 	} else if (env->now_ns - c->interval_ns >= base + target) {

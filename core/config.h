@@ -32,7 +32,7 @@ enum lh_timer_arm {
 };
 
 enum lh_suppress_mode {
-	LH_SUPPRESS_AUTO, /* while the window clock can brake the sender */
+	LH_SUPPRESS_AUTO, /* where a brake is left, and FH has no patience of its own */
 	LH_SUPPRESS_ON,
 	LH_SUPPRESS_OFF,
 };

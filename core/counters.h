@@ -37,6 +37,7 @@
 	X(windows_edited, "ACKs that passed with a window smaller than the receiver's own") \
 	X(clock_engaged, "times that the window clock began to limit a flow") \
 	X(clock_released, "times that it let the flow go") \
+	X(lmin_raised, "times that the unloaded local round trip of a receiver was found to have grown") \
 	X(ce_marks, "data packets marked Congestion Experienced") \
 	X(bypass_not_tcp, "packets that are not TCP") \
 	X(bypass_fragment, "IP fragments") \

@@ -67,6 +67,7 @@ enum lh_flow_flag {
 	LH_FLOW_OVERFLOW = 0x40000, /* losses below overflow_end are left to FH */
 	LH_FLOW_BLOCKED = 0x80000, /* blocked_start and blocked_end are valid */
 	LH_FLOW_FH_RTX = 0x100000, /* fh_rtx_end is valid */
+	LH_FLOW_TS = 0x400000, /* the connection uses timestamps */
 	LH_FLOW_ECT = 0x200000, /* FH's data may be marked (RFC 3168) */
 };
 
@@ -90,6 +91,10 @@ struct lh_clock {
 	u64 recent_ns[LH_RECENT_SAMPLES]; /* the last samples */
 	u64 interval_ns; /* when the law's interval began */
 	u64 sum_ns; /* of the interval's samples */
+	u64 least_ns; /* of the interval's samples */
+	/* Where C and the queue stood when they last answered each other. */
+	u64 ref_q_ns;
+	u32 ref_c, ref_intervals; /* C then, 0: none; intervals since */
 	u64 gap_now_ns; /* longest pause of the hop in this interval */
 	u64 gap_ns; /* such pauses, smoothed over the intervals */
 	u32 nr_samples; /* in the interval */

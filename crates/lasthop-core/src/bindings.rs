@@ -43,7 +43,7 @@ pub const LH_TIMER_ALWAYS: lh_timer_arm = 0;
 #[doc = " only after a duplicate-driven repair (S1 on earlier schemes)"]
 pub const LH_TIMER_AFTER_DUP: lh_timer_arm = 1;
 pub type lh_timer_arm = ::core::ffi::c_uint;
-#[doc = " while the window clock can brake the sender"]
+#[doc = " where a brake is left, and FH has no patience of its own"]
 pub const LH_SUPPRESS_AUTO: lh_suppress_mode = 0;
 pub const LH_SUPPRESS_ON: lh_suppress_mode = 1;
 pub const LH_SUPPRESS_OFF: lh_suppress_mode = 2;
@@ -157,18 +157,19 @@ pub const LH_C_dsacks_dropped: lh_counter = 24;
 pub const LH_C_windows_edited: lh_counter = 25;
 pub const LH_C_clock_engaged: lh_counter = 26;
 pub const LH_C_clock_released: lh_counter = 27;
-pub const LH_C_ce_marks: lh_counter = 28;
-pub const LH_C_bypass_not_tcp: lh_counter = 29;
-pub const LH_C_bypass_fragment: lh_counter = 30;
-pub const LH_C_bypass_malformed: lh_counter = 31;
-pub const LH_C_bypass_filtered: lh_counter = 32;
-pub const LH_C_bypass_table_full: lh_counter = 33;
-pub const LH_C_bypass_lock: lh_counter = 34;
-pub const LH_C_bypass_stale: lh_counter = 35;
-pub const LH_C_flows_created: lh_counter = 36;
-pub const LH_C_flows_removed: lh_counter = 37;
-pub const LH_C_timer_kicks: lh_counter = 38;
-pub const LH_NR_COUNTERS: lh_counter = 39;
+pub const LH_C_lmin_raised: lh_counter = 28;
+pub const LH_C_ce_marks: lh_counter = 29;
+pub const LH_C_bypass_not_tcp: lh_counter = 30;
+pub const LH_C_bypass_fragment: lh_counter = 31;
+pub const LH_C_bypass_malformed: lh_counter = 32;
+pub const LH_C_bypass_filtered: lh_counter = 33;
+pub const LH_C_bypass_table_full: lh_counter = 34;
+pub const LH_C_bypass_lock: lh_counter = 35;
+pub const LH_C_bypass_stale: lh_counter = 36;
+pub const LH_C_flows_created: lh_counter = 37;
+pub const LH_C_flows_removed: lh_counter = 38;
+pub const LH_C_timer_kicks: lh_counter = 39;
+pub const LH_NR_COUNTERS: lh_counter = 40;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
@@ -442,6 +443,8 @@ pub const LH_FLOW_OVERFLOW: lh_flow_flag = 262144;
 pub const LH_FLOW_BLOCKED: lh_flow_flag = 524288;
 #[doc = " fh_rtx_end is valid"]
 pub const LH_FLOW_FH_RTX: lh_flow_flag = 1048576;
+#[doc = " the connection uses timestamps"]
+pub const LH_FLOW_TS: lh_flow_flag = 4194304;
 #[doc = " FH's data may be marked (RFC 3168)"]
 pub const LH_FLOW_ECT: lh_flow_flag = 2097152;
 pub type lh_flow_flag = ::core::ffi::c_uint;
@@ -477,6 +480,14 @@ pub struct lh_clock {
     pub interval_ns: u64,
     #[doc = " of the interval's samples"]
     pub sum_ns: u64,
+    #[doc = " of the interval's samples"]
+    pub least_ns: u64,
+    #[doc = " Where C and the queue stood when they last answered each other."]
+    pub ref_q_ns: u64,
+    #[doc = " C then, 0: none; intervals since"]
+    pub ref_c: u32,
+    #[doc = " C then, 0: none; intervals since"]
+    pub ref_intervals: u32,
     #[doc = " longest pause of the hop in this interval"]
     pub gap_now_ns: u64,
     #[doc = " such pauses, smoothed over the intervals"]
@@ -505,7 +516,7 @@ pub struct lh_clock {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 248usize];
+    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 272usize];
     ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
     ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
     ["Offset of field: lh_clock::engaged"][::core::mem::offset_of!(lh_clock, engaged) - 4usize];
@@ -527,25 +538,30 @@ const _: () = {
     ["Offset of field: lh_clock::interval_ns"]
         [::core::mem::offset_of!(lh_clock, interval_ns) - 80usize];
     ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 88usize];
+    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 96usize];
+    ["Offset of field: lh_clock::ref_q_ns"][::core::mem::offset_of!(lh_clock, ref_q_ns) - 104usize];
+    ["Offset of field: lh_clock::ref_c"][::core::mem::offset_of!(lh_clock, ref_c) - 112usize];
+    ["Offset of field: lh_clock::ref_intervals"]
+        [::core::mem::offset_of!(lh_clock, ref_intervals) - 116usize];
     ["Offset of field: lh_clock::gap_now_ns"]
-        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 96usize];
-    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 104usize];
+        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 120usize];
+    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 128usize];
     ["Offset of field: lh_clock::nr_samples"]
-        [::core::mem::offset_of!(lh_clock, nr_samples) - 112usize];
-    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 120usize];
-    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 128usize];
-    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 192usize];
+        [::core::mem::offset_of!(lh_clock, nr_samples) - 136usize];
+    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 144usize];
+    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 152usize];
+    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 216usize];
     ["Offset of field: lh_clock::bin_bytes"]
-        [::core::mem::offset_of!(lh_clock, bin_bytes) - 200usize];
+        [::core::mem::offset_of!(lh_clock, bin_bytes) - 224usize];
     ["Offset of field: lh_clock::bin_before"]
-        [::core::mem::offset_of!(lh_clock, bin_before) - 204usize];
+        [::core::mem::offset_of!(lh_clock, bin_before) - 228usize];
     ["Offset of field: lh_clock::rate_last"]
-        [::core::mem::offset_of!(lh_clock, rate_last) - 216usize];
-    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 224usize];
+        [::core::mem::offset_of!(lh_clock, rate_last) - 240usize];
+    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 248usize];
     ["Offset of field: lh_clock::train_delivered"]
-        [::core::mem::offset_of!(lh_clock, train_delivered) - 232usize];
+        [::core::mem::offset_of!(lh_clock, train_delivered) - 256usize];
     ["Offset of field: lh_clock::marked_ns"]
-        [::core::mem::offset_of!(lh_clock, marked_ns) - 240usize];
+        [::core::mem::offset_of!(lh_clock, marked_ns) - 264usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -667,7 +683,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1120usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1144usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -711,52 +727,54 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 672usize];
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 680usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 936usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 940usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 944usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 948usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 960usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 964usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 968usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 972usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 950usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 952usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 954usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 955usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 956usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 960usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 968usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 974usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 976usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 978usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 979usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 980usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 984usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 992usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 976usize];
-    ["Offset of field: lh_flow::syn_tx_ns"][::core::mem::offset_of!(lh_flow, syn_tx_ns) - 984usize];
-    ["Offset of field: lh_flow::syn_rx_ns"][::core::mem::offset_of!(lh_flow, syn_rx_ns) - 992usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1000usize];
+    ["Offset of field: lh_flow::syn_tx_ns"]
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1008usize];
+    ["Offset of field: lh_flow::syn_rx_ns"]
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1016usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1000usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1008usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1024usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1032usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1016usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1040usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1024usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1048usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1032usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1056usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1040usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1064usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1044usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1068usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1048usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1072usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1056usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1080usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1064usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1088usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1096usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1104usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1088usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1112usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1120usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1128usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1136usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -836,12 +854,12 @@ impl Default for lh_device {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 39usize],
+    pub n: [u64; 40usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 312usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 320usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -1313,7 +1331,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1512usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1536usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1335,7 +1353,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1240usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1264usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -2,6 +2,8 @@
 //! Scheme `rack` with the senders that people have. All bounds are ratios within one run, and
 //! loose: the machine is shared; `lasthop-lab grid` measures.
 
+use std::time::Instant;
+
 use lasthop_lab::options::{Gro, LinkOptions, Switch};
 use lasthop_lab::testbed::TestBed;
 use lasthop_lab::transfer::{Opener, Transfer};
@@ -163,5 +165,43 @@ fn eight_flows_share() {
     let sum: f64 = shares.iter().sum();
     let jain = sum * sum / (8.0 * shares.iter().map(|x| x * x).sum::<f64>());
     assert!(jain > 0.9, "Jain's index {jain:.3} of {shares:?}");
+    agent.stop().expect("stop");
+}
+
+/// The way over the hop becomes 20 ms longer: that is no queue, and nobody is throttled for it.
+#[test]
+fn a_longer_way_is_no_queue() {
+    if !able() {
+        return;
+    }
+    let link = LinkOptions {
+        loss: 0.01,
+        ..LinkOptions::default()
+    };
+    let bed = TestBed::up(&link).expect("test bed");
+    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let running = Transfer::new()
+        .bytes(60_000_000)
+        .cc("cubic")
+        .start(&bed)
+        .expect("transfer");
+    let megabytes = |n: u64| {
+        running.wait_for_bytes(n * 1_000_000).expect("bytes");
+        Instant::now()
+    };
+    let (from, to) = (megabytes(10), megabytes(20));
+    for dir in ["a_to_b", "b_to_a"] {
+        bed.set_air(&json!({"dir": dir, "delay_ns": 15_000_000}))
+            .expect("delay");
+    }
+    let (later_from, later_to) = (megabytes(40), megabytes(50));
+    let (before, after) = (to - from, later_to - later_from);
+    let report = running.stop().expect("stopped");
+    assert!(report.flows[0].failure.is_none(), "content");
+    assert!(
+        after.as_secs_f64() < 1.3 * before.as_secs_f64(),
+        "10 MB in {before:?} before and {after:?} after; lmin_raised {}",
+        counter(&mut agent, "lmin_raised")
+    );
     agent.stop().expect("stop");
 }
