@@ -24,3 +24,4 @@ mod sequence;
 mod sim;
 mod suppress;
 mod watch;
+mod watch_edit;
