@@ -145,9 +145,8 @@ impl Sender {
     /// An advertised window; what is older than una, or smaller for the same
     /// number, may have been overtaken on its way (Linux' tcp_may_update_window).
     pub fn on_window(&mut self, ack: usize, edge: usize) {
-        if ack > self.una || (ack == self.una && (edge > self.edge || edge == ack)) {
-            self.edge = edge;
-        } else if self.edge == usize::MAX {
+        let news = ack == self.una && (edge > self.edge || edge == ack);
+        if ack > self.una || news || self.edge == usize::MAX {
             self.edge = edge;
         }
     }
