@@ -341,16 +341,18 @@ fn without_sack_the_first_duplicate_and_partial_acks() {
 fn without_sack_no_timer_spins() {
     let mut rig = rig(false);
     rig.burst(200, 0, 1_000, 4);
-    // FH repeats the first two; what left before then has been overtaken.
-    data!(rig, 205, 0, 1_000);
-    data!(rig, 206, 1_000, 1_000);
-    ack!(rig, 212, 0 => pass);
-    ack!(rig, 220, 2_000 => pass);
-    ack!(rig, 222, 3_000 => pass);
-    for ms in 223..400 {
-        rig.timer(ms);
-        assert!(rig.deadline().is_none_or(|at| at >= ms), "at {ms}");
-    }
+    ack!(rig, 212, 0 => hold, resend [0]);
+    // The original, late: patience from now on.
+    ack!(rig, 214, 1_000 => pass, resend [1_000]);
+    data!(rig, 216, 1_000, 1_000);
+    // FH's copy has overtaken what left at 202.
+    rig.ack(230, 2_000, &[]);
+    assert!(rig.flow().raw().reo_ns > 0);
+    rig.timer(231);
+    assert!(
+        rig.deadline().is_none_or(|at| at > 231),
+        "a timer that spins"
+    );
 }
 
 #[test]
@@ -393,4 +395,156 @@ fn the_ports_next_connection_starts_anew() {
         (0, 0, 0)
     );
     assert_eq!(rig.ring().len(), 1);
+}
+
+// What FH gets to see.
+
+/// The answer to a repetition of what MH has (the ACK got lost on its way to FH):
+/// FH waits for it, DSACK or not.
+#[test]
+#[ignore = "bug: the answer to FH's repetition of acknowledged data is dropped"]
+fn the_answer_to_fhs_repetition_passes() {
+    let mut rig = rig(true);
+    data!(rig, 200, 0, 1_000);
+    ack!(rig, 212, 1_000 => pass); // lost on the wired path
+    rig.fh_sends(500, rig.segment(0, 1_000));
+    ack!(rig, 511, 1_000, sack [(0, 1_000)] => pass);
+}
+
+#[test]
+#[ignore = "bug: the answer to a keepalive with a byte is dropped"]
+fn the_answer_to_a_keepalive_passes() {
+    let mut rig = rig(true);
+    data!(rig, 200, 0, 1_000);
+    ack!(rig, 212, 1_000 => pass);
+    for (ms, len) in [(10_000, 0), (20_000, 1)] {
+        rig.fh_sends(ms, rig.segment(999, len));
+        let blocks = [(999, 1_000)];
+        let seen = rig.ack(ms + 11, 1_000, &blocks[..len]);
+        expect!(seen, pass);
+    }
+}
+
+/// Only a superfluous repair: FH would take its own reductions back.
+#[test]
+fn a_dsack_of_our_repair_is_dropped() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 3);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    ack!(rig, 214, 3_000 => pass);
+    ack!(rig, 223, 3_000, sack [(0, 1_000)] => hold);
+    assert_eq!(rig.count(LH_C_dsacks_dropped), 1);
+    assert!(!rig.flow().is_held(), "for good");
+}
+
+#[test]
+fn a_dsack_of_fhs_copy_passes() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 3);
+    data!(rig, 205, 0, 1_000);
+    ack!(rig, 214, 3_000 => pass);
+    ack!(rig, 216, 3_000, sack [(0, 1_000)] => pass);
+    assert_eq!(rig.count(LH_C_dsacks_dropped), 0);
+}
+
+/// A new ACK above which holes are in hand: `tcp` as MH sends it, and whether its
+/// blocks reach FH.
+fn blanked(rig: &mut Rig, ms: u64, tcp: &Tcp) -> bool {
+    let packet = tcp.to_fh(&rig.ends);
+    let out = rig.agent.on_ingress(&packet, crate::rig::ns(ms));
+    let passed = out.passed.expect("a new ACK passes");
+    let (s, _) = parse(&packet, 0, None, false).expect("TCP");
+    crate::watch_edit::edited(&packet, &passed, &s).blanked
+}
+
+#[test]
+fn a_new_acks_blocks_are_blanked_while_holes_are_in_hand() {
+    type Change = fn(&mut Rig, &mut Tcp);
+    #[rustfmt::skip]
+    let rows: [(&str, Change, bool); 9] = [
+        /* 1 */ ("as it is", |_, _| (), true),
+        /* 2 */ ("payload", |_, t| t.payload = vec![1], false),
+        /* 3 */ ("FIN", |_, t| t.flags |= LH_FIN, false),
+        /* 4 */ ("URG", |_, t| t.flags |= LH_URG, false),
+        /* 5 */ ("ECE", |_, t| t.flags |= LH_ECE, false),
+        /* 6 */ ("unknown option", |_, t| t.options.extend(option::other(253, 4)), false),
+        /* 7 */ ("MPTCP", |_, t| t.options.extend(option::other(30, 4)), false),
+        /* 8 */ ("FH sends the hole again", |r, _| drop(r.data(215, 1_000, 1_000)), false),
+        /* 9 */ ("user space gone", |r, _| r.agent.set_alive(false), false),
+    ];
+    for (i, (why, change, want)) in rows.into_iter().enumerate() {
+        let mut rig = rig(true);
+        rig.burst(200, 0, 1_000, 5);
+        let mut tcp = rig.pure(1_000, &[(2_000, 3_000)]);
+        change(&mut rig, &mut tcp);
+        assert_eq!(blanked(&mut rig, 216, &tcp), want, "row {}: {why}", i + 1);
+    }
+}
+
+#[test]
+#[ignore = "bug: a new ACK that closes the window loses its blocks"]
+fn a_new_ack_that_closes_the_window_passes_as_it_is() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 5);
+    rig.window = 0;
+    let tcp = rig.pure(1_000, &[(2_000, 3_000)]);
+    assert!(!blanked(&mut rig, 216, &tcp));
+}
+
+#[test]
+fn an_upstream_hole_stays_visible() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 2);
+    data!(rig, 203, 3_000, 1_000);
+    let tcp = rig.pure(1_000, &[(3_000, 4_000)]);
+    assert!(!blanked(&mut rig, 213, &tcp));
+}
+
+#[test]
+fn an_exhausted_repair_stays_visible() {
+    let config = Config {
+        max_local: 1,
+        ..Config::default()
+    };
+    let mut rig = rig_with(config, true);
+    rig.burst(200, 0, 1_000, 4);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => pass, resend [0]);
+    assert_eq!(rig.count(LH_C_exhausted_segments), 1);
+}
+
+#[test]
+fn what_is_held_goes_out_in_time() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 5);
+    let tcp = rig.pure(1_000, &[(2_000, 3_000)]);
+    assert!(blanked(&mut rig, 216, &tcp));
+    let mut out = Vec::new();
+    while out.is_empty() {
+        let ms = rig.deadline().expect("a timer") + 1;
+        assert!(ms <= 216 + 151, "150 ms");
+        let done = rig.agent.on_timer(crate::rig::ns(ms));
+        out.extend(done.into_iter().flat_map(|(_, o)| o.to_fh));
+    }
+    assert_eq!(out, [tcp.to_fh(&rig.ends)], "with its blocks");
+    assert!(rig.flow().has(LH_FLOW_ABANDONED));
+}
+
+#[test]
+fn picked_up_in_mid_stream_nothing_is_edited() {
+    let mut rig = Rig::silent(&Options {
+        config: Config::default(),
+        sack: true,
+        ..Options::default()
+    });
+    rig.burst(200, 0, 1_000, 5);
+    for (ms, ack, block) in [(212, 0, 2_000), (213, 1_000, 3_000), (214, 1_000, 4_000)] {
+        let packet = rig.pure(ack, &[(2_000, block)]).to_fh(&rig.ends);
+        let out = rig.agent.on_ingress(&packet, crate::rig::ns(ms));
+        assert_eq!(
+            out.passed,
+            Some(packet),
+            "nothing brakes: nothing is hidden"
+        );
+    }
+    assert_eq!(rig.count(LH_C_local_retransmits), 1, "but repaired");
 }

@@ -168,14 +168,13 @@ impl Watch {
         if self.una.is_none() {
             self.started(from);
         }
-        let closed = agent.keys().next().and_then(|key| agent.flow(key));
-        if to - from == 1 && to <= self.max && closed.is_some_and(|f| f.raw().last_window == 0) {
-            return; // a window probe: it claims nothing
-        }
+        // A window probe claims nothing: it is not cached, nor booked as a copy.
+        let flow = agent.keys().next().and_then(|key| agent.flow(key));
+        let probe = to - from == 1 && flow.is_some_and(|f| f.raw().last_window == 0);
         let late = from < self.max;
         for byte in &mut self.bytes[from..to] {
-            byte.passes += 1;
-            byte.late |= late;
+            byte.passes += u32::from(!probe || byte.passes == 0);
+            byte.late |= late && !probe;
         }
         self.max = self.max.max(to);
         // Others that it overlaps start anew as well.
