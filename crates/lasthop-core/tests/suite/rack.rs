@@ -469,7 +469,7 @@ fn a_new_acks_blocks_are_blanked_while_holes_are_in_hand() {
         /* 5 */ ("ECE", |_, t| t.flags |= LH_ECE, false),
         /* 6 */ ("unknown option", |_, t| t.options.extend(option::other(253, 4)), false),
         /* 7 */ ("MPTCP", |_, t| t.options.extend(option::other(30, 4)), false),
-        /* 8 */ ("FH sends the hole again", |r, _| drop(r.data(215, 1_000, 1_000)), false),
+        /* 8 */ ("FH sends the hole again", |r, _| assert!(r.data(215, 1_000, 1_000)), false),
         /* 9 */ ("user space gone", |r, _| r.agent.set_alive(false), false),
     ];
     for (i, (why, change, want)) in rows.into_iter().enumerate() {
