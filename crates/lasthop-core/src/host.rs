@@ -2,8 +2,8 @@
 //! The core's entry points (core/core.h) over a [`Pool`]: one call, one flow.
 
 use crate::bindings::{
-    LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN, LH_NO_SLOT,
-    lh_actions, lh_call, lh_flow, lh_retransmit, lh_seg, lhc_edit_ack, lhc_flow_free,
+    LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
+    LH_NO_SLOT, lh_actions, lh_call, lh_flow, lh_retransmit, lh_seg, lhc_edit_ack, lhc_flow_free,
     lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
     lhc_on_release, lhc_on_timer, lhc_peer_find, lhc_seg_at, lhc_store_failed,
 };
@@ -252,6 +252,13 @@ impl Host {
         // SAFETY: as in on_data().
         unsafe { lhc_flow_free(&ops, &mut *flow.0) };
         self.pool.check();
+    }
+
+    /// The bound of the chunk that holds position `pos` of the ring
+    /// (`lh_chunk.oldest_tx_ns`).
+    pub fn oldest_tx_ns(&self, flow: &Flow, pos: u32) -> u64 {
+        let id = flow.0.dir[(pos >> LH_CHUNK_SHIFT) as usize % flow.0.dir.len()];
+        self.pool.oldest_tx_ns(id)
     }
 
     /// What the flow has cached, in the order of the ring.

@@ -116,6 +116,13 @@ impl Pool {
         }
     }
 
+    /// `oldest_tx_ns` of chunk `id`, which must be lent.
+    pub(crate) fn oldest_tx_ns(&self, id: u32) -> u64 {
+        let chunk = &self.chunks[id as usize];
+        // SAFETY: the chunk's memory is ours, and no call of the core is under way.
+        unsafe { (*chunk.memory.as_ptr()).oldest_tx_ns }
+    }
+
     /// Slots lent to the core now.
     pub fn slots_used(&self) -> u32 {
         (self.slots.len() - self.free_slots.len()) as u32

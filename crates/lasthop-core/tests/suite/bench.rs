@@ -64,6 +64,13 @@ impl Bench {
             .on_ack(&mut self.flow, &self.config, &segment, &call)
     }
 
+    /// Whatever MH sends.
+    pub fn segment_from_mh(&mut self, segment: &Segment) -> Actions {
+        let call = self.call();
+        self.host
+            .on_ack(&mut self.flow, &self.config, segment, &call)
+    }
+
     pub fn timer(&mut self) -> Actions {
         let call = self.call();
         self.host.on_timer(&mut self.flow, &self.config, &call)

@@ -40,6 +40,8 @@ pub struct Sender {
     /// Ends of the segments as first sent; the last one includes the FIN.
     bounds: Vec<usize>,
     window: usize,
+    /// Right edge of the window that MH advertises.
+    edge: usize,
     sack: bool,
     /// Retransmissions may have other borders than the originals.
     resegment: bool,
@@ -71,6 +73,7 @@ impl Sender {
         Self {
             bounds,
             window,
+            edge: usize::MAX,
             sack,
             resegment,
             una: 0,
@@ -121,6 +124,9 @@ impl Sender {
             if piece.to - self.una > self.window && piece.from > self.una {
                 break;
             }
+            if piece.to > self.edge {
+                break;
+            }
             self.next = piece.to;
             out.push(self.sent(piece));
         }
@@ -132,7 +138,17 @@ impl Sender {
 
     fn arm(&mut self, now_ns: u64) {
         let rto = (600 * MSEC_NS) << self.backoff.min(3);
-        self.timer_ns = (self.una < self.max).then_some(now_ns + rto);
+        // With nothing under way it is the persist timer.
+        self.timer_ns = (!self.done()).then_some(now_ns + rto);
+    }
+
+    /// An advertised window; what is older than una, or smaller for the same
+    /// number, may have been overtaken on its way (Linux' tcp_may_update_window).
+    pub fn on_window(&mut self, ack: usize, edge: usize) {
+        let news = ack == self.una && (edge > self.edge || edge == ack);
+        if ack > self.una || news || self.edge == usize::MAX {
+            self.edge = edge;
+        }
     }
 
     pub fn on_timer(&mut self, now_ns: u64, random: &mut Random) -> Vec<Piece> {
@@ -142,7 +158,10 @@ impl Sender {
         self.dups = 0;
         self.resent.fill(false);
         self.timer_ns = None;
-        let piece = self.piece_at(self.una, random);
+        let mut piece = self.piece_at(self.una, random);
+        if self.una == self.max {
+            piece.to = piece.from + 1; // a window probe
+        }
         self.next = piece.to;
         let piece = self.sent(piece);
         self.arm(now_ns);

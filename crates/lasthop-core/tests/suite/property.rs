@@ -2,12 +2,12 @@
 //! Properties: whatever the link does, the invariants of SPEC section 7 hold
 //! (watch.rs), and the transfer completes with the right content.
 
-use lasthop_core::Config;
 use lasthop_core::bindings::*;
+use lasthop_core::{Config, MSEC_NS};
 use proptest::prelude::*;
 
 use crate::rig::classic;
-use crate::sim::{Params, Path, Sim};
+use crate::sim::{Foreign, Params, Path, Sim};
 
 fn path(delay: u64, jitter: u64, loss: u32, dup: u32) -> impl Strategy<Value = Path> {
     (1..=delay, 0..=jitter, 0..=loss, 0..=dup).prop_map(|(delay_ms, jitter_ms, loss, dup)| Path {
@@ -42,6 +42,30 @@ fn config() -> impl Strategy<Value = Config> {
         )
 }
 
+/// Scheme rack with everything that may be set.
+fn rack() -> impl Strategy<Value = Config> {
+    let suppress = prop_oneof![
+        3 => Just(LH_SUPPRESS_AUTO),
+        1 => Just(LH_SUPPRESS_ON),
+        1 => Just(LH_SUPPRESS_OFF),
+    ];
+    (
+        suppress,
+        prop_oneof![5 => Just(1u32), 1 => Just(0)],
+        1u64..12,
+        3u32..11,
+        any::<bool>(),
+    )
+        .prop_map(|(suppress, clock, target_ms, max_local, strict)| Config {
+            suppress,
+            clock,
+            max_local,
+            target_ns: target_ms * MSEC_NS,
+            strict_window: u32::from(strict),
+            ..Config::default()
+        })
+}
+
 /// Initial numbers: anywhere, but often where something wraps.
 fn base() -> impl Strategy<Value = u32> {
     prop_oneof![
@@ -51,9 +75,17 @@ fn base() -> impl Strategy<Value = u32> {
     ]
 }
 
+fn foreign() -> impl Strategy<Value = Foreign> {
+    prop_oneof![
+        8 => Just(Foreign::Nothing),
+        1 => Just(Foreign::Mptcp),
+        1 => Just(Foreign::Auth),
+    ]
+}
+
 prop_compose! {
-    fn params()(
-        (seed, base, config) in (any::<u64>(), base(), config()),
+    fn params(config: BoxedStrategy<Config>)(
+        (seed, base, config) in (any::<u64>(), base(), config),
         (segments, max_segment, window_segments) in (1usize..100, 1usize..200, 1usize..40),
         (sack, delay_acks, handshake, resegment) in any::<(bool, bool, bool, bool)>(),
         wired in path(150, 30, 80, 40),
@@ -61,11 +93,16 @@ prop_compose! {
         up in path(40, 20, 350, 60),
         tx_us in 0u64..8_000,
         (upload, ecn, window) in (0u32..100, 0u32..60, 0u32..200),
+        (close, timestamps, ect, foreign) in (
+            prop_oneof![2 => Just(0u32), 1 => 0u32..60], any::<bool>(), any::<bool>(), foreign(),
+        ),
         slots in prop_oneof![3 => Just(4_096u32), 1 => 1u32..30],
     ) -> Params {
         Params {
             seed, base, segments, max_segment, window_segments, sack, delay_acks, handshake,
             resegment, wired, down, up, tx_us, upload, ecn, window, slots, config,
+            close, timestamps, ect, foreign,
+            alternate: false,
             forget: 0,
             dying: 0,
         }
@@ -76,14 +113,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3_000))]
 
     #[test]
-    fn invariants_over_any_link(params in params()) {
+    fn invariants_over_any_link(params in params(config().boxed())) {
         Sim::new(params).run();
     }
 
     /// State is soft, and user space may die: that costs speed only.
     #[test]
     fn invariants_when_state_gets_lost(
-        params in params(),
+        params in params(config().boxed()),
         forget in 0u32..50,
         dying in 0u32..20,
     ) {
@@ -92,11 +129,43 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+
+    #[test]
+    #[ignore = "bug: DSACK of FH's own copies is dropped, a timer spins, SACKed data goes out again"]
+    fn rack_keeps_the_invariants_over_any_link(params in params(rack().boxed())) {
+        Sim::new(params).run();
+    }
+
+    #[test]
+    #[ignore = "bug: DSACK of FH's own copies is dropped, a timer spins, SACKed data goes out again"]
+    fn rack_keeps_the_invariants_when_state_gets_lost(
+        params in params(rack().boxed()),
+        forget in 0u32..50,
+        dying in 0u32..20,
+    ) {
+        Sim::new(Params { forget, dying, ..params }).run();
+    }
+
+    /// Half of everything gets lost on the hop: it takes time, but it ends.
+    #[test]
+    #[ignore = "bug: DSACK of FH's own copies is dropped, a timer spins, SACKed data goes out again"]
+    fn rack_gets_through_where_half_gets_lost(
+        params in params(rack().boxed()),
+        alternate in any::<bool>(),
+    ) {
+        let loss = if alternate { 0 } else { 500 };
+        let hop = |p: Path| Path { loss, ..p };
+        Sim::new(Params { alternate, down: hop(params.down), up: hop(params.up), ..params }).run();
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     /// Where nothing gets lost, nothing is done.
     #[test]
-    fn a_clean_link_is_left_alone(params in params()) {
+    fn a_clean_link_is_left_alone(params in params(config().boxed())) {
         let clean = |delay_ms| Path { delay_ms, jitter_ms: 0, loss: 0, dup: 0 };
         let report = Sim::new(Params {
             wired: clean(params.wired.delay_ms),
@@ -104,6 +173,7 @@ proptest! {
             up: clean(params.up.delay_ms.min(15)),
             tx_us: params.tx_us.min(1_000),
             handshake: true,
+            close: 0,
             ..params
         })
         .run();
@@ -143,6 +213,11 @@ fn the_agent_helps() {
                     upload: 0,
                     ecn: 0,
                     window: 0,
+                    close: 0,
+                    timestamps: false,
+                    ect: false,
+                    foreign: Foreign::Nothing,
+                    alternate: false,
                     forget: 0,
                     dying: 0,
                     slots: 4_096,

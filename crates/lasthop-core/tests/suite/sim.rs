@@ -24,6 +24,16 @@ pub struct Path {
     pub dup: u32,
 }
 
+/// What forbids edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreign {
+    Nothing,
+    /// The SYN-ACK speaks of MPTCP.
+    Mptcp,
+    /// FH's data carries an option of TCP-MD5's kind.
+    Auth,
+}
+
 /// A whole experiment; the seed decides what the chances leave open.
 #[derive(Debug, Clone)]
 pub struct Params {
@@ -45,6 +55,14 @@ pub struct Params {
     pub upload: u32,
     pub ecn: u32,
     pub window: u32,
+    /// Chance per ACK that the window closes, for 300 ms.
+    pub close: u32,
+    pub timestamps: bool,
+    /// FH's data may be marked (ECT(0)).
+    pub ect: bool,
+    pub foreign: Foreign,
+    /// On the hop every second packet of each direction gets lost.
+    pub alternate: bool,
     /// Chances per event: state is lost, user space dies or comes back.
     pub forget: u32,
     pub dying: u32,
@@ -60,6 +78,7 @@ enum Event {
     Fh(Vec<u8>),
     SenderTimer,
     ReceiverTimer,
+    Reopen,
 }
 
 /// How it went.
@@ -89,6 +108,11 @@ pub struct Sim {
     mh_seq: u32,
     ece: bool,
     window: u16,
+    closed: bool,
+    /// Newest timestamps of MH's as FH, and of FH's as MH have them.
+    echo: (u32, u32),
+    /// Packets on the hop: towards MH, and from it.
+    crossed: [u64; 2],
 }
 
 impl Sim {
@@ -126,6 +150,9 @@ impl Sim {
             mh_seq: 77,
             ece: false,
             window: 2_000,
+            closed: false,
+            echo: (0, 0),
+            crossed: [0; 2],
             p,
         };
         if sim.p.handshake {
@@ -154,6 +181,9 @@ impl Sim {
         };
         self.agent.on_egress(&syn.to_mh(&self.ends), self.now_ns);
         self.now_ns += (self.p.down.delay_ms + self.p.up.delay_ms) * MSEC_NS;
+        if self.p.foreign == Foreign::Mptcp {
+            options.extend(option::other(30, 12));
+        }
         let answer = Tcp {
             seq: self.mh_seq - 1,
             ack: self.p.base,
@@ -220,6 +250,8 @@ impl Sim {
                 self.watch.on_timer(&outcome, &self.agent, &key, at);
                 self.emit(outcome);
             }
+            let next = self.agent.next_deadline();
+            assert!(next.is_none_or(|next| next > at), "a timer that spins");
             return;
         }
         // Not ahead of its time: it may be user space that has just died.
@@ -241,6 +273,11 @@ impl Sim {
                     let out = self.sender.on_timer(self.now_ns, &mut self.random);
                     self.send(out);
                 }
+            }
+            Event::Reopen => {
+                self.closed = false;
+                let reply = self.receiver.on_timer();
+                self.reply(reply.ack, &reply.blocks);
             }
             Event::ReceiverTimer => {
                 if self.receiver.timer_ns.is_some_and(|t| t <= self.now_ns) {
@@ -287,7 +324,7 @@ impl Sim {
     }
 
     fn travel(&mut self, from_ns: u64, path: Path, event: Event) {
-        if self.random.chance(path.loss) {
+        if self.random.chance(path.loss) || self.alternates(&event) {
             return;
         }
         let copies = 1 + usize::from(self.random.chance(path.dup));
@@ -305,6 +342,16 @@ impl Sim {
         }
     }
 
+    fn alternates(&mut self, event: &Event) -> bool {
+        let way = match event {
+            Event::Mh(_) => 0,
+            Event::AgentAck(_) => 1,
+            _ => return false,
+        };
+        self.crossed[way] += 1;
+        self.p.alternate && self.crossed[way] % 2 == 0
+    }
+
     fn push(&mut self, at: u64, event: Event) {
         self.nr += 1;
         self.queue.push(Reverse((at, self.nr, event)));
@@ -320,6 +367,7 @@ impl Sim {
 
     fn at_mh(&mut self, packet: &[u8]) {
         let (s, _) = parse(packet, 0, None, true).expect("TCP");
+        self.echo.1 = self.echo.1.max(s.tsval);
         let bytes = &packet[usize::from(s.hdr_bytes)..];
         assert_eq!(bytes, payload(s.seq, bytes.len()), "content");
         let piece = Piece {
@@ -339,6 +387,10 @@ impl Sim {
             // From a handful of segments to plenty, and back.
             self.window = 20 + self.random.below(2_000) as u16;
         }
+        if !self.closed && self.random.chance(self.p.close) {
+            self.closed = true;
+            self.push(self.now_ns + 300 * MSEC_NS, Event::Reopen);
+        }
         let upload = match self.random.chance(self.p.upload) {
             true => 1 + self.random.below(20) as usize,
             false => 0,
@@ -347,15 +399,16 @@ impl Sim {
             .iter()
             .map(|b| (self.seq(b.from), self.seq(b.to)))
             .collect();
+        let mut options = self.timestamps(self.echo.1);
+        if !wire.is_empty() {
+            options.extend(option::sack(&wire));
+        }
         let tcp = Tcp {
             seq: self.mh_seq,
             ack: self.seq(ack),
             flags: LH_ACK | if self.ece { LH_ECE } else { 0 },
-            window: self.window,
-            options: match wire.is_empty() {
-                true => Vec::new(),
-                false => option::sack(&wire),
-            },
+            window: if self.closed { 0 } else { self.window },
+            options,
             payload: vec![3; upload],
             ..Tcp::default()
         };
@@ -364,12 +417,23 @@ impl Sim {
         self.travel(self.now_ns, self.p.up, Event::AgentAck(packet));
     }
 
+    /// The option with the time of now, or nothing.
+    fn timestamps(&self, echo: u32) -> Vec<u8> {
+        match self.p.timestamps {
+            true => option::timestamps((self.now_ns / MSEC_NS) as u32, echo),
+            false => Vec::new(),
+        }
+    }
+
     fn at_fh(&mut self, packet: &[u8]) {
         let (s, _) = parse(packet, 0, None, false).expect("TCP");
+        self.echo.0 = self.echo.0.max(s.tsval);
         let ack = self.place(s.ack);
         assert!(ack <= self.receiver.next, "MH has not acknowledged this");
         let blocks = self.blocks(&s);
         let pure = s.payload_bytes == 0;
+        let edge = ack + (usize::from(s.window) << WSCALE);
+        self.sender.on_window(ack, edge);
         let out = self
             .sender
             .on_ack(ack, &blocks, pure, self.now_ns, &mut self.random);
@@ -390,14 +454,20 @@ impl Sim {
         for piece in pieces {
             let fin = piece.to == self.sender.total();
             let seq = self.seq(piece.from);
+            let mut options = self.timestamps(self.echo.0);
+            if self.p.foreign == Foreign::Auth {
+                options.extend(option::other(19, 18));
+            }
             let tcp = Tcp {
                 seq,
                 ack: self.mh_seq,
                 flags: data_flags(fin),
+                options,
                 payload: payload(seq, piece.to - piece.from - usize::from(fin)),
                 ..Tcp::default()
             };
-            let packet = tcp.to_mh(&self.ends);
+            let mut packet = tcp.to_mh(&self.ends);
+            packet[1] |= if self.p.ect { 2 } else { 0 }; // nobody looks at IP's checksum
             self.travel(self.now_ns, self.p.wired, Event::AgentData(packet));
         }
         if let Some(at) = self.sender.timer_ns {

@@ -5,7 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::sim::Params;
+use crate::sim::{Foreign, Params};
+use crate::watch_edit::{edge_of, edited, like};
 use lasthop_core::bindings::*;
 use lasthop_core::{Agent, Config, Key, Outcome, Segment, parse};
 
@@ -22,6 +23,8 @@ struct Byte {
 struct Sent {
     versions: HashSet<Vec<u8>>,
     last_tx_ns: u64,
+    /// As `last_tx_ns`, but not for what only touched it.
+    whole_tx_ns: u64,
     end: usize,
     n_local: u32,
     n_dup: u32,
@@ -34,6 +37,14 @@ struct Forwarded {
     ack: usize,
     flags: u16,
     edge: usize,
+}
+
+/// An ACK from MH and what the agent made of it.
+struct Answer<'a> {
+    s: &'a Segment,
+    /// As MH sent it.
+    own: Forwarded,
+    flow: &'a lh_flow,
 }
 
 pub struct Watch {
@@ -52,6 +63,12 @@ pub struct Watch {
     /// payload came after it.
     pure_edge: Option<usize>,
     sack: bool,
+    /// Right edge of MH's own window, as of the last ACK that was not old.
+    own_edge: usize,
+    /// Nothing may be edited, nor kept back.
+    foreign: Foreign,
+    /// Latest departure among what MH has.
+    delivered_tx_ns: u64,
     /// Until when the kept ACK must be out or superseded.
     held_until_ns: Option<u64>,
     cached_segments: u64,
@@ -74,6 +91,12 @@ impl Watch {
             forwarded: None,
             pure_edge: None,
             sack: p.sack,
+            own_edge: 0,
+            foreign: match p.foreign {
+                Foreign::Mptcp if !p.handshake => Foreign::Nothing, // nobody knows
+                known => known,
+            },
+            delivered_tx_ns: 0,
             held_until_ns: None,
             cached_segments: 0,
             nr_held: 0,
@@ -110,6 +133,10 @@ impl Watch {
         self.max = 0;
         self.forwarded = None;
         self.pure_edge = None;
+        self.delivered_tx_ns = 0;
+        if self.foreign == Foreign::Mptcp {
+            self.foreign = Foreign::Nothing;
+        }
         self.held_until_ns = None;
     }
 
@@ -141,10 +168,13 @@ impl Watch {
         if self.una.is_none() {
             self.started(from);
         }
+        // A window probe claims nothing: it is not cached, nor booked as a copy.
+        let flow = agent.keys().next().and_then(|key| agent.flow(key));
+        let probe = to - from == 1 && flow.is_some_and(|f| f.raw().last_window == 0);
         let late = from < self.max;
         for byte in &mut self.bytes[from..to] {
-            byte.passes += 1;
-            byte.late |= late;
+            byte.passes += u32::from(!probe || byte.passes == 0);
+            byte.late |= late && !probe;
         }
         self.max = self.max.max(to);
         // Others that it overlaps start anew as well.
@@ -152,6 +182,7 @@ impl Watch {
             if first < to && from < sent.end {
                 sent.n_local = 0;
                 sent.n_dup = 0;
+                sent.last_tx_ns = now_ns;
             }
         }
         let sent = self.sent.entry(from).or_default();
@@ -163,6 +194,9 @@ impl Watch {
             sent.sacked = false;
         }
         sent.last_tx_ns = now_ns;
+        if to >= sent.end && to - from > 1 || sent.end == 0 {
+            sent.whole_tx_ns = now_ns;
+        }
         sent.end = sent.end.max(to);
     }
 
@@ -175,43 +209,64 @@ impl Watch {
         key: &Key,
         now_ns: u64,
     ) {
-        self.acks_in.insert(packet.to_vec());
+        self.acks_in.insert(like(packet));
         let ack = self.place(s.ack);
-        let window = s.ack.wrapping_add(u32::from(s.window) << self.wscale);
-        let seen = Forwarded {
+        let own = Forwarded {
             ack,
             flags: s.flags,
-            edge: self.place(window),
+            edge: self.place(edge_of(s, self.wscale)),
         };
-        let known = outcome.actions.is_some();
-        if known && self.una.is_some_and(|una| ack >= una) {
+        let Some(actions) = outcome.actions else {
+            assert!(outcome.to_mh.is_empty() && outcome.to_fh.is_empty() && !outcome.dropped);
+            return;
+        };
+        let flow = agent.flow(key).expect("known");
+        if self.una.is_none_or(|una| ack > una) {
+            self.held_until_ns = None; // it stands for what was kept
+        }
+        let current = self.una.is_none_or(|una| ack >= una);
+        if current {
             self.learn(ack, s);
+            self.own_edge = own.edge;
         }
+        let answer = Answer {
+            s,
+            own,
+            flow: flow.raw(),
+        };
         if outcome.dropped {
-            self.may_drop(s, &seen);
-            let hold = agent.flow(key).expect("known").hold_ns(&self.config);
-            self.held_until_ns.get_or_insert(now_ns + hold);
-            self.nr_held += 1;
+            self.may_drop(&answer);
+            self.nr_held += u64::from(actions.hold);
         }
-        self.released(outcome, Some((&seen, packet)));
-        if !outcome.dropped && known {
+        if let Some(passed) = &outcome.passed {
+            self.may_edit(packet, passed, &answer);
+        }
+        if actions.hold != 0 {
+            let hold = flow.hold_ns(&self.config);
+            self.held_until_ns.get_or_insert(now_ns + hold);
+        }
+        let passing = outcome.passed.as_ref().map(|passed| (ack, passed));
+        self.released(outcome, passing, flow.raw());
+        if let Some(passed) = &outcome.passed {
             // A new number, or a newer duplicate, stands for what was kept;
             // one that is neither does not.
-            if !agent.flow(key).expect("known").is_held() {
+            if !flow.is_held() {
                 self.held_until_ns = None;
             }
-            if Some(ack) >= self.una {
-                self.forwarded = Some(seen);
-                self.pure_edge = (s.payload_bytes == 0).then_some(seen.edge);
+            if current {
+                let (t, _) = parse(passed, 0, None, false).expect("TCP");
+                let edge = self.place(edge_of(&t, self.wscale));
+                self.forwarded = Some(Forwarded { edge, ..own });
+                self.pure_edge = (s.payload_bytes == 0).then_some(edge);
             }
         }
-        let duplicate = outcome.actions.is_some_and(|_| !outcome.to_mh.is_empty());
-        self.repairs(outcome, duplicate, agent, key, now_ns);
+        self.repairs(outcome, true, agent, key, now_ns);
     }
 
     pub fn on_timer(&mut self, outcome: &Outcome, agent: &Agent, key: &Key, now_ns: u64) {
         assert!(!outcome.dropped);
-        self.released(outcome, None);
+        let flow = agent.flow(key).expect("known").raw();
+        self.released(outcome, None, flow);
         self.repairs(outcome, false, agent, key, now_ns);
     }
 
@@ -230,32 +285,60 @@ impl Watch {
                 sent.sacked |= first >= from && sent.end <= to;
             }
         }
+        let una = self.una.unwrap_or(0);
+        // By the first byte: what FH sends again may have other borders.
+        let has = |first: usize| first < una || self.bytes[first].sacked;
+        let delivered = self.sent.iter().filter(|(first, _)| has(**first));
+        let latest = delivered.map(|(_, e)| e.last_tx_ns).max().unwrap_or(0);
+        self.delivered_tx_ns = self.delivered_tx_ns.max(latest);
+    }
+
+    fn rack(&self) -> bool {
+        self.config.scheme == LH_SCHEME_rack
     }
 
     /// Invariants 3, 5 and 6.
-    fn may_drop(&self, s: &Segment, seen: &Forwarded) {
+    fn may_drop(&self, answer: &Answer) {
+        let (s, own) = (answer.s, answer.own);
         let last = self.forwarded.expect("FH must know an ACK");
-        assert_eq!(seen.ack, last.ack, "what advances must pass");
+        assert_eq!(own.ack, last.ack, "what advances must pass");
+        self.may_hide(answer);
+        let plenty = self.max + 2 * self.mss < last.edge;
+        let clocked = self.usable(answer.flow) && answer.flow.clock.engaged != 0;
+        // A window that FH needs (Q17), unless the clock has a say in it.
+        assert!(
+            own.edge == last.edge
+                || own.edge > last.edge && (clocked || plenty && !self.usable(answer.flow)),
+            "a needed window must pass: {} after {}, {} sent",
+            own.edge,
+            last.edge,
+            self.max
+        );
+        assert!(s.window != 0 || !self.rack() || own.edge == last.edge);
+    }
+
+    /// What `s` says of holes may be kept from FH.
+    fn may_hide(&self, answer: &Answer) {
+        let (s, own) = (answer.s, answer.own);
+        let last = self.forwarded.expect("FH must know an ACK");
         assert_eq!(s.payload_bytes, 0);
         let keep = LH_FIN | LH_SYN | LH_RST | LH_URG;
         assert_eq!(u32::from(s.flags) & keep, 0);
         let ecn = (LH_ECE | LH_CWR | LH_AE) as u16;
         assert_eq!((s.flags ^ last.flags) & ecn, 0, "ECN must pass");
-        assert_eq!(s.dsack, 0, "DSACK must pass");
         let foreign = LH_OPT_MPTCP | LH_OPT_UNKNOWN;
         assert_eq!(u32::from(s.opts) & foreign, 0);
-        // A window that FH needs (Q17).
-        let plenty = self.max + 2 * self.mss < last.edge;
-        assert!(
-            seen.edge == last.edge || seen.edge > last.edge && plenty,
-            "a needed window must pass: {} after {}, {} sent",
-            seen.edge,
-            last.edge,
-            self.max
-        );
+        assert_eq!(self.foreign, Foreign::Nothing, "not ours to touch");
+        if s.dsack != 0 {
+            assert!(self.rack(), "DSACK must pass");
+            let (from, to) = (self.place(s.sack[0].left), self.place(s.sack[0].right));
+            let fresh = |b: &Byte| b.passes <= 1;
+            assert!(self.bytes[from..to].iter().all(fresh), "FH's own copy");
+        }
         let high = self.bytes.iter().rposition(|b| b.sacked);
-        let upto = high.filter(|&h| h > seen.ack).unwrap_or(seen.ack + 1);
-        for (at, byte) in self.bytes.iter().enumerate().take(upto).skip(seen.ack) {
+        let blind = own.ack + usize::from(s.dsack == 0 && !self.sack);
+        let upto = high.filter(|&h| h > own.ack).unwrap_or(blind);
+        for (at, byte) in self.bytes.iter().enumerate().take(upto).skip(own.ack) {
             if !byte.sacked {
                 assert_eq!(byte.passes, 1, "byte {at} is not ours to repair");
                 assert!(!byte.late, "byte {at} was lost upstream");
@@ -263,19 +346,72 @@ impl Watch {
         }
     }
 
-    /// Invariants 1, 4 and 11.
-    fn released(&mut self, outcome: &Outcome, passing: Option<(&Forwarded, &[u8])>) {
+    /// The core's own word on whether it may edit windows; what it must not be
+    /// is checked in may_edit().
+    fn usable(&self, flow: &lh_flow) -> bool {
+        let need = LH_FLOW_WSCALE | LH_FLOW_FWD;
+        let wired = flow.wired_rtt_ns.max(flow.clock.wired_now_ns);
+        self.rack()
+            && self.config.clock != 0
+            && flow.flags & need == need
+            && self.foreign == Foreign::Nothing
+            && wired.max(flow.clock.wired_before_ns) != 0
+    }
+
+    /// Invariant 16.
+    fn may_edit(&self, came: &[u8], passed: &[u8], answer: &Answer) {
+        let (s, own) = (answer.s, answer.own);
+        let edit = edited(came, passed, s);
+        if edit == Default::default() {
+            return;
+        }
+        assert!(self.rack(), "only rack edits");
+        assert_ne!(s.window, 0, "zero windows pass as they are");
+        assert_eq!(self.foreign, Foreign::Nothing, "not ours to edit");
+        if edit.blanked {
+            self.may_hide(answer);
+        }
+        if !edit.window {
+            return;
+        }
+        assert!(answer.flow.flags & LH_FLOW_WSCALE != 0, "unknown scale");
+        let (t, _) = parse(passed, 0, None, false).expect("TCP");
+        let edge = self.place(edge_of(&t, self.wscale));
+        let known = self.forwarded.map_or(0, |f| f.edge);
+        assert!(edge <= own.edge, "past the receiver's own");
+        assert!(edge >= known.min(own.edge), "the edge moves left");
+        assert_ne!(t.window, 0, "the agent never closes the window");
+    }
+
+    /// Invariants 1, 4 and 11. `passing`: number and bytes of the ACK of this call.
+    fn released(&mut self, outcome: &Outcome, passing: Option<(usize, &Vec<u8>)>, flow: &lh_flow) {
         for packet in &outcome.to_fh {
-            assert!(self.acks_in.contains(packet), "MH never sent this ACK");
+            assert!(
+                self.acks_in.contains(&like(packet)),
+                "MH never sent this ACK"
+            );
             let (s, _) = parse(packet, 0, None, false).expect("TCP");
             let last = self.forwarded.expect("nothing first-seen");
             assert_eq!(self.place(s.ack), last.ack, "nothing first-seen");
-            if let (Some(edge), false) = (self.pure_edge, self.sack) {
-                let window = s.ack.wrapping_add(u32::from(s.window) << self.wscale);
-                assert!(self.place(window) >= edge, "the edge moves left");
+            let edge = self.place(edge_of(&s, self.wscale));
+            if let (Some(known), false) = (self.pure_edge, self.sack) {
+                assert!(edge >= known.min(self.own_edge), "the edge moves left");
             }
-            if let Some((seen, bytes)) = passing {
-                assert_eq!((seen.ack, bytes), (last.ack, packet.as_slice()));
+            if self.usable(flow) && self.own_edge > last.ack {
+                assert!(edge >= last.edge.min(self.own_edge), "the edge moves left");
+                assert!(
+                    edge <= last.edge.max(self.own_edge),
+                    "past the receiver's own"
+                );
+            }
+            match passing {
+                Some((ack, bytes)) => assert_eq!((ack, bytes), (last.ack, packet)),
+                None => {
+                    self.forwarded = Some(Forwarded {
+                        edge: edge.max(last.edge),
+                        ..last
+                    })
+                }
             }
         }
         if !outcome.to_fh.is_empty() {
@@ -286,7 +422,7 @@ impl Watch {
 
     /// Invariants 2, 9 and 10.
     fn repairs(&mut self, outcome: &Outcome, by_ack: bool, agent: &Agent, key: &Key, now_ns: u64) {
-        let una = self.una.unwrap_or(0);
+        let (una, rack) = (self.una.unwrap_or(0), self.rack());
         for packet in &outcome.to_mh {
             let (s, _) = parse(packet, 0, None, true).expect("TCP");
             let (from, to) = (self.place(s.seq), self.place(s.end));
@@ -294,16 +430,20 @@ impl Watch {
             assert!(sent.versions.contains(packet), "a repair is verbatim");
             assert!(to > una, "acknowledged data is not sent again");
             assert!(!sent.sacked, "SACKed data is not sent again");
+            let flow = agent.flow(key).expect("known");
+            let by_order = rack && flow.uses_sack();
+            let due = now_ns - sent.last_tx_ns >= flow.raw().srtt_ns;
+            let convicted = by_order && sent.whole_tx_ns <= self.delivered_tx_ns;
             if by_ack && sent.n_local > 0 {
-                let srtt = agent.flow(key).expect("known").raw().srtt_ns;
-                let since = now_ns - sent.last_tx_ns;
-                assert!(since >= srtt, "one repair per local round trip");
+                assert!(due || convicted, "one repair per local round trip");
             }
+            assert!(!(by_ack && by_order) || convicted, "by time order only");
             sent.n_local += 1;
             sent.n_dup += u32::from(by_ack);
             assert!(sent.n_local <= self.config.max_local, "max_local");
-            assert!(sent.n_dup <= 2, "Click's limit");
+            assert!(by_order || sent.n_dup <= 2, "Click's limit");
             sent.last_tx_ns = now_ns;
+            sent.whole_tx_ns = now_ns;
             self.nr_repairs += 1;
         }
     }

@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 
 use lasthop::agent::{Agent as Bpf, Program, SkbContext};
 use lasthop_core::agent::{Agent as Native, Setup as NativeSetup};
-use lasthop_core::bindings::{LH_ACK, LH_ECE, LH_FIN, LH_PSH, LH_RST, LH_SYN, LH_URG, lh_config};
-use lasthop_core::packet::{Ends, Tcp, option};
+use lasthop_core::bindings::{
+    LH_ACK, LH_ECE, LH_FIN, LH_PSH, LH_RST, LH_SCHEME_rack, LH_SUPPRESS_OFF, LH_SUPPRESS_ON,
+    LH_SYN, LH_URG, lh_config,
+};
+use lasthop_core::packet::{Ends, Tcp, checksum, checksum_ok, option};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -38,6 +41,8 @@ struct Pair {
     rng: StdRng,
     now_ns: u64,
     talks: Vec<Talk>,
+    /// Packets that were to be marked CE.
+    marks: u32,
 }
 
 impl Pair {
@@ -73,6 +78,37 @@ impl Pair {
             rng,
             now_ns: 1_000_000_000,
             talks,
+            marks: 0,
+        }
+    }
+
+    /// The handshakes: scale, SACK and both round trips get known.
+    fn open(&mut self) {
+        for n in 0..self.talks.len() {
+            let talk = self.talks[n].clone();
+            let mut options = [option::mss(MSS as u16), option::wscale(4)].concat();
+            if talk.sack {
+                options.extend(option::sack_ok());
+            }
+            let frame = Tcp {
+                ethernet: true,
+                options,
+                ..Tcp::default()
+            };
+            let syn = Tcp {
+                seq: talk.una.wrapping_sub(1),
+                flags: LH_SYN,
+                ..frame.clone()
+            };
+            let answer = Tcp {
+                ack: talk.una,
+                flags: LH_SYN | LH_ACK,
+                ..frame
+            };
+            self.out(&syn.to_mh(&talk.ends));
+            self.now_ns += 10_000_000;
+            self.back(&answer.to_fh(&talk.ends));
+            self.now_ns += 20_000_000;
         }
     }
 
@@ -184,16 +220,29 @@ impl Pair {
 
     fn egress(&mut self, n: usize) {
         let packet = self.data(n);
-        let out = run(&self.bpf, Program::Egress, &packet, self.now_ns);
-        let native = self.native.on_egress(&packet, self.now_ns);
+        self.out(&packet);
+    }
+
+    fn out(&mut self, packet: &[u8]) {
+        let out = run(&self.bpf, Program::Egress, packet, self.now_ns);
+        let native = self.native.on_egress(packet, self.now_ns);
         assert!(!native.dropped && native.to_mh.is_empty());
-        assert_eq!((out.retval, out.data), (NEXT, packet));
+        let mut want = packet.to_vec();
+        if native.actions.is_some_and(|a| a.mark_ce != 0) {
+            set_ce(&mut want);
+            self.marks += 1;
+        }
+        assert_eq!((out.retval, out.data), (NEXT, want));
     }
 
     fn ingress(&mut self, n: usize) {
         let packet = self.ack(n);
-        let out = run(&self.bpf, Program::Ingress, &packet, self.now_ns);
-        let native = self.native.on_ingress(&packet, self.now_ns);
+        self.back(&packet);
+    }
+
+    fn back(&mut self, packet: &[u8]) {
+        let out = run(&self.bpf, Program::Ingress, packet, self.now_ns);
+        let native = self.native.on_ingress(packet, self.now_ns);
         let wanted = match (native.dropped, native.to_mh.len()) {
             (false, _) => NEXT,
             (true, 0) => DROP,
@@ -205,7 +254,15 @@ impl Pair {
         );
         match wanted {
             REDIRECT => assert_eq!(out.data, native.to_mh[0], "repair"),
-            NEXT => assert_eq!(out.data, packet, "a passing ACK must be unchanged"),
+            NEXT => {
+                let passed = native.passed.unwrap_or_else(|| packet.to_vec());
+                assert_eq!(out.data, passed, "edits of {packet:02x?}");
+                assert!(
+                    checksum_ok(&out.data[14..]),
+                    "checksum of {:02x?}",
+                    out.data
+                );
+            }
             _ => {}
         }
     }
@@ -266,8 +323,23 @@ impl Pair {
     }
 }
 
+/// CE in a frame with an Ethernet header, and what goes with it.
+fn set_ce(frame: &mut [u8]) {
+    if frame[14] >> 4 == 6 {
+        frame[15] |= 0x30;
+        return;
+    }
+    frame[15] |= 3;
+    frame[24..26].fill(0);
+    let sum = !checksum(&frame[14..34], 0);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+}
+
 fn compare(config: lh_config, seed: u64) -> BTreeMap<&'static str, u64> {
     let mut pair = Pair::new(config, seed);
+    if config.scheme == LH_SCHEME_rack {
+        pair.open();
+    }
     pair.go();
     pair.counters().0
 }
@@ -300,6 +372,43 @@ fn native_and_bpf_decide_the_same() {
             "upstream_lost",
         ] {
             assert!(total[name] > 10, "{name} only {}", total[name]);
+        }
+    });
+}
+
+#[test]
+fn native_and_bpf_decide_the_same_with_rack() {
+    in_namespace(|| {
+        let with = |suppress, clock| lh_config {
+            suppress,
+            clock,
+            ..lh_config::default()
+        };
+        let mut total = BTreeMap::<&str, u64>::new();
+        let configs = [
+            lh_config::default(),
+            with(LH_SUPPRESS_ON, 0),
+            with(LH_SUPPRESS_OFF, 1),
+            lh_config {
+                max_local: 2,
+                ..lh_config::default()
+            },
+        ];
+        for (i, config) in configs.into_iter().enumerate() {
+            for (name, n) in compare(config, 10 + i as u64) {
+                *total.entry(name).or_default() += n;
+            }
+        }
+        for name in [
+            "retransmits_order",
+            "retransmits_timer",
+            "suppressed_acks",
+            "window_updates",
+            "windows_edited",
+            "dsacks_dropped",
+            "clock_engaged",
+        ] {
+            assert!(total[name] > 0, "{name} never");
         }
     });
 }
