@@ -67,6 +67,8 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		lh_host_count(env, LH_C_data_segments, 1);
 		lh_host_count(env, LH_C_data_bytes, s->payload_bytes);
 	}
+	if (s->payload_bytes && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
+		lh_cache_fh_again(f, s->end); /* or late, which looks the same */
 	if ((s->flags & LH_SYN) && LH_CFG(env)->scheme == LH_SCHEME_rack)
 		lh_rack_syn(env, f, s, out);
 	if (lh_is_data(f, s)) {
@@ -143,6 +145,8 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
 	if ((f->flags & LH_FLOW_BLOCKED) && !lh_before(f->una, f->blocked_end))
 		f->flags &= ~LH_FLOW_BLOCKED;
+	else if (lh_before(f->blocked_start, f->una))
+		f->blocked_start = f->una; /* before the numbers come round */
 	if ((f->flags & LH_FLOW_FH_RTX) && lh_after(f->una, f->fh_rtx_end + (1U << 29)))
 		f->flags &= ~LH_FLOW_FH_RTX; /* before the numbers come round */
 }

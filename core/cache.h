@@ -63,13 +63,19 @@ LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right)
 		f->blocked_end = right;
 }
 
-/* FH itself has sent [left, right) again. */
-LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
+/* FH itself has sent what ends at @right again: MH may report that to it. */
+LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right)
 {
-	lh_cache_block(f, left, right);
 	if (!(f->flags & LH_FLOW_FH_RTX) || lh_after(right, f->fh_rtx_end))
 		f->fh_rtx_end = right;
 	f->flags |= LH_FLOW_FH_RTX;
+}
+
+/* The same of [left, right), which MH lacks. */
+LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
+{
+	lh_cache_block(f, left, right);
+	lh_cache_fh_again(f, right);
 }
 
 /* First position whose segment ends after @seq; tail if there is none. */
@@ -195,6 +201,7 @@ LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left
 		s = lh_seg_at(env, f, pos++);
 		if (!s || !lh_before(s->seq, right))
 			break;
+		lh_cache_block(f, s->seq, s->end);
 		s->flags |= LH_SEG_SENDER_RTX;
 		s->n_local = 0;
 		s->last_tx_ns = env->now_ns;
@@ -233,7 +240,7 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->slot = slot;
 	e->delivered = f->delivered;
 	e->n_local = 0;
-	e->flags = flags;
+	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_BARE);
 	out->store_slot = slot;
 	out->store_pos = pos;
 	lh_host_count(env, LH_C_cached_segments, 1);
@@ -263,7 +270,8 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 		e->flags = 0;
 		lh_sack_forget(f);
 	}
-	e->flags = (e->flags & LH_SEG_SACKED) | LH_SEG_SENDER_RTX;
+	e->flags = (e->flags & LH_SEG_SACKED) | LH_SEG_SENDER_RTX |
+		   (s->payload_bytes ? 0 : LH_SEG_BARE);
 	e->end = s->end;
 	lh_cache_fh_rtx(f, s->seq, s->end);
 	e->n_local = 0;
@@ -320,6 +328,7 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->nr_upstream_lost++;
 	lh_host_count(env, LH_C_upstream_lost, 1);
 	lh_cache_block(f, s->seq, s->end);
+	lh_sack_forget(f); /* MH may have told of it already */
 	lh_cache_insert(env, f, s, pos, LH_SEG_CONG, out);
 	return 0;
 }

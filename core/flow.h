@@ -24,6 +24,7 @@ enum lh_seg_flag {
 	LH_SEG_CONG = 2, /* lost upstream, or local repairs exhausted */
 	LH_SEG_SACKED = 4,
 	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
+	LH_SEG_BARE = 16, /* a SYN or FIN without data */
 };
 
 /* One cached segment. Its bytes are in a slot of the host's pool. */

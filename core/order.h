@@ -18,7 +18,7 @@
 #define LH_PROBE_DELACK_NS (40 * LH_MSEC) /* a lone segment waits for a delayed ACK */
 #define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
 #define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
-#define LH_HANDSHAKE_MAX 3 /* repairs of a SYN or SYN-ACK */
+#define LH_BARE_MAX 3 /* repairs of a SYN, SYN-ACK or FIN */
 
 /*
  * The head arrived although something later had arrived before it. Without a
@@ -78,7 +78,11 @@ LH_INLINE bool lh_order_lost(struct lh_env *env, const struct lh_flow *f, const 
 /* Whether the bytes are here and may go out once more. */
 LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_seg *e)
 {
-	return !(e->flags & LH_SEG_NO_COPY) && e->n_local < LH_CFG(env)->max_local;
+	u32 max = LH_CFG(env)->max_local;
+
+	if (e->flags & LH_SEG_BARE)
+		max = lh_min(max, LH_BARE_MAX);
+	return !(e->flags & LH_SEG_NO_COPY) && e->n_local < max;
 }
 
 /* What lh_order_try() found at a position. */
@@ -164,7 +168,8 @@ LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
 	struct lh_seg *e = lh_head(env, f);
 	u64 reo = lh_reo(env, f);
 
-	if (!reo || !e || !lh_order_passed(f, e) || !lh_order_repairable(env, e))
+	if (!reo || !lh_flow_sack(f) || !e || !lh_order_passed(f, e) ||
+	    !lh_order_repairable(env, e))
 		return 0;
 	return e->last_tx_ns + f->rack_rtt_ns + reo;
 }
@@ -173,9 +178,8 @@ LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE struct lh_seg *lh_probe_segment(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_seg *e = lh_head(env, f);
-	u32 max = f->flags & LH_FLOW_FWD ? LH_CFG(env)->max_local : LH_HANDSHAKE_MAX;
 
-	return e && !(e->flags & LH_SEG_NO_COPY) && e->n_local < max ? e : NULL;
+	return e && lh_order_repairable(env, e) ? e : NULL;
 }
 
 /*

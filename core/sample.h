@@ -109,15 +109,16 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	}
 }
 
-/* Marks the segment at @pos unless it reaches beyond @right. @return 1: go on. */
-LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 right)
+/* Marks the segment at @pos if it begins before @next and reaches no further
+ * than @right. @return 1: go on. */
+LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 next, u32 right)
 {
 	struct lh_seg *e;
 
 	if (!env || !f)
 		return 0;
 	e = lh_seg_at(env, f, pos);
-	if (!e || lh_after(e->end, right))
+	if (!e || !lh_before(e->seq, next) || lh_after(e->end, right))
 		return 0;
 	if (e->flags & LH_SEG_SACKED)
 		return 1;
@@ -127,15 +128,15 @@ LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 rig
 	return 1;
 }
 
-/* Marks the segments between @pos and the one that ends at @right. */
-LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 right)
+/* Marks what begins between @pos and @next and lies below @right. */
+LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 next, u32 right)
 {
 	int i;
 
 	if (!env || !f)
 		return 0;
 	lh_for (i, LH_FLOW_SEGS) {
-		if (pos == f->tail || !lh_sack_one(env, f, pos, right))
+		if (pos == f->tail || !lh_sack_one(env, f, pos, next, right))
 			break;
 		pos++;
 	}
@@ -161,38 +162,40 @@ LH_INLINE u32 lh_sack_fresh(const struct lh_flow *f, u32 at, u32 right, u32 *nex
 	return at;
 }
 
-/* The first stretch of [left, right) that the last ACK's blocks did not contain:
- * blocks repeat and windows are wide. @return where the next may begin; @right:
- * done. */
-LH_ENTRY u32 lh_sack_stretch(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
+/* The first stretch from @at on of the block [left, right) that the last ACK's
+ * blocks did not contain: blocks repeat and windows are wide. A segment that the
+ * stretch's ends cut belongs to it if it lies within the block. @return where
+ * the next stretch may begin; @right: done. */
+LH_ENTRY u32 lh_sack_stretch(struct lh_env *env, struct lh_flow *f, u32 at, u32 left, u32 right)
 {
 	u32 next = right, pos;
 	struct lh_seg *e;
 
 	if (!env || !f)
 		return right;
-	left = lh_sack_fresh(f, left, right, &next);
-	if (!lh_before(left, right))
+	at = lh_sack_fresh(f, at, right, &next);
+	if (!lh_before(at, right))
 		return right;
-	pos = lh_cache_find(env, f, left);
+	pos = lh_cache_find(env, f, at);
 	e = pos == f->tail ? NULL : lh_seg_at(env, f, pos);
 	if (e && lh_before(e->seq, left))
-		pos++; /* only partly inside */
-	lh_sack_range(env, f, pos, next);
+		pos++;
+	lh_sack_range(env, f, pos, next, right);
 	return next;
 }
 
 /* One block of an ACK. */
 LH_ENTRY int lh_sack_block_new(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
 {
+	u32 at = left;
 	int i;
 
 	if (!env || !f)
 		return 0;
 	lh_for (i, LH_MAX_SACK + 1) {
-		if (!lh_before(left, right))
+		if (!lh_before(at, right))
 			break;
-		left = lh_sack_stretch(env, f, left, right);
+		at = lh_sack_stretch(env, f, at, left, right);
 	}
 	return 0;
 }
@@ -203,7 +206,7 @@ LH_INLINE bool lh_sack_valid(const struct lh_flow *f, const struct lh_segment *s
 	u32 left = s->sack[k].left, right = s->sack[k].right;
 
 	return lh_after(right, s->ack) && lh_before(left, right) && !lh_after(right, f->max) &&
-	       !lh_before(left, s->ack) && !(k == 0 && s->dsack);
+	       lh_after(left, s->ack) && !(k == 0 && s->dsack);
 }
 
 /* The SACK blocks of @s. SACKed entries stay until they are acknowledged:

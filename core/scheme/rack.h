@@ -107,7 +107,7 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 	u32 own = lh_window_edge(f, s);
 	bool update;
 
-	if (!lh_rack_hides(env, f) || !lh_bare(env, f, s) || f->fwd_ack != s->ack ||
+	if (!s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s) || f->fwd_ack != s->ack ||
 	    (s->dsack && !lh_dsack_ours(f, s)) || lh_before(own, f->fwd_edge))
 		goto pass;
 	if (class == LH_ACK_DUPLICATE && !lh_in_hand(env, f))
@@ -141,7 +141,7 @@ pass:
 LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			   struct lh_actions *out)
 {
-	if (!s->nr_sack || !lh_rack_hides(env, f) || !lh_bare(env, f, s))
+	if (!s->nr_sack || !s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s))
 		return;
 	if (s->dsack && !lh_dsack_ours(f, s))
 		return;

@@ -347,6 +347,8 @@ pub const LH_SEG_CONG: lh_seg_flag = 2;
 pub const LH_SEG_SACKED: lh_seg_flag = 4;
 #[doc = " the host could not store the bytes"]
 pub const LH_SEG_NO_COPY: lh_seg_flag = 8;
+#[doc = " a SYN or FIN without data"]
+pub const LH_SEG_BARE: lh_seg_flag = 16;
 pub type lh_seg_flag = ::core::ffi::c_uint;
 #[doc = " One cached segment. Its bytes are in a slot of the host's pool."]
 #[repr(C)]

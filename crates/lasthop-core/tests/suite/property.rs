@@ -132,13 +132,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3_000))]
 
     #[test]
-    #[ignore = "bug: DSACK of FH's own copies is dropped, a timer spins, SACKed data goes out again"]
+
     fn rack_keeps_the_invariants_over_any_link(params in params(rack().boxed())) {
         Sim::new(params).run();
     }
 
     #[test]
-    #[ignore = "bug: DSACK of FH's own copies is dropped, a timer spins, SACKed data goes out again"]
+
     fn rack_keeps_the_invariants_when_state_gets_lost(
         params in params(rack().boxed()),
         forget in 0u32..50,
@@ -149,7 +149,7 @@ proptest! {
 
     /// Half of everything gets lost on the hop: it takes time, but it ends.
     #[test]
-    #[ignore = "bug: DSACK of FH's own copies is dropped, a timer spins, SACKed data goes out again"]
+
     fn rack_gets_through_where_half_gets_lost(
         params in params(rack().boxed()),
         alternate in any::<bool>(),

@@ -294,7 +294,7 @@ fn a_fin_is_repaired() {
 }
 
 #[test]
-#[ignore = "bug: a FIN is repaired max_local times, SPEC 2.16 says three"]
+
 fn a_fin_is_repaired_three_times() {
     let mut rig = rig(true);
     fin(&mut rig);
@@ -337,7 +337,7 @@ fn without_sack_the_first_duplicate_and_partial_acks() {
 }
 
 #[test]
-#[ignore = "bug: lh_order_deadline() asks for a timer that does nothing without SACK"]
+
 fn without_sack_no_timer_spins() {
     let mut rig = rig(false);
     rig.burst(200, 0, 1_000, 4);
@@ -402,7 +402,7 @@ fn the_ports_next_connection_starts_anew() {
 /// The answer to a repetition of what MH has (the ACK got lost on its way to FH):
 /// FH waits for it, DSACK or not.
 #[test]
-#[ignore = "bug: the answer to FH's repetition of acknowledged data is dropped"]
+
 fn the_answer_to_fhs_repetition_passes() {
     let mut rig = rig(true);
     data!(rig, 200, 0, 1_000);
@@ -412,7 +412,7 @@ fn the_answer_to_fhs_repetition_passes() {
 }
 
 #[test]
-#[ignore = "bug: the answer to a keepalive with a byte is dropped"]
+
 fn the_answer_to_a_keepalive_passes() {
     let mut rig = rig(true);
     data!(rig, 200, 0, 1_000);
@@ -482,7 +482,7 @@ fn a_new_acks_blocks_are_blanked_while_holes_are_in_hand() {
 }
 
 #[test]
-#[ignore = "bug: a new ACK that closes the window loses its blocks"]
+
 fn a_new_ack_that_closes_the_window_passes_as_it_is() {
     let mut rig = rig(true);
     rig.burst(200, 0, 1_000, 5);
