@@ -405,7 +405,6 @@ fn native_and_bpf_decide_the_same_with_rack() {
             "suppressed_acks",
             "window_updates",
             "windows_edited",
-            "dsacks_dropped",
             "clock_engaged",
         ] {
             assert!(total[name] > 0, "{name} never");
