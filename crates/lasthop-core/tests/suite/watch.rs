@@ -187,9 +187,12 @@ impl Watch {
         }
         let sent = self.sent.entry(from).or_default();
         sent.versions.insert(packet.to_vec());
-        // Newly cached, or longer: what was SACKed before does not count.
+        // Newly cached, or longer (what is cached may be shorter than what has
+        // passed): what was SACKed before does not count.
         let cached = agent.counter(LH_C_cached_segments);
-        if cached != self.cached_segments || to > sent.end {
+        let stored = outcome.actions.is_some_and(|a| a.store().is_some());
+        let other = sent.versions.iter().any(|v| v.len() != packet.len());
+        if cached != self.cached_segments || to > sent.end || (stored && other) {
             self.cached_segments = cached;
             sent.sacked = false;
         }
@@ -334,6 +337,10 @@ impl Watch {
             let (from, to) = (self.place(s.sack[0].left), self.place(s.sack[0].right));
             let fresh = |b: &Byte| b.passes <= 1;
             assert!(self.bytes[from..to].iter().all(fresh), "FH's own copy");
+        }
+        let shows = |k: &lh_sack_block| self.place(k.right) > own.ack;
+        if s.dsack != 0 && !s.sack_blocks().iter().skip(1).any(shows) {
+            return; // of holes it says nothing
         }
         let high = self.bytes.iter().rposition(|b| b.sacked);
         let blind = own.ack + usize::from(s.dsack == 0 && !self.sack);

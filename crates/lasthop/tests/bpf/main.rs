@@ -4,6 +4,7 @@
 
 mod differential;
 mod fixtures;
+mod rack;
 
 use std::io::Write;
 use std::process::Command;
