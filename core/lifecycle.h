@@ -227,7 +227,8 @@ LH_INLINE bool lh_is_probe(const struct lh_flow *f, const struct lh_segment *s)
 /* @s departs without a place in the cache. */
 LH_INLINE void lh_track_max(struct lh_flow *f, const struct lh_segment *s)
 {
-	lh_cache_block(f, s->seq, s->end);
+	/* With what it jumps over, if it does. */
+	lh_cache_block(f, lh_after(s->seq, f->max) ? f->max : s->seq, s->end);
 	if (lh_after(s->end, f->max))
 		f->max = s->end;
 }
