@@ -95,7 +95,7 @@ check_agent() {
 	else
 		echo "fail: check: exit $rc: $(tr '\n' '|' </tmp/out)"
 	fi
-	lasthop attach lossy0 --scheme snoop >/tmp/out 2>/tmp/err </dev/null &
+	lasthop attach lossy0 --scheme rack >/tmp/out 2>/tmp/err </dev/null &
 	agent=$!
 	for _ in $(seq 60); do
 		[ "$(verified | wc -l)" -ge 4 ] && timeout 5 lasthop status -j >/tmp/status 2>/dev/null &&

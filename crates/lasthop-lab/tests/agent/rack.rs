@@ -111,7 +111,7 @@ fn every_second_packet() {
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
     bed.set_air(&json!({"dir": "a_to_b", "loss_every": 2}))
         .expect("loss");
-    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let agent = bed.start_agent("rack", &[]).expect("agent");
     run(&bed, Transfer::new().bytes(2_000_000).cc("cubic"));
     let air = bed.emulator_stats().expect("emulator").air.a_to_b;
     assert!(air.data_lost > 1_000, "only {} lost", air.data_lost);
