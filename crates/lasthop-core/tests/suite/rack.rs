@@ -548,3 +548,19 @@ fn picked_up_in_mid_stream_nothing_is_edited() {
     }
     assert_eq!(rig.count(LH_C_local_retransmits), 1, "but repaired");
 }
+
+/// A segment of one byte into a closed window is taken for a probe; what is
+/// missing before it was lost upstream all the same.
+#[test]
+fn a_gap_before_a_probe_stays_visible() {
+    let mut rig = rig(false);
+    rig.burst(200, 0, 1_000, 2);
+    rig.window = 0;
+    ack!(rig, 212, 2_000 => pass);
+    data!(rig, 220, 2_000, 1_000);
+    assert!(!rig.data(221, 3_500, 1), "not cached");
+    data!(rig, 222, 3_501, 1_000);
+    rig.window = 1_000;
+    ack!(rig, 232, 3_000 => pass);
+    ack!(rig, 233, 3_000 => pass);
+}
