@@ -136,7 +136,8 @@ LH_INLINE void lh_wired_ack(struct lh_env *env, struct lh_flow *f, const struct 
 	if (s->opts & LH_OPT_TS) {
 		c->tsval = s->tsval;
 		c->tsval_ns = env->now_ns;
-	} else if (lh_after(edge, f->fwd_edge) && !lh_before(f->max + lh_mss(f), f->fwd_edge)) {
+	} else if ((f->flags & LH_FLOW_WSCALE) && lh_after(edge, f->fwd_edge) &&
+		   !lh_before(f->max + lh_mss(f), f->fwd_edge)) {
 		c->tsval = f->fwd_edge;
 		c->tsval_ns = env->now_ns;
 	}

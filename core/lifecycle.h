@@ -162,6 +162,9 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		f->syn_tx_ns = 0;
 		/* FH knows this number now: a duplicate of it may be kept. */
 		f->last_window = s->window;
+		/* A late copy takes nothing back that FH knows since (invariant 16). */
+		if ((f->flags & LH_FLOW_FWD) && lh_before(s->ack, f->fwd_ack))
+			return;
 		f->flags |= LH_FLOW_FWD;
 		f->fwd_ack = s->ack;
 		f->fwd_edge = f->own_edge = s->ack + s->window; /* never scaled in a SYN */
