@@ -22,7 +22,9 @@
 #define LH_TARGET_MOST 5 /* times the configured target, on an unsteady hop */
 #define LH_STEP_MOST 4 /* eighths */
 #define LH_STARVED_NS (20 * LH_MSEC)
-#define LH_DEAF_INTERVALS 8 /* a real queue has answered a smaller C by then */
+#define LH_DOUBT_INTERVALS 12 /* the law has brought a real queue to its aim by then */
+#define LH_TRIAL_INTERVALS 3 /* the third sees what the first has changed */
+#define LH_TRIALS_MOST 4
 
 LH_INLINE u32 lh_mss(const struct lh_flow *f)
 {
@@ -164,8 +166,9 @@ LH_INLINE u64 lh_clock_known(struct lh_env *env, u64 base)
 /*
  * The law, once per interval, half a step at a time as in FAST: what it sees is
  * a round trip old. Where hardly a queue is left and FH would send more, C
- * grows faster than by its share: up to twofold to what is known to fit; beyond that an eighth, a quarter, a half, for either little is missing
- * or the link has become faster. @base: unloaded round trip.
+ * grows faster than by its share, to what is known to fit; beyond that by an
+ * eighth, a quarter, a half, for either little is missing or the link has
+ * become faster. @base: unloaded round trip.
  */
 LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base)
 {
@@ -185,47 +188,91 @@ LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base)
 
 		c->step = lh_clamp64(c->step, 1, LH_STEP_MOST);
 		if (now < known) {
-			next = lh_min(2 * now, known);
+			next = known;
 		} else {
 			next = now + now * c->step / 8;
 			c->step *= 2;
 		}
 	}
-	c->c_bytes = lh_clock_bounded(f, next, least, 3 * bdp + alpha);
+	next = lh_clock_bounded(f, next, least, 3 * bdp + alpha);
+	c->goal_bytes = next;
+	c->c_bytes = lh_min(next, now);
 	return 0;
 }
 
 /*
- * A queue that stays however far C goes down is none of ours: the way over the
- * hop has become longer (another cell, a route of more hops), or others fill
- * it. Then the least sample of now is the receiver's unloaded round trip, and C
- * is what it was. Without this a hop that became 20 ms longer throttled its
- * flows to a quarter, for Lmin does not age while the clock is engaged.
+ * C grows by what MH gets, as in slow start: a sender that does not pace sends
+ * whatever it is granted at once, and a step of C would be a queue of that
+ * size. Where a queue stands again it has grown enough. @r: a sojourn.
  */
-LH_INLINE void lh_clock_answers(struct lh_env *env, struct lh_flow *f, u64 q)
+LH_INLINE void lh_clock_grow(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_clock *c = &f->clock;
+
+	if (r > lh_lmin(env, f) + 2 * lh_target(env, f))
+		c->goal_bytes = 0;
+	if (c->c_bytes < c->goal_bytes)
+		c->c_bytes = lh_min(c->c_bytes + env->ack.bytes, c->goal_bytes);
+}
+
+/* The trial is over: what stands although C was halved is the way itself. */
+LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, u64 base)
 {
 	struct lh_clock *c = &f->clock;
 	struct lh_peer *p = lh_peer_of(env, f);
+	u64 lmin = lh_lmin(env, f), known;
 
-	if (!c->ref_c || c->c_bytes > c->ref_c || q < lh_target(env, f) ||
-	    q < c->ref_q_ns - c->ref_q_ns / 5) {
-		c->ref_c = c->c_bytes;
-		c->ref_q_ns = q;
-		c->ref_intervals = 0;
+	c->doubt = 0;
+	c->c_bytes = c->trial_c;
+	if (c->least_ns <= lmin + lh_target(env, f) / 2) {
+		c->trials = lh_min(c->trials + 1, LH_TRIALS_MOST);
 		return;
 	}
-	if (++c->ref_intervals < LH_DEAF_INTERVALS || c->c_bytes > c->ref_c - c->ref_c / 4)
-		return;
-	c->c_bytes = c->ref_c;
-	c->ref_c = 0;
-	c->settling = 1;
+	c->trials = 0;
 	f->rtt_min_ns = c->least_ns;
 	if (f->peer) {
 		p->lmin_now_ns = c->least_ns;
 		p->lmin_before_ns = 0;
 		p->since_ns = env->now_ns;
 	}
+	known = lh_clock_known(env, base + c->least_ns - lmin);
+	c->c_bytes = lh_clock_bounded(f, known, c->trial_c, known);
 	lh_host_count(env, LH_C_lmin_raised, 1);
+}
+
+/*
+ * Where the law holds the queue comes to rest at the target. One that stays
+ * above it may be none: the way over the hop has become longer (another cell, a
+ * route of more hops), or others fill it. A trial tells: half of C for as long
+ * as it takes to show. If even then no sample is near Lmin, the least of them
+ * is the unloaded round trip of now. Without this a hop that became 20 ms
+ * longer throttled its flows to a quarter, for Lmin does not age while the
+ * clock is engaged. Each trial in vain doubles the time to the next.
+ * @return 1: C is a trial's, not the law's.
+ */
+LH_INLINE bool lh_clock_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 base)
+{
+	struct lh_clock *c = &f->clock;
+	u64 target = lh_target(env, f);
+
+	if (c->trial) {
+		if (!--c->trial)
+			lh_clock_judge(env, f, base);
+		return true;
+	}
+	if (q <= target + target / 4) {
+		c->doubt -= !!c->doubt;
+		return false;
+	}
+	c->doubt = lh_min(c->doubt + 1, 255);
+	if (c->doubt < LH_DOUBT_INTERVALS << c->trials ||
+	    c->c_bytes < 2 * LH_C_LEAST_SEGS * lh_mss(f))
+		return false;
+	c->trial = LH_TRIAL_INTERVALS;
+	c->trial_c = c->c_bytes;
+	c->c_bytes /= 2;
+	c->goal_bytes = 0;
+	return true;
 }
 
 /* An interval ends: what its samples say about the hop and about C. */
@@ -234,14 +281,15 @@ LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base
 	struct lh_clock *c = &f->clock;
 
 	if (c->nr_samples) {
+		c->least_before_ns = c->least_ns;
 		c->gap_ns =
 			c->gap_ns ? c->gap_ns - c->gap_ns / 4 + c->gap_now_ns / 4 : c->gap_now_ns;
 		c->gap_now_ns = 0;
 		if (c->engaged) {
 			u64 mean = c->sum_ns / c->nr_samples, lmin = lh_lmin(env, f);
 
-			lh_clock_answers(env, f, mean > lmin ? mean - lmin : 0);
-			if (!c->settling)
+			if (!lh_clock_doubt(env, f, mean > lmin ? mean - lmin : 0, base) &&
+			    !c->settling)
 				lh_clock_law(env, f, base);
 		}
 	}
@@ -270,7 +318,7 @@ LH_INLINE bool lh_clock_starves(struct lh_env *env, const struct lh_flow *f, u64
 {
 	const struct lh_clock *c = &f->clock;
 
-	return c->engaged && c->limited && !c->settling &&
+	return c->engaged && c->limited && !c->settling && !c->trial &&
 	       env->now_ns - c->busy_ns > lh_max(base / 8, LH_STARVED_NS);
 }
 
@@ -299,6 +347,7 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->nr_samples++;
 	if (!c->least_ns || r < c->least_ns)
 		c->least_ns = r;
+	lh_clock_grow(env, f, r);
 	if (r > lmin + target / 8)
 		c->busy_ns = env->now_ns;
 	if (!base)
@@ -312,7 +361,8 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		c->interval_ns = env->now_ns;
 		c->sum_ns = c->least_ns = 0;
 		c->nr_samples = 0;
-		c->ref_c = 0;
+		c->goal_bytes = 0;
+		c->trial = c->doubt = c->trials = 0;
 		lh_host_count(env, LH_C_clock_engaged, 1);
 	} else if (c->engaged && env->now_ns - c->busy_ns > LH_RELEASE_NS) {
 		c->engaged = 0;
@@ -325,6 +375,7 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		fits = lh_max(fits, (u64)LH_C_LEAST_SEGS * lh_mss(f));
 		if (fits < c->c_bytes) {
 			c->c_bytes = fits;
+			c->goal_bytes = 0;
 			c->settling = 1;
 		}
 	}

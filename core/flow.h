@@ -82,6 +82,7 @@ struct lh_clock {
 	u8 limited; /* bit 0: FH has used up the window in this interval, bit 1: in the last */
 	u8 settling; /* 1: C was cut in this interval, the queue shows it in the next */
 	u8 step; /* how much C grows next where no queue is left, in eighths of C */
+	u32 goal_bytes; /* up to which C grows with what MH gets, if above it */
 	/* The open sample of the wired round trip. */
 	u32 tsval; /* of the ACK that left at tsval_ns */
 	u32 asked_edge; /* right edge of its window */
@@ -93,9 +94,13 @@ struct lh_clock {
 	u64 interval_ns; /* when the law's interval began */
 	u64 sum_ns; /* of the interval's samples */
 	u64 least_ns; /* of the interval's samples */
-	/* Where C and the queue stood when they last answered each other. */
-	u64 ref_q_ns;
-	u32 ref_c, ref_intervals; /* C then, 0: none; intervals since */
+	u64 least_before_ns; /* of the last interval's */
+	/* Whether the queue is one: lh_clock_doubt(). */
+	u32 trial_c; /* C before the trial */
+	u8 trial; /* intervals left of a trial, 0: none */
+	u8 doubt; /* intervals in which the queue stood above the law's aim, less those below */
+	u8 trials; /* that found a real queue, since the last that did not */
+	u8 pad[1];
 	u64 gap_now_ns; /* longest pause of the hop in this interval */
 	u64 gap_ns; /* such pauses, smoothed over the intervals */
 	u32 nr_samples; /* in the interval */

@@ -318,12 +318,14 @@ LH_INLINE u64 lh_rate_most(const struct lh_flow *f, u32 bins)
 
 /*
  * How long the hop has paused: the time before this delivery that neither the
- * way there and back nor a delivery before it, to whomever, explains. Batches, airtime of
- * others and jitter show here, a queue does not.
+ * way there and back explains nor a delivery before it, to whomever. Batches,
+ * airtime of others and jitter show here; a queue does not, and neither does a
+ * way that has become longer, for even the least of the last samples has it.
  */
 LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
 {
-	u64 from = lh_max(LH_DEVICE(env)->delivered_ns, env->ack.sample_ns + lh_lmin(env, f));
+	u64 way = lh_max(lh_lmin(env, f), f->clock.least_before_ns);
+	u64 from = lh_max(LH_DEVICE(env)->delivered_ns, env->ack.sample_ns + way);
 
 	if (!env->ack.sample_ns || env->now_ns <= from)
 		return;

@@ -464,6 +464,8 @@ pub struct lh_clock {
     pub settling: u8,
     #[doc = " how much C grows next where no queue is left, in eighths of C"]
     pub step: u8,
+    #[doc = " up to which C grows with what MH gets, if above it"]
+    pub goal_bytes: u32,
     #[doc = " of the ACK that left at tsval_ns"]
     pub tsval: u32,
     #[doc = " right edge of its window"]
@@ -484,12 +486,17 @@ pub struct lh_clock {
     pub sum_ns: u64,
     #[doc = " of the interval's samples"]
     pub least_ns: u64,
-    #[doc = " Where C and the queue stood when they last answered each other."]
-    pub ref_q_ns: u64,
-    #[doc = " C then, 0: none; intervals since"]
-    pub ref_c: u32,
-    #[doc = " C then, 0: none; intervals since"]
-    pub ref_intervals: u32,
+    #[doc = " of the last interval's"]
+    pub least_before_ns: u64,
+    #[doc = " C before the trial"]
+    pub trial_c: u32,
+    #[doc = " intervals left of a trial, 0: none"]
+    pub trial: u8,
+    #[doc = " intervals in which the queue stood above the law's aim, less those below"]
+    pub doubt: u8,
+    #[doc = " that found a real queue, since the last that did not"]
+    pub trials: u8,
+    pub pad: [u8; 1usize],
     #[doc = " longest pause of the hop in this interval"]
     pub gap_now_ns: u64,
     #[doc = " such pauses, smoothed over the intervals"]
@@ -518,52 +525,57 @@ pub struct lh_clock {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 272usize];
+    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 280usize];
     ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
     ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
     ["Offset of field: lh_clock::engaged"][::core::mem::offset_of!(lh_clock, engaged) - 4usize];
     ["Offset of field: lh_clock::limited"][::core::mem::offset_of!(lh_clock, limited) - 5usize];
     ["Offset of field: lh_clock::settling"][::core::mem::offset_of!(lh_clock, settling) - 6usize];
     ["Offset of field: lh_clock::step"][::core::mem::offset_of!(lh_clock, step) - 7usize];
-    ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 8usize];
+    ["Offset of field: lh_clock::goal_bytes"]
+        [::core::mem::offset_of!(lh_clock, goal_bytes) - 8usize];
+    ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 12usize];
     ["Offset of field: lh_clock::asked_edge"]
-        [::core::mem::offset_of!(lh_clock, asked_edge) - 12usize];
-    ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 16usize];
+        [::core::mem::offset_of!(lh_clock, asked_edge) - 16usize];
+    ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 24usize];
     ["Offset of field: lh_clock::wired_now_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_now_ns) - 24usize];
+        [::core::mem::offset_of!(lh_clock, wired_now_ns) - 32usize];
     ["Offset of field: lh_clock::wired_before_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_before_ns) - 32usize];
+        [::core::mem::offset_of!(lh_clock, wired_before_ns) - 40usize];
     ["Offset of field: lh_clock::wired_since_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_since_ns) - 40usize];
+        [::core::mem::offset_of!(lh_clock, wired_since_ns) - 48usize];
     ["Offset of field: lh_clock::recent_ns"]
-        [::core::mem::offset_of!(lh_clock, recent_ns) - 48usize];
+        [::core::mem::offset_of!(lh_clock, recent_ns) - 56usize];
     ["Offset of field: lh_clock::interval_ns"]
-        [::core::mem::offset_of!(lh_clock, interval_ns) - 80usize];
-    ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 88usize];
-    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 96usize];
-    ["Offset of field: lh_clock::ref_q_ns"][::core::mem::offset_of!(lh_clock, ref_q_ns) - 104usize];
-    ["Offset of field: lh_clock::ref_c"][::core::mem::offset_of!(lh_clock, ref_c) - 112usize];
-    ["Offset of field: lh_clock::ref_intervals"]
-        [::core::mem::offset_of!(lh_clock, ref_intervals) - 116usize];
+        [::core::mem::offset_of!(lh_clock, interval_ns) - 88usize];
+    ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 96usize];
+    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 104usize];
+    ["Offset of field: lh_clock::least_before_ns"]
+        [::core::mem::offset_of!(lh_clock, least_before_ns) - 112usize];
+    ["Offset of field: lh_clock::trial_c"][::core::mem::offset_of!(lh_clock, trial_c) - 120usize];
+    ["Offset of field: lh_clock::trial"][::core::mem::offset_of!(lh_clock, trial) - 124usize];
+    ["Offset of field: lh_clock::doubt"][::core::mem::offset_of!(lh_clock, doubt) - 125usize];
+    ["Offset of field: lh_clock::trials"][::core::mem::offset_of!(lh_clock, trials) - 126usize];
+    ["Offset of field: lh_clock::pad"][::core::mem::offset_of!(lh_clock, pad) - 127usize];
     ["Offset of field: lh_clock::gap_now_ns"]
-        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 120usize];
-    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 128usize];
+        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 128usize];
+    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 136usize];
     ["Offset of field: lh_clock::nr_samples"]
-        [::core::mem::offset_of!(lh_clock, nr_samples) - 136usize];
-    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 144usize];
-    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 152usize];
-    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 216usize];
+        [::core::mem::offset_of!(lh_clock, nr_samples) - 144usize];
+    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 152usize];
+    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 160usize];
+    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 224usize];
     ["Offset of field: lh_clock::bin_bytes"]
-        [::core::mem::offset_of!(lh_clock, bin_bytes) - 224usize];
+        [::core::mem::offset_of!(lh_clock, bin_bytes) - 232usize];
     ["Offset of field: lh_clock::bin_before"]
-        [::core::mem::offset_of!(lh_clock, bin_before) - 228usize];
+        [::core::mem::offset_of!(lh_clock, bin_before) - 236usize];
     ["Offset of field: lh_clock::rate_last"]
-        [::core::mem::offset_of!(lh_clock, rate_last) - 240usize];
-    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 248usize];
+        [::core::mem::offset_of!(lh_clock, rate_last) - 248usize];
+    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 256usize];
     ["Offset of field: lh_clock::train_delivered"]
-        [::core::mem::offset_of!(lh_clock, train_delivered) - 256usize];
+        [::core::mem::offset_of!(lh_clock, train_delivered) - 264usize];
     ["Offset of field: lh_clock::marked_ns"]
-        [::core::mem::offset_of!(lh_clock, marked_ns) - 264usize];
+        [::core::mem::offset_of!(lh_clock, marked_ns) - 272usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -685,7 +697,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1144usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1152usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -729,54 +741,54 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 672usize];
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 680usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 960usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 964usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 968usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 972usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 968usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 972usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 976usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 980usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 974usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 976usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 978usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 979usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 980usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 984usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 992usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 982usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 984usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 986usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 987usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 988usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 992usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1000usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1000usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1008usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1008usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1016usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1016usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1024usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1024usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1032usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1032usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1040usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1040usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1048usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1048usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1056usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1056usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1064usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1064usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1072usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1068usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1076usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1080usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1088usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1088usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1096usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1104usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1112usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1120usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1128usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1136usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1144usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1333,7 +1345,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1536usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1544usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1355,7 +1367,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1264usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1272usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -64,7 +64,7 @@ fn law(x: &Before, mean: f64, after: &lh_clock, bins: &Bins, now_ns: u64, t: f64
         let known = bins.best(now_ns, 64) * x.base / 1e9 + x.alpha;
         let step = f64::from(x.clock.step.clamp(1, 4));
         if c < known {
-            (2.0 * c).min(known)
+            known
         } else {
             c + c * step / 8.0
         }
@@ -195,8 +195,10 @@ impl Run {
         // A cut at once (q > 4T) has its own rule.
         let far = old.lmin + 4.0 * self.b.config.target_ns as f64;
         let cut = c.recent_ns.iter().all(|&r| r as f64 > far);
-        // So has a queue that does not answer (lh_clock_answers).
-        let cut = cut || self.b.flow.raw().rtt_min_ns as f64 > old.lmin;
+        // So has a queue that may be none (lh_clock_doubt).
+        let cut = cut || c.trial != 0 || old.clock.trial != 0;
+        // And one that is still on its way to the last interval's goal.
+        let cut = cut || old.clock.goal_bytes > old.clock.c_bytes;
         if !ended || !plain || cut || old.clock.nr_samples == 0 {
             return Ok(());
         }
@@ -211,7 +213,8 @@ impl Run {
             ..x
         };
         let want = law(&x, mean, &c, &self.bins, self.b.now_ns, t);
-        let got = f64::from(c.c_bytes);
+        let got = f64::from(c.goal_bytes);
+        prop_assert!(c.c_bytes == c.goal_bytes.min(old.clock.c_bytes));
         let slack = (0.01 * want).max(2.0 * f64::from(MSS));
         let from = old.clock.c_bytes;
         prop_assert!(
