@@ -197,6 +197,11 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 	if (!env || !f || !out)
 		return 0;
 	lh_actions_init(out);
+	/* Both an ACK that was kept and a repair may be due. */
+	if (lh_hold_expired(env, f)) {
+		lh_host_count(env, LH_C_held_expired, 1);
+		lh_release(env, f, out);
+	}
 	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
 		lh_rack_on_timer(env, f, out);
 	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
@@ -225,7 +230,7 @@ LH_ENTRY int lh_on_release(struct lh_env *env, struct lh_flow *f, struct lh_acti
 		return 0;
 	lh_actions_init(out);
 	if (f->flags & LH_FLOW_HELD)
-		lh_rack_release(env, f, out);
+		lh_release(env, f, out);
 	return 0;
 }
 

@@ -13,10 +13,8 @@
 #ifndef LH_CLOCK_H
 #define LH_CLOCK_H
 
-#include "hold.h"
-#include "sample.h"
+#include "wired.h"
 
-#define LH_WIRED_PERIOD_NS (10 * LH_SEC)
 #define LH_RELEASE_NS LH_SEC
 #define LH_C_LEAST_SEGS 4
 #define LH_TARGET_MOST 5 /* times the configured target, on an unsteady hop */
@@ -26,33 +24,10 @@
 #define LH_TRIAL_INTERVALS 3 /* the third sees what the first has changed */
 #define LH_TRIALS_MOST 4
 
-LH_INLINE u32 lh_mss(const struct lh_flow *f)
-{
-	return f->mss ? f->mss : 536; /* RFC 9293 section 3.7.1 */
-}
-
 /* Bytes that a rate delivers in a time. */
 LH_INLINE u64 lh_rate_times(u64 rate, u64 ns)
 {
 	return rate * (ns / 1000) / 1000000;
-}
-
-/* Least wired round trip of late, 0: none seen. */
-LH_INLINE u64 lh_wired(const struct lh_flow *f)
-{
-	const struct lh_clock *c = &f->clock;
-
-	if (!c->wired_now_ns || (c->wired_before_ns && c->wired_before_ns < c->wired_now_ns))
-		return c->wired_before_ns ? c->wired_before_ns : f->wired_rtt_ns;
-	return c->wired_now_ns;
-}
-
-/* The unloaded round trip FH - agent - MH and back, 0: unknown. */
-LH_INLINE u64 lh_base(struct lh_env *env, const struct lh_flow *f)
-{
-	u64 wired = lh_wired(f), lmin = lh_lmin(env, f);
-
-	return wired && lmin ? wired + lmin : 0;
 }
 
 /* Whether the window of the flow's ACKs may be edited. */
@@ -77,72 +52,9 @@ LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
 /* The flow's share of the standing queue, bytes: equal shares give equal rates. */
 LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 rate = 0, a;
-	u32 flows = 1;
+	u64 standing = lh_rate_times(lh_device_rate(env, LH_RATE_BINS), lh_target(env, f));
 
-	lh_device_rate(env, LH_RATE_BINS, &rate, &flows);
-	a = lh_rate_times(rate, lh_target(env, f)) / flows;
-	return lh_max(a, lh_mss(f));
-}
-
-/* The open sample of the wired round trip is answered, with data up to @end. */
-LH_INLINE void lh_wired_learn(struct lh_env *env, struct lh_flow *f, u32 end)
-{
-	struct lh_clock *c = &f->clock;
-	u64 r = env->now_ns - c->tsval_ns;
-
-	/* FH answers the edge that it got a round trip ago: would it send more? */
-	if (!lh_before(end + 4 * lh_mss(f), c->asked_edge))
-		c->limited |= 1;
-	c->tsval_ns = 0;
-	r = r ? r : 1;
-	if (r > LH_RTT_MAX_NS)
-		return;
-	if (env->now_ns - c->wired_since_ns > LH_WIRED_PERIOD_NS) {
-		c->wired_before_ns = c->wired_now_ns;
-		c->wired_now_ns = 0;
-		c->wired_since_ns = env->now_ns;
-	}
-	if (!c->wired_now_ns || r < c->wired_now_ns)
-		c->wired_now_ns = r;
-	if (!f->wired_rtt_ns || r < f->wired_rtt_ns)
-		f->wired_rtt_ns = r;
-}
-
-/*
- * Data from FH: the first that echoes the timestamp of an ACK was sent after
- * that ACK came. Without timestamps, the first beyond an edge that held FH up.
- */
-LH_INLINE void lh_wired_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
-{
-	if (!f->clock.tsval_ns)
-		return;
-	if (s->opts & LH_OPT_TS) {
-		if (!lh_before(s->tsecr, f->clock.tsval))
-			lh_wired_learn(env, f, s->end);
-	} else if (lh_after(s->end, f->clock.tsval)) {
-		lh_wired_learn(env, f, s->end);
-	}
-}
-
-/* The ACK @s goes on to FH, with the right edge @edge. */
-LH_INLINE void lh_wired_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			    u32 edge)
-{
-	struct lh_clock *c = &f->clock;
-
-	if (c->tsval_ns && env->now_ns - c->tsval_ns < LH_WIRED_PERIOD_NS)
-		return;
-	c->tsval_ns = 0;
-	c->asked_edge = edge;
-	if (s->opts & LH_OPT_TS) {
-		c->tsval = s->tsval;
-		c->tsval_ns = env->now_ns;
-	} else if ((f->flags & LH_FLOW_WSCALE) && lh_after(edge, f->fwd_edge) &&
-		   !lh_before(f->max + lh_mss(f), f->fwd_edge)) {
-		c->tsval = f->fwd_edge;
-		c->tsval_ns = env->now_ns;
-	}
+	return lh_max(standing / lh_device_flows(env), lh_mss(f));
 }
 
 LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c, u64 least, u64 most)
@@ -156,11 +68,7 @@ LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c, u64 least, u64 mo
  * the last seconds. Whole bins only: the best of short samples is too good. */
 LH_INLINE u64 lh_clock_known(struct lh_env *env, u64 base)
 {
-	u64 rate = 0;
-	u32 flows = 1;
-
-	lh_device_rate(env, LH_DEVICE_BINS, &rate, &flows);
-	return lh_rate_times(rate / flows, base);
+	return lh_rate_times(lh_device_rate(env, LH_DEVICE_BINS) / lh_device_flows(env), base);
 }
 
 /*
@@ -168,18 +76,16 @@ LH_INLINE u64 lh_clock_known(struct lh_env *env, u64 base)
  * a round trip old. Where hardly a queue is left and FH would send more, C
  * grows faster than by its share, to what is known to fit; beyond that by an
  * eighth, a quarter, a half, for either little is missing or the link has
- * become faster. @base: unloaded round trip.
+ * become faster. @base: unloaded round trip; @q: queueing delay.
  */
-LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base)
+LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base, u64 q)
 {
 	struct lh_clock *c = &f->clock;
-	u64 lmin = lh_lmin(env, f), target = lh_target(env, f), alpha = lh_clock_alpha(env, f);
-	u64 bdp = lh_rate_times(lh_rate_most(f, LH_RATE_BINS), base);
+	u64 alpha = lh_clock_alpha(env, f), bdp = lh_rate_times(lh_rate_most(f), base);
 	u64 least = lh_rate_times(lh_rate_mean(f), base) / 2 + alpha;
-	u64 mean = c->sum_ns / lh_max(c->nr_samples, 1);
-	u64 q = mean > lmin ? mean - lmin : 0, now = c->c_bytes, next = now;
+	u64 now = c->c_bytes, next = now;
 
-	if (q >= target / 4) {
+	if (q >= lh_target(env, f) / 4) {
 		next = now * (base / 1000) / ((base + q) / 1000) + alpha;
 		next = (now + next) / 2;
 		c->step = 1;
@@ -275,29 +181,28 @@ LH_INLINE bool lh_clock_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 
 	return true;
 }
 
-/* An interval ends: what its samples say about the hop and about C. */
-LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base)
+LH_INLINE void lh_clock_restart(struct lh_env *env, struct lh_clock *c)
 {
-	struct lh_clock *c = &f->clock;
-
-	if (c->nr_samples) {
-		c->least_before_ns = c->least_ns;
-		c->gap_ns =
-			c->gap_ns ? c->gap_ns - c->gap_ns / 4 + c->gap_now_ns / 4 : c->gap_now_ns;
-		c->gap_now_ns = 0;
-		if (c->engaged) {
-			u64 mean = c->sum_ns / c->nr_samples, lmin = lh_lmin(env, f);
-
-			if (!lh_clock_doubt(env, f, mean > lmin ? mean - lmin : 0, base) &&
-			    !c->settling)
-				lh_clock_law(env, f, base);
-		}
-	}
-	c->settling = 0;
-	c->limited = c->limited << 1 & 2;
 	c->interval_ns = env->now_ns;
 	c->sum_ns = c->least_ns = 0;
 	c->nr_samples = 0;
+}
+
+/* An interval of at least one sample ends: what they say about the hop, and C
+ * for the next. @q: their queueing delay. */
+LH_INLINE void lh_clock_interval(struct lh_env *env, struct lh_flow *f, u64 base, u64 q)
+{
+	struct lh_clock *c = &f->clock;
+	u64 gap = c->gap_now_ns;
+
+	c->gap_ns = c->gap_ns ? c->gap_ns - c->gap_ns / 4 + gap / 4 : gap;
+	c->gap_now_ns = 0;
+	c->least_before_ns = c->least_ns;
+	if (c->engaged && !lh_clock_doubt(env, f, q, base) && !c->settling)
+		lh_clock_law(env, f, base, q);
+	c->settling = 0;
+	c->limited = c->limited << 1 & 2;
+	lh_clock_restart(env, c);
 }
 
 /* Whether a queue stands: even the least of the last samples shows it. */
@@ -326,18 +231,14 @@ LH_INLINE bool lh_clock_starves(struct lh_env *env, const struct lh_flow *f, u64
  * run at the rate of all. */
 LH_INLINE u64 lh_clock_rate_now(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 rate = 0;
-	u32 flows = 1;
+	u64 train = f->clock.rate_last;
 
-	lh_device_rate(env, 1, &rate, &flows);
-	return flows > 1 ? lh_min(f->clock.rate_last, lh_rate_mean(f)) : f->clock.rate_last;
+	return lh_device_flows(env) > 1 ? lh_min(train, lh_rate_mean(f)) : train;
 }
 
-/* One sojourn sample @r. */
-LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_INLINE void lh_clock_note(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_clock *c = &f->clock;
-	u64 lmin = lh_lmin(env, f), target = lh_target(env, f), base = lh_base(env, f);
 	int i;
 
 	for (i = LH_RECENT_SAMPLES - 1; i > 0; i--)
@@ -345,48 +246,64 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->recent_ns[0] = r;
 	c->sum_ns += r;
 	c->nr_samples++;
-	if (!c->least_ns || r < c->least_ns)
-		c->least_ns = r;
-	lh_clock_grow(env, f, r);
-	if (r > lmin + target / 8)
+	c->least_ns = lh_least(c->least_ns, r);
+	if (r > lh_lmin(env, f) + lh_target(env, f) / 8)
 		c->busy_ns = env->now_ns;
+}
+
+/* A queue stands: C begins at what the flow has shown to fit. */
+LH_INLINE void lh_clock_engage(struct lh_env *env, struct lh_flow *f, u64 base)
+{
+	struct lh_clock *c = &f->clock;
+	u64 fits = lh_rate_times(lh_rate_most(f), base) + lh_clock_alpha(env, f);
+
+	c->engaged = 1;
+	c->c_bytes = lh_clock_bounded(f, fits, 0, fits);
+	c->goal_bytes = 0;
+	c->trial = c->doubt = c->trials = 0;
+	lh_clock_restart(env, c);
+	lh_host_count(env, LH_C_clock_engaged, 1);
+}
+
+/* Far too much stands: not at the interval's end but now. */
+LH_INLINE void lh_clock_cut(struct lh_env *env, struct lh_flow *f, u64 base)
+{
+	struct lh_clock *c = &f->clock;
+	u64 fits = lh_rate_times(lh_clock_rate_now(env, f), base) + lh_clock_alpha(env, f);
+
+	fits = lh_max(fits, (u64)LH_C_LEAST_SEGS * lh_mss(f));
+	if (fits >= c->c_bytes)
+		return;
+	c->c_bytes = fits;
+	c->goal_bytes = 0;
+	c->settling = 1;
+}
+
+/* One sojourn sample @r. */
+LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_clock *c = &f->clock;
+	u64 lmin = lh_lmin(env, f), target = lh_target(env, f), base = lh_base(env, f);
+
+	lh_clock_note(env, f, r);
+	lh_clock_grow(env, f, r);
 	if (!base)
 		base = 4 * lmin; /* no wired sample: only for marks */
 	if (!c->engaged && lh_clock_stands(f, lmin + target)) {
-		u64 alpha = lh_clock_alpha(env, f);
-		u64 bdp = lh_rate_times(lh_rate_most(f, LH_RATE_BINS), base);
-
-		c->engaged = 1;
-		c->c_bytes = lh_clock_bounded(f, bdp + alpha, 0, bdp + alpha);
-		c->interval_ns = env->now_ns;
-		c->sum_ns = c->least_ns = 0;
-		c->nr_samples = 0;
-		c->goal_bytes = 0;
-		c->trial = c->doubt = c->trials = 0;
-		lh_host_count(env, LH_C_clock_engaged, 1);
+		lh_clock_engage(env, f, base);
 	} else if (c->engaged && env->now_ns - c->busy_ns > LH_RELEASE_NS) {
 		c->engaged = 0;
 		lh_host_count(env, LH_C_clock_released, 1);
 	}
-	/* Far too much: not at the interval's end but now. */
-	if (c->engaged && c->rate_last && lh_clock_stands(f, lmin + 4 * target)) {
-		u64 fits = lh_rate_times(lh_clock_rate_now(env, f), base) + lh_clock_alpha(env, f);
-
-		fits = lh_max(fits, (u64)LH_C_LEAST_SEGS * lh_mss(f));
-		if (fits < c->c_bytes) {
-			c->c_bytes = fits;
-			c->goal_bytes = 0;
-			c->settling = 1;
-		}
-	}
+	if (c->engaged && c->rate_last && lh_clock_stands(f, lmin + 4 * target))
+		lh_clock_cut(env, f, base);
 	if (lh_clock_starves(env, f, base)) {
-		c->sum_ns = lmin;
-		c->nr_samples = 1;
-		c->least_ns = lmin;
-		lh_clock_interval(env, f, base);
+		lh_clock_interval(env, f, base, 0);
 		c->settling = 1;
 	} else if (env->now_ns - c->interval_ns >= base + target) {
-		lh_clock_interval(env, f, base);
+		u64 mean = c->sum_ns / lh_max(c->nr_samples, 1);
+
+		lh_clock_interval(env, f, base, mean > lmin ? mean - lmin : 0);
 	}
 	return 0;
 }
@@ -450,20 +367,34 @@ LH_INLINE void lh_clock_mark(struct lh_env *env, struct lh_flow *f, const struct
 			     struct lh_actions *out)
 {
 	struct lh_clock *c = &f->clock;
-	u64 base = lh_base(env, f);
+	u64 base;
 
 	if (s->ecn == 1 || s->ecn == 2)
 		f->flags |= LH_FLOW_ECT;
 	if (!c->engaged || !LH_CFG(env)->clock || lh_clock_usable(env, f) || !s->ecn ||
 	    s->ecn == 3 || !s->payload_bytes)
 		return;
-	base = lh_max(base, 4 * lh_lmin(env, f));
+	base = lh_max(lh_base(env, f), 4 * lh_lmin(env, f));
 	if (env->now_ns - c->marked_ns < base + c->recent_ns[0] ||
 	    c->recent_ns[0] < lh_lmin(env, f) + lh_target(env, f))
 		return;
 	c->marked_ns = env->now_ns;
 	out->mark_ce = 1;
 	lh_host_count(env, LH_C_ce_marks, 1);
+}
+
+/* What was kept is sent on with a window as an ACK would get it now. */
+LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	u32 shift = f->wscale_mh & 15, edge;
+
+	lh_abandon(env, f, false, out);
+	if (!out->emit_held || !lh_clock_usable(env, f) || !lh_after(f->own_edge, f->una))
+		return;
+	edge = lh_clock_edge(env, f, f->own_edge);
+	out->held_window =
+		lh_clock_header(f, f->una, edge, lh_min((f->own_edge - f->una) >> shift, 0xffffU));
+	f->fwd_edge = f->una + (out->held_window << shift);
 }
 
 /* Whether something brakes the sender although its losses are hidden. */

@@ -116,12 +116,11 @@ LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first)
 }
 
 /* Link rate in bytes per second, as far as the flows have shown it lately: the
- * best of the last @bins complete bins. @flows: of the last complete bin, or of the
- * present one if it has more; at least 1. */
-LH_FUNC int lh_device_rate(struct lh_env *env, u32 bins, u64 *rate, u32 *flows)
+ * best of the last @bins complete bins. */
+LH_FUNC u64 lh_device_rate(struct lh_env *env, u32 bins)
 {
 	struct lh_device *d = LH_DEVICE(env);
-	u64 bin = env->now_ns / LH_BIN_NS, best = 0, n;
+	u64 bin = env->now_ns / LH_BIN_NS, best = 0;
 	int i;
 
 	lh_device_turn(env, bin);
@@ -134,11 +133,20 @@ LH_FUNC int lh_device_rate(struct lh_env *env, u32 bins, u64 *rate, u32 *flows)
 		k &= LH_DEVICE_BINS - 1;
 		best = lh_max(best, d->bytes[k]);
 	}
+	return best * (LH_SEC / LH_BIN_NS);
+}
+
+/* How many flows make it up: those of the last complete bin, or of the present
+ * one if it has more; at least 1. */
+LH_INLINE u64 lh_device_flows(struct lh_env *env)
+{
+	struct lh_device *d = LH_DEVICE(env);
+	u64 bin = env->now_ns / LH_BIN_NS, n;
+
+	lh_device_turn(env, bin);
 	n = lh_max(d->flows[bin & (LH_DEVICE_BINS - 1)],
 		   d->flows[(bin - 1) & (LH_DEVICE_BINS - 1)]);
-	*rate = best * (LH_SEC / LH_BIN_NS);
-	*flows = lh_max(n, 1);
-	return 0;
+	return lh_max(n, 1);
 }
 
 #endif /* LH_DEVICE_H */

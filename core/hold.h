@@ -20,12 +20,33 @@ LH_INLINE bool lh_flow_sack(const struct lh_flow *f)
 	return (f->flags & both) == both || (f->flags & LH_FLOW_SACK_SEEN);
 }
 
+LH_INLINE u32 lh_mss(const struct lh_flow *f)
+{
+	return f->mss ? f->mss : 536; /* RFC 9293 section 3.7.1 */
+}
+
+/* Whether @s has nothing but an ACK to tell. */
+LH_INLINE bool lh_pure(const struct lh_segment *s)
+{
+	return !s->payload_bytes && !(s->flags & (LH_FIN | LH_SYN | LH_RST | LH_URG)) &&
+	       !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN));
+}
+
 /* Right edge of the window in @s; just the ACK where the scale is unknown. */
 LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s)
 {
 	if (!(f->flags & LH_FLOW_WSCALE))
 		return s->ack;
 	return s->ack + ((u32)s->window << (f->wscale_mh & 15));
+}
+
+/* The same as FH gets to see it, with the edits of @out. */
+LH_INLINE u32 lh_edited_edge(const struct lh_flow *f, const struct lh_segment *s,
+			     const struct lh_actions *out)
+{
+	if (out->window == LH_KEEP_WINDOW)
+		return lh_window_edge(f, s);
+	return s->ack + (out->window << (f->wscale_mh & 15));
 }
 
 /*
@@ -36,7 +57,6 @@ LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s
 LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 				const struct lh_segment *s)
 {
-	u32 mss = f->mss ? f->mss : 536;
 	u32 edge = lh_window_edge(f, s);
 
 	if (!(f->flags & LH_FLOW_WSCALE) || !(f->flags & LH_FLOW_FWD))
@@ -46,7 +66,7 @@ LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 	if (edge == f->fwd_edge)
 		return false;
 	return LH_CFG(env)->strict_window || lh_before(edge, f->fwd_edge) ||
-	       !lh_before(f->max + 2 * mss, f->fwd_edge);
+	       !lh_before(f->max + 2 * lh_mss(f), f->fwd_edge);
 }
 
 /* Whether the first SACK block of @s reports a second copy that can't be of
@@ -61,19 +81,22 @@ LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s
  * FH may be told of the latter later. */
 LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
 {
-	u32 keep = LH_FIN | LH_SYN | LH_RST | LH_URG;
-
 	if (!env->alive || (f->flags & (LH_FLOW_ABANDONED | LH_FLOW_MPTCP | LH_FLOW_AUTH)))
 		return false;
-	if (s->payload_bytes || (s->flags & keep) || (s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN)))
-		return false;
-	return (f->flags & LH_FLOW_FWD) && !((f->fwd_flags ^ s->flags) & LH_ECN_FLAGS);
+	return lh_pure(s) && (f->flags & LH_FLOW_FWD) &&
+	       !((f->fwd_flags ^ s->flags) & LH_ECN_FLAGS);
+}
+
+/* Whether an ACK has been kept for as long as one may be. */
+LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f)
+{
+	return (f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f);
 }
 
 /* Whether every loss that is known of can be repaired here, in time. */
 LH_INLINE bool lh_in_hand(struct lh_env *env, const struct lh_flow *f)
 {
-	if ((f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f))
+	if (lh_hold_expired(env, f))
 		return false;
 	return lh_cache_covers(env, f, lh_flow_sack(f) ? f->sacked_max : f->una + 1);
 }
@@ -106,10 +129,7 @@ LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_acti
  */
 LH_INLINE void lh_hold_newer(struct lh_flow *f, const struct lh_segment *s, struct lh_actions *out)
 {
-	u32 more = LH_FIN | LH_SYN | LH_RST | LH_URG;
-
-	if ((f->flags & LH_FLOW_HELD) && !lh_flow_sack(f) && !s->payload_bytes &&
-	    !(s->flags & more) && !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN)))
+	if ((f->flags & LH_FLOW_HELD) && !lh_flow_sack(f) && lh_pure(s))
 		out->hold = 1;
 }
 
@@ -139,9 +159,7 @@ LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s,
 {
 	f->flags |= LH_FLOW_FWD;
 	f->fwd_ack = s->ack;
-	f->fwd_edge = lh_window_edge(f, s);
-	if (out->window != LH_KEEP_WINDOW)
-		f->fwd_edge = s->ack + (out->window << (f->wscale_mh & 15));
+	f->fwd_edge = lh_edited_edge(f, s, out);
 	f->fwd_flags = s->flags;
 }
 

@@ -67,15 +67,6 @@ LH_INLINE void lh_track_wscale(struct lh_flow *f)
 	f->flags |= LH_FLOW_WSCALE;
 }
 
-LH_INLINE void lh_wired_sample(struct lh_flow *f, u64 now_ns)
-{
-	u64 r = now_ns - f->syn_rx_ns;
-
-	if (f->syn_rx_ns && r && (!f->wired_rtt_ns || r < f->wired_rtt_ns))
-		f->wired_rtt_ns = r;
-	f->syn_rx_ns = 0;
-}
-
 /* SYN or SYN-ACK from FH. A new initial number means a new connection (port
  * reuse); the same one is a repetition, and gives no RTT sample (Karn). */
 LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
@@ -105,7 +96,7 @@ LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 	f->max = s->seq + 1; /* data in a SYN (TFO) is not ours: SPEC section 3 */
 	f->syn_tx_ns = env->now_ns;
 	if (s->flags & LH_ACK) {
-		lh_wired_sample(f, env->now_ns);
+		lh_wired_handshake(env, f);
 		if (f->flags & LH_FLOW_SYN_MH)
 			lh_track_wscale(f);
 	}
@@ -130,7 +121,7 @@ LH_INLINE void lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct l
 		lh_flow_start(f, s->seq);
 	lh_wired_data(env, f, s);
 	if (s->flags & LH_ACK) {
-		lh_wired_sample(f, env->now_ns);
+		lh_wired_handshake(env, f);
 		if ((f->flags & LH_FLOW_FIN_MH) && !lh_before(s->ack, f->fin_mh))
 			f->flags |= LH_FLOW_FIN_MH_ACKED;
 	}

@@ -162,24 +162,24 @@ LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 	return done;
 }
 
-/* When the patience with the head ends, 0: it is not being waited for. */
-LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_seg *e = lh_head(env, f);
-	u64 reo = lh_reo(env, f);
-
-	if (!reo || !lh_flow_sack(f) || !e || !lh_order_passed(f, e) ||
-	    !lh_order_repairable(env, e))
-		return 0;
-	return e->last_tx_ns + f->rack_rtt_ns + reo;
-}
-
-/* The first cached segment that MH lacks: the head, since una stands before it. */
-LH_INLINE struct lh_seg *lh_probe_segment(struct lh_env *env, const struct lh_flow *f)
+/* The first cached segment that MH lacks (una stands before it), if it may be
+ * sent again. */
+LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_seg *e = lh_head(env, f);
 
 	return e && lh_order_repairable(env, e) ? e : NULL;
+}
+
+/* When the patience with the head ends, 0: it is not being waited for. */
+LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_order_head(env, f);
+	u64 reo = lh_reo(env, f);
+
+	if (!reo || !lh_flow_sack(f) || !e || !lh_order_passed(f, e))
+		return 0;
+	return e->last_tx_ns + f->rack_rtt_ns + reo;
 }
 
 /*
@@ -214,7 +214,7 @@ LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
 	u32 n = f->nr_probes, shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
 	u64 wait;
 
-	if (!lh_probe_segment(env, f))
+	if (!lh_order_head(env, f))
 		return 0;
 	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
 	return lh_max(f->delivered_ns, f->sent_ns) + wait;
@@ -240,7 +240,7 @@ LH_ENTRY int lh_probe_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct
  * the rest; should it be lost again, the next probe takes two. */
 LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	struct lh_seg *e = lh_probe_segment(env, f);
+	struct lh_seg *e = lh_order_head(env, f);
 	u32 pos = f->head + 1;
 	int i;
 

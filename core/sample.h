@@ -24,9 +24,7 @@ LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
 
 	if (!f->peer || !p->lmin_now_ns)
 		return f->rtt_min_ns;
-	if (p->lmin_before_ns && p->lmin_before_ns < p->lmin_now_ns)
-		return p->lmin_before_ns;
-	return p->lmin_now_ns;
+	return lh_least(p->lmin_now_ns, p->lmin_before_ns);
 }
 
 /* The local round trip to reckon with: the flow's own, or the device's before
@@ -238,7 +236,7 @@ LH_FUNC int lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struct l
 }
 
 /* The bin of the flow's own rates that belongs to now. */
-LH_INLINE void lh_rate_turn(struct lh_env *env, struct lh_flow *f, u64 bin)
+LH_INLINE void lh_rate_turn(struct lh_flow *f, u64 bin)
 {
 	int i;
 
@@ -299,17 +297,15 @@ LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->train_delivered = f->delivered;
 }
 
-/* Bytes per second that the flow reached in one of its last @bins bins. */
-LH_INLINE u64 lh_rate_most(const struct lh_flow *f, u32 bins)
+/* The most bytes per second that the flow reached of late. */
+LH_INLINE u64 lh_rate_most(const struct lh_flow *f)
 {
 	u64 most = 0;
 	int i;
 
 	lh_for (i, LH_RATE_BINS) {
-		u32 k = f->clock.rate_bin - i;
+		u32 k = i;
 
-		if ((u32)i >= bins)
-			break;
 		lh_barrier(k);
 		most = lh_max(most, f->clock.rate[k & (LH_RATE_BINS - 1)]);
 	}
@@ -362,7 +358,7 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 		f->rtx_xmit_ns = sum->rtx_xmit_ns;
 	}
 	lh_device_add(env, sum->bytes, f->clock.rate_bin < bin);
-	lh_rate_turn(env, f, bin);
+	lh_rate_turn(f, bin);
 	f->clock.bin_bytes += sum->bytes;
 	lh_gap_sample(env, f);
 	f->delivered_ns = LH_DEVICE(env)->delivered_ns = env->now_ns;

@@ -54,6 +54,14 @@ typedef int64_t s64;
 #define lh_min(a, b) ((a) < (b) ? (a) : (b))
 #define lh_max(a, b) ((a) > (b) ? (a) : (b))
 
+/* The lesser of two times of which either may be 0, unknown. */
+LH_INLINE u64 lh_least(u64 a, u64 b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return lh_min(a, b);
+}
+
 LH_INLINE u64 lh_clamp64(u64 v, u64 lo, u64 hi)
 {
 	return v < lo ? lo : v > hi ? hi : v;

@@ -62,16 +62,16 @@ LH_INLINE bool lh_rack_hides(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum lh_ack_class class,
 				    struct lh_actions *out)
 {
-	struct lh_seg *e = lh_head(env, f);
+	struct lh_seg *e = lh_order_head(env, f);
 
 	if (class == LH_ACK_DUPLICATE) {
 		lh_extend_recovery(env, f);
-		if (e && lh_order_repairable(env, e) && !(e->flags & LH_SEG_SENDER_RTX))
+		if (e && !(e->flags & LH_SEG_SENDER_RTX))
 			lh_dup_repair(env, f, e, out);
 	} else if (f->flags & LH_FLOW_RECOVERY) {
 		if (!lh_before(f->una, f->recovery_point))
 			f->flags &= ~LH_FLOW_RECOVERY;
-		else if (e && !e->n_local && lh_order_repairable(env, e))
+		else if (e && !e->n_local)
 			lh_resend(env, f, e, LH_BY_PARTIAL, out);
 	}
 }
@@ -174,23 +174,7 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 	lh_clock_window(env, f, s, out);
 	if (out->window != LH_KEEP_WINDOW)
 		lh_host_count(env, LH_C_windows_edited, 1);
-	lh_wired_ack(env, f, s,
-		     out->window == LH_KEEP_WINDOW ? lh_window_edge(f, s)
-						   : s->ack + (out->window << (f->wscale_mh & 15)));
-}
-
-/* What was kept is sent on with a window as an ACK would get it now. */
-LH_INLINE void lh_rack_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	u32 shift = f->wscale_mh & 15, edge;
-
-	lh_abandon(env, f, false, out);
-	if (!out->emit_held || !lh_clock_usable(env, f) || !lh_after(f->own_edge, f->una))
-		return;
-	edge = lh_clock_edge(env, f, f->own_edge);
-	out->held_window =
-		lh_clock_header(f, f->una, edge, lh_min((f->own_edge - f->una) >> shift, 0xffffU));
-	f->fwd_edge = f->una + (out->held_window << shift);
+	lh_wired_ack(env, f, s, lh_edited_edge(f, s, out));
 }
 
 /* When a segment is due: without a sign from MH, or since others overtook it. */
@@ -205,10 +189,6 @@ LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh
 {
 	u64 due = lh_probe_deadline(env, f);
 
-	if ((f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f)) {
-		lh_host_count(env, LH_C_held_expired, 1);
-		lh_rack_release(env, f, out);
-	}
 	if (lh_flow_sack(f) && lh_order_repair(env, f, LH_RACK_BURST, out))
 		return;
 	if (due && env->now_ns >= due)

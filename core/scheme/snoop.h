@@ -76,15 +76,11 @@ LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 		lh_snoop_duplicate(env, f, s, out);
 }
 
-/* The hold timer and the head's timer; both may be due. */
+/* The head's timer. */
 LH_INLINE void lh_snoop_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	u64 due = lh_head_deadline(env, f);
 
-	if ((f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f)) {
-		lh_host_count(env, LH_C_held_expired, 1);
-		lh_abandon(env, f, false, out);
-	}
 	if (due && env->now_ns >= due) {
 		struct lh_seg *e = lh_head(env, f);
 
