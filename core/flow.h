@@ -156,6 +156,7 @@ struct lh_flow {
 	u16 mss; /* of MH's SYN; 0: unknown */
 	u8 wscale_fh, wscale_mh;
 	u32 fin_fh, fin_mh; /* sequence number after the FIN */
+	u32 isn_mh; /* of MH's SYN that opened the connection; with LH_FLOW_SYN_MH */
 	/* Times, ns on the host's monotonic clock; 0: none. */
 	u64 seen_ns; /* last packet in either direction */
 	u64 progress_ns; /* last advance of una */

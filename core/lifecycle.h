@@ -80,6 +80,7 @@ LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 	if (!(s->flags & LH_ACK) || (f->flags & LH_FLOW_STARTED)) {
 		u8 wscale_mh = f->wscale_mh;
 		u16 mss = f->mss;
+		u32 isn_mh = f->isn_mh;
 		u32 keep = f->flags &
 			   (LH_FLOW_SYN_MH | LH_FLOW_SACK_MH | LH_FLOW_MPTCP | LH_FLOW_AUTH);
 		bool answer = s->flags & LH_ACK;
@@ -89,6 +90,7 @@ LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 			f->flags = keep;
 			f->wscale_mh = wscale_mh;
 			f->mss = mss;
+			f->isn_mh = isn_mh;
 		}
 	}
 	lh_track_options(f, s, false);
@@ -135,11 +137,12 @@ LH_INLINE void lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct l
  * (Karn): the answer may be to the first one. */
 LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	bool again = f->flags & LH_FLOW_SYN_MH;
+	bool again = (f->flags & LH_FLOW_SYN_MH) && s->seq == f->isn_mh;
 
 	if (s->flags & LH_ACK) {
 		f->syn_rx_ns = again ? 0 : env->now_ns;
 		f->flags |= LH_FLOW_SYN_MH;
+		f->isn_mh = s->seq;
 		lh_track_options(f, s, true);
 		if (f->flags & LH_FLOW_STARTED)
 			lh_track_wscale(f);
@@ -162,10 +165,12 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		f->fwd_flags = 0;
 		return;
 	}
-	/* FH knows an ACK: not a repetition, but the port's next connection. */
-	again = again && !(f->flags & LH_FLOW_FWD);
+	/* A late copy says nothing new; another number is the port's next connection. */
+	if (again && (f->flags & LH_FLOW_FWD))
+		return;
 	lh_flow_reset(env, f);
 	f->flags |= LH_FLOW_SYN_MH;
+	f->isn_mh = s->seq;
 	f->seen_ns = env->now_ns;
 	f->syn_rx_ns = again ? 0 : env->now_ns;
 	lh_track_options(f, s, true);

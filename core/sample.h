@@ -354,7 +354,9 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 		f->rack_rtt_ns = env->now_ns - sum->xmit_ns;
 	}
 	if (sum->rtx_xmit_ns && sum->rtx_xmit_ns >= f->rtx_xmit_ns) {
-		f->rtx_xmit_end = sum->rtx_xmit_end;
+		if (sum->rtx_xmit_ns > f->rtx_xmit_ns ||
+		    lh_after(sum->rtx_xmit_end, f->rtx_xmit_end))
+			f->rtx_xmit_end = sum->rtx_xmit_end;
 		f->rtx_xmit_ns = sum->rtx_xmit_ns;
 	}
 	lh_device_add(env, sum->bytes, f->clock.rate_bin < bin);

@@ -656,6 +656,8 @@ pub struct lh_flow {
     pub fin_fh: u32,
     #[doc = " sequence number after the FIN"]
     pub fin_mh: u32,
+    #[doc = " of MH's SYN that opened the connection; with LH_FLOW_SYN_MH"]
+    pub isn_mh: u32,
     #[doc = " last packet in either direction"]
     pub seen_ns: u64,
     #[doc = " last advance of una"]
@@ -752,6 +754,7 @@ const _: () = {
     ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 987usize];
     ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 988usize];
     ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 992usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 996usize];
     ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1000usize];
     ["Offset of field: lh_flow::progress_ns"]
         [::core::mem::offset_of!(lh_flow, progress_ns) - 1008usize];

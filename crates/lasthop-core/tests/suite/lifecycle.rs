@@ -60,6 +60,26 @@ fn a_syn_sent_three_times_gives_no_sample_either() {
 }
 
 #[test]
+fn a_late_copy_of_the_opening_syn_forgets_nothing() {
+    let mut rig = Rig::new(&Options {
+        mh_opens: true,
+        ..Options::default()
+    });
+    data!(rig, 200, 0, 1_000);
+    rig.mh_sends(201, rig.mh_syn(LH_SYN, &[]));
+    assert_eq!(rig.ring().len(), 1, "the copy says nothing new");
+    assert_eq!(rig.flow().raw().max, wire(1_000));
+    // Another number is the port's next connection.
+    let next = Tcp {
+        seq: MH_BASE.wrapping_add(77_777),
+        ..rig.mh_syn(LH_SYN, &[])
+    };
+    rig.mh_sends(300, next);
+    assert!(rig.ring().is_empty());
+    assert!(!rig.flow().has(LH_FLOW_STARTED));
+}
+
+#[test]
 fn options_of_both_syns() {
     let syn = |wscale: bool, sack: bool| {
         let mut o = option::mss(1_400);
