@@ -51,6 +51,10 @@ struct lh_held {
 	u8 pkt[LH_HELD_BYTES];
 };
 
+/* Repairs that may wait for one kick, a power of two: a NIC's poll brings up to
+ * 64 ACKs before user space can run. */
+#define LH_PENDING_MAX 16
+
 /* A repair that the packet at hand could not carry: sent by the next kick. */
 struct lh_pending {
 	u32 slot;
@@ -68,7 +72,7 @@ struct lh_flow_entry {
 	u64 deadline_ns; /* what the core asked for, 0: none */
 	u64 armed_ns; /* when the timer fires, 0: not armed */
 	u64 created_ns;
-	struct lh_pending pending[LH_MAX_RETRANSMIT];
+	struct lh_pending pending[LH_PENDING_MAX];
 	struct lh_flow flow;
 	struct lh_held held;
 };

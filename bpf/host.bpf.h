@@ -88,7 +88,7 @@ struct lh_scratch {
 	struct lh_segment slice;
 	struct lh_flow_key key;
 	struct lh_actions act;
-	struct lh_pending todo[LH_MAX_RETRANSMIT]; /* repairs of this kick */
+	struct lh_pending todo[LH_PENDING_MAX]; /* repairs of this kick */
 	struct lh_slot slot; /* a held ACK on its way out */
 };
 

@@ -92,7 +92,7 @@ LH_INLINE void lh_mark_slice(u32 id, u32 index, u32 seq, bool last)
 LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
 			       struct lh_scratch *sc, u32 mss)
 {
-	u32 left = sc->seg.payload_bytes, off = sc->seg.hdr_bytes, seq = sc->seg.seq;
+	u32 left = sc->seg.payload_bytes, off = sc->seg.hdr_bytes, seq = sc->seg.seq, ce = 0;
 	u16 last_flags = sc->seg.flags & (LH_FIN | LH_PSH);
 	int i;
 
@@ -111,12 +111,14 @@ LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, s
 		}
 		if (lh_cache_one(skb, &v->entry.flow, env, sc, off) && mss)
 			lh_mark_slice(sc->act.store_slot, i, seq, last);
+		ce |= sc->act.mark_ce; /* one mark for all: it is in the IP header */
 		if (last)
 			break;
 		seq += n;
 		off += n;
 		left -= n;
 	}
+	sc->act.mark_ce = ce;
 }
 
 /* A packet towards MH. */
@@ -193,7 +195,7 @@ LH_ENTRY int lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_action
 		u32 k = i, n = e->nr_pending, id;
 		struct lh_slot *slot;
 
-		if (k < from || k >= act->nr_retransmit || n >= LH_MAX_RETRANSMIT)
+		if (k < from || k >= act->nr_retransmit || n >= LH_PENDING_MAX)
 			continue;
 		lh_barrier(k);
 		lh_barrier(n);
@@ -201,8 +203,8 @@ LH_ENTRY int lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_action
 		slot = bpf_map_lookup_elem(&slots, &id);
 		if (!slot)
 			continue;
-		e->pending[n & (LH_MAX_RETRANSMIT - 1)].slot = id;
-		e->pending[n & (LH_MAX_RETRANSMIT - 1)].generation = slot->generation;
+		e->pending[n & (LH_PENDING_MAX - 1)].slot = id;
+		e->pending[n & (LH_PENDING_MAX - 1)].generation = slot->generation;
 		e->nr_pending = n + 1;
 	}
 	lh_send_event(e, index);
@@ -436,6 +438,7 @@ LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	int i;
 
 	e->kick_sent = 0;
+	lh_set_room(env, e);
 	lh_on_timer(env, &e->flow, &sc->act);
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	copies = sc->act.emit_held;
@@ -453,10 +456,10 @@ LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 			break;
 		lh_send_held(skb, &sc->slot, env);
 	}
-	bpf_for (i, 0, LH_MAX_RETRANSMIT) {
+	bpf_for (i, 0, LH_PENDING_MAX) {
 		if ((u32)i >= n)
 			break;
-		lh_kick_one(skb, v, env, &sc->todo[i & (LH_MAX_RETRANSMIT - 1)]);
+		lh_kick_one(skb, v, env, &sc->todo[i & (LH_PENDING_MAX - 1)]);
 	}
 	return n + copies;
 }

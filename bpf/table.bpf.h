@@ -156,6 +156,12 @@ __attribute__((noinline)) int lh_wanted(const struct lh_flow_key *key)
 	return matched && !excluded;
 }
 
+/* Repairs that the flow can take on: what it defers must not get lost. */
+LH_INLINE void lh_set_room(struct lh_env *env, const struct lh_flow_entry *e)
+{
+	env->room = LH_PENDING_MAX - lh_min(e->nr_pending, (u32)LH_PENDING_MAX);
+}
+
 /* The locked entry of @key, NULL: none, or busy. @index is set with it. */
 LH_INLINE struct lh_flow_value *lh_flow_find(struct lh_env *env, const struct lh_flow_key *key,
 					     u32 *index)
@@ -173,8 +179,10 @@ LH_INLINE struct lh_flow_value *lh_flow_find(struct lh_env *env, const struct lh
 		lh_host_count(env, LH_C_bypass_lock, 1);
 		return NULL;
 	}
-	if (v->entry.used && lh_key_equal(&v->entry.key, key))
+	if (v->entry.used && lh_key_equal(&v->entry.key, key)) {
+		lh_set_room(env, &v->entry);
 		return v;
+	}
 	lh_unlock(&v->entry); /* removed, and perhaps given to another, since */
 	return NULL;
 }
@@ -209,7 +217,8 @@ LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, const struct 
 	e->kick_sent = 0;
 	e->created_ns = env->now_ns;
 	e->held.bytes = 0;
-	e->flow.peer = lh_peer_find(env, key);
+	env->room = LH_MAX_RETRANSMIT;
+	lh_peer_join(env, &e->flow, key);
 	lh_flow_reset(env, &e->flow);
 	bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
 	bpf_timer_set_callback(&v->timer, lh_timer_fires);

@@ -36,6 +36,16 @@ LH_INLINE void lh_actions_init(struct lh_actions *out)
 	out->next_deadline_ns = 0;
 }
 
+/* Hosts read the clock before they wait for the flow's lock, so that another
+ * CPU may have been here later: a time that ran backwards would make segments
+ * look as if they had left long ago. */
+LH_INLINE void lh_env_time(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 latest = lh_max(f->seen_ns, f->sent_ns);
+
+	env->now_ns = lh_max(env->now_ns, latest);
+}
+
 /* When lh_on_timer() is wanted next, 0: never. */
 LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
 {
@@ -43,8 +53,9 @@ LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
 
 	if (LH_CFG(env)->scheme == LH_SCHEME_none)
 		return 0;
-	at = LH_CFG(env)->scheme == LH_SCHEME_rack ? lh_rack_deadline(env, f)
-						   : lh_head_deadline(env, f);
+	if (!(f->flags & LH_FLOW_RESET)) /* nobody wants repairs any more */
+		at = LH_CFG(env)->scheme == LH_SCHEME_rack ? lh_rack_deadline(env, f)
+							   : lh_head_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD) {
 		u64 hold = f->held_since_ns + lh_hold_time(env, f);
 
@@ -60,6 +71,7 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	if (!env || !f || !s || !out)
 		return 0;
 	lh_actions_init(out);
+	lh_env_time(env, f);
 	lh_track_fh(env, f, s);
 	if (s->payload_bytes) {
 		f->nr_data++;
@@ -102,6 +114,7 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 hole
 		lh_delivered(env, f, e, !hole);
 	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
+	env->ack.popped_bytes += e->end - e->seq;
 	env->ack.last_ns = e->last_tx_ns;
 	env->ack.last_end = e->end;
 	lh_ring_pop(env, f);
@@ -122,10 +135,27 @@ LH_INLINE void lh_ack_sample(struct lh_env *env, struct lh_flow *f)
 	f->rtt_end = f->max;
 }
 
+/* MH also got what could not be cached: rates and bounds that left it out would
+ * throttle a flow for our lack of memory. @from: una before this ACK. */
+LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
+{
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	u32 upto = f->una, n;
+
+	if (e && lh_before(e->seq, upto))
+		upto = e->seq;
+	n = upto - from - env->ack.popped_bytes;
+	if ((s32)n <= 0)
+		return;
+	f->delivered += n;
+	env->ack.bytes += n;
+}
+
 /* What every scheme does with an ACK that moves una. */
 LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	bool hole = lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY);
+	u32 from = f->una;
 	int i;
 
 	f->una = s->ack;
@@ -133,6 +163,7 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 	lh_for (i, LH_FLOW_SEGS)
 		if (!lh_ack_pop(env, f, s->ack, hole))
 			break;
+	lh_ack_uncached(env, f, from);
 	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
 		lh_ack_sample(env, f);
 	/* A lone segment may have waited for the receiver's delayed ACK. */
@@ -143,6 +174,8 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->nr_dup = 0;
 	f->exp_dup = 0;
 	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
+	if (!lh_before(f->una, f->rtx_end))
+		f->flags &= ~LH_FLOW_RTX;
 	if ((f->flags & LH_FLOW_BLOCKED) && !lh_before(f->una, f->blocked_end))
 		f->flags &= ~LH_FLOW_BLOCKED;
 	else if (lh_before(f->blocked_start, f->una))
@@ -160,6 +193,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (!env || !f || !s || !out)
 		return 0;
 	lh_actions_init(out);
+	lh_env_time(env, f);
 	__builtin_memset(&env->ack, 0, sizeof(env->ack));
 	lh_track_mh(env, f, s);
 	if (!(s->flags & LH_ACK) || (s->flags & (LH_SYN | LH_RST)))
@@ -191,23 +225,33 @@ done:
 	return 0;
 }
 
-/* The deadline has passed (or nearly: an early call does nothing). */
+/* The timer. A call before the deadline does nothing: hosts have other reasons
+ * to look after a flow, and each would be a repair more than MH's ACKs allow. */
 LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
+	u64 due;
+
 	if (!env || !f || !out)
 		return 0;
 	lh_actions_init(out);
+	lh_env_time(env, f);
+	due = lh_next_deadline(env, f);
+	if (!due || env->now_ns < due)
+		goto done;
 	/* Both an ACK that was kept and a repair may be due. */
 	if (lh_hold_expired(env, f)) {
 		lh_host_count(env, LH_C_held_expired, 1);
 		lh_release(env, f, out);
 	}
-	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+	if (f->flags & LH_FLOW_RESET)
+		; /* nobody wants repairs any more */
+	else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
 		lh_rack_on_timer(env, f, out);
 	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
 		lh_snoop_on_timer(env, f, out);
 	if (out->nr_retransmit || out->emit_held)
 		lh_host_count(env, LH_C_timer_kicks, 1);
+done:
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

@@ -63,12 +63,20 @@ LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right)
 		f->blocked_end = right;
 }
 
+/* Something that had departed already departs once more, or late. */
+LH_INLINE void lh_cache_again(struct lh_flow *f)
+{
+	f->flags |= LH_FLOW_RTX;
+	f->rtx_end = f->max;
+}
+
 /* FH itself has sent what ends at @right again: MH may report that to it. */
 LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right)
 {
 	if (!(f->flags & LH_FLOW_FH_RTX) || lh_after(right, f->fh_rtx_end))
 		f->fh_rtx_end = right;
 	f->flags |= LH_FLOW_FH_RTX;
+	lh_cache_again(f);
 }
 
 /* The same of [left, right), which MH lacks. */

@@ -13,6 +13,7 @@
 #ifndef LH_CLOCK_H
 #define LH_CLOCK_H
 
+#include "guard.h"
 #include "wired.h"
 
 #define LH_RELEASE_NS LH_SEC
@@ -86,7 +87,7 @@ LH_FUNC int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base, u64 q)
 	u64 now = c->c_bytes, next = now;
 
 	if (q >= lh_target(env, f) / 4) {
-		next = now * (base / 1000) / ((base + q) / 1000) + alpha;
+		next = now * (base / 1000) / lh_max((base + q) / 1000, 1) + alpha;
 		next = (now + next) / 2;
 		c->step = 1;
 	} else if (c->limited) {
@@ -136,7 +137,7 @@ LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, u64 base)
 	}
 	c->trials = 0;
 	f->rtt_min_ns = c->least_ns;
-	if (f->peer) {
+	if (p) {
 		p->lmin_now_ns = c->least_ns;
 		p->lmin_before_ns = 0;
 		p->since_ns = env->now_ns;
@@ -161,6 +162,8 @@ LH_INLINE bool lh_clock_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 
 	struct lh_clock *c = &f->clock;
 	u64 target = lh_target(env, f);
 
+	if (!lh_clock_usable(env, f))
+		return false; /* FH does not follow C */
 	if (c->trial) {
 		if (!--c->trial)
 			lh_clock_judge(env, f, base);
@@ -319,8 +322,9 @@ LH_INLINE u32 lh_above_una(const struct lh_flow *f)
 
 /*
  * The right edge for an ACK whose receiver grants @own: ours while a queue
- * stands, in steps of a segment at least (RFC 9293 section 3.8.6.2.2), never
- * left of what FH knows unless the receiver itself goes there.
+ * stands, in steps of a segment at least (RFC 9293 section 3.8.6.2.2; what FH
+ * knows is rounded up by less than a unit of the scale), never left of what FH
+ * knows unless the receiver itself goes there.
  */
 LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own)
 {
@@ -328,7 +332,8 @@ LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own
 
 	if (!f->clock.engaged || !lh_before(edge, own))
 		return own;
-	if (lh_before(edge, f->fwd_edge + lh_mss(f)))
+	if (lh_before(edge, f->fwd_edge) ||
+	    lh_before(edge + (1U << (f->wscale_mh & 15)), f->fwd_edge + lh_mss(f)))
 		edge = f->fwd_edge;
 	return lh_before(edge, own) ? edge : own;
 }
@@ -343,20 +348,46 @@ LH_INLINE u32 lh_clock_header(const struct lh_flow *f, u32 ack, u32 edge, u32 wi
 	return lh_min(units, window);
 }
 
+/* The edge for a duplicate that FH is to see as one: without SACK that is an ACK
+ * whose window is the last one's too (RFC 5681 section 2). */
+LH_INLINE u32 lh_clock_edge_same(struct lh_env *env, const struct lh_flow *f, u32 own)
+{
+	if (lh_flow_sack(f))
+		return lh_clock_edge(env, f, own);
+	return lh_before(f->fwd_edge, own) && lh_after(f->fwd_edge, f->una) ? f->fwd_edge : own;
+}
+
 /*
  * Sets the window of the passing ACK @s. Zero windows stay as they are, and so
- * does whatever is not about una: its window is of another time.
+ * does whatever is not about una: its window is of another time. @same: it is a
+ * duplicate that FH is to see.
  */
 LH_INLINE void lh_clock_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       struct lh_actions *out)
+			       bool same, struct lh_actions *out)
 {
-	u32 own = lh_window_edge(f, s), header;
+	u32 own = lh_window_edge(f, s), edge, header;
 
 	if (!lh_clock_usable(env, f) || s->ack != f->una || !s->window)
 		return;
-	header = lh_clock_header(f, s->ack, lh_clock_edge(env, f, own), s->window);
+	edge = same ? lh_clock_edge_same(env, f, own) : lh_clock_edge(env, f, own);
+	header = lh_clock_header(f, s->ack, edge, s->window);
 	if (header != s->window)
 		out->window = header;
+}
+
+/*
+ * The queue at which a flow is marked. A sender answers a mark by a cut to 0.5
+ * (RFC 5681) or 0.7 (RFC 9438): what stands must be worth half a round trip, or
+ * the hop runs dry; at 5 ms two marks cost CUBIC a third of its goodput. Where a
+ * loss was repaired meanwhile the queue may be as full as it gets, and a
+ * standing one will do, as for the guard of scheme `snoop` (guard.h).
+ */
+LH_INLINE u64 lh_clock_mark_queue(struct lh_env *env, const struct lh_flow *f, u64 base)
+{
+	u64 most = lh_max(base / 2, lh_target(env, f));
+	u64 full = lh_max(LH_QUEUE_RTTS * lh_lmin(env, f), LH_QUEUE_LEAST_NS);
+
+	return (f->flags & LH_FLOW_RTX) ? lh_min(full, most) : most;
 }
 
 /*
@@ -376,7 +407,7 @@ LH_INLINE void lh_clock_mark(struct lh_env *env, struct lh_flow *f, const struct
 		return;
 	base = lh_max(lh_base(env, f), 4 * lh_lmin(env, f));
 	if (env->now_ns - c->marked_ns < base + c->recent_ns[0] ||
-	    c->recent_ns[0] < lh_lmin(env, f) + lh_target(env, f))
+	    !lh_clock_stands(f, lh_lmin(env, f) + lh_clock_mark_queue(env, f, base)))
 		return;
 	c->marked_ns = env->now_ns;
 	out->mark_ce = 1;
@@ -391,7 +422,7 @@ LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actio
 	lh_abandon(env, f, false, out);
 	if (!out->emit_held || !lh_clock_usable(env, f) || !lh_after(f->own_edge, f->una))
 		return;
-	edge = lh_clock_edge(env, f, f->own_edge);
+	edge = lh_clock_edge_same(env, f, f->own_edge);
 	out->held_window =
 		lh_clock_header(f, f->una, edge, lh_min((f->own_edge - f->una) >> shift, 0xffffU));
 	f->fwd_edge = f->una + (out->held_window << shift);

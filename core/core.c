@@ -57,6 +57,7 @@ static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,
 		.alive = call->alive,
 		.accepted = call->accepted,
 		.handshakes = call->handshakes,
+		.room = LH_MAX_RETRANSMIT,
 	};
 
 	return env;
@@ -117,11 +118,12 @@ void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,
 	lh_on_release(&env, flow, out);
 }
 
-u32 lhc_peer_find(const struct lh_host_ops *ops, const struct lh_flow_key *key, u64 now_ns)
+void lhc_peer_join(const struct lh_host_ops *ops, struct lh_flow *flow,
+		   const struct lh_flow_key *key, u64 now_ns)
 {
 	struct lh_env env = {.device = ops->device, .now_ns = now_ns};
 
-	return lh_peer_find(&env, key);
+	lh_peer_join(&env, flow, key);
 }
 
 u64 lhc_device_bytes(void)

@@ -49,7 +49,8 @@ void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,
 		    const struct lh_config *cfg, const struct lh_call *call,
 		    struct lh_actions *out);
 /* Index of the receiver for lh_flow.peer of a new flow. */
-u32 lhc_peer_find(const struct lh_host_ops *ops, const struct lh_flow_key *key, u64 now_ns);
+void lhc_peer_join(const struct lh_host_ops *ops, struct lh_flow *flow,
+		   const struct lh_flow_key *key, u64 now_ns);
 u64 lhc_device_bytes(void);
 /* Edits the first @len bytes of a packet that passes, as core/edit.h; @return 1:
  * something has changed. */

@@ -46,13 +46,14 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 {
 	u32 n = out->nr_retransmit;
 
-	if (n >= LH_MAX_RETRANSMIT)
+	if (n >= lh_min(env->room, LH_MAX_RETRANSMIT))
 		return false;
 	out->retransmit[n].slot = e->slot;
 	out->retransmit[n].seq = e->seq;
 	out->nr_retransmit = n + 1;
 	e->last_tx_ns = f->sent_ns = env->now_ns;
 	e->n_local++;
+	lh_cache_again(f);
 	f->syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
 	f->nr_retransmits++;
 	lh_host_count(env, LH_C_local_retransmits, 1);

@@ -3,7 +3,8 @@
  * What the flows of one device share: the delivery rate of the link, how many
  * flows make it up, and the local round trip per receiver. Written by several
  * CPUs at once without a lock: a lost update costs a little precision, so
- * sums use atomic additions and everything else plain stores.
+ * sums use atomic additions and everything else plain stores. Another CPU's
+ * times may lie ahead of this one's now: their age is lh_since().
  */
 #ifndef LH_DEVICE_H
 #define LH_DEVICE_H
@@ -13,12 +14,16 @@
 #define LH_PEER_PROBES 4 /* places where one receiver may be found */
 #define LH_PEER_IDLE_NS (60 * LH_SEC)
 
+/* The flow's receiver, NULL: it found no place, or has lost it to another. */
 LH_INLINE struct lh_peer *lh_peer_of(struct lh_env *env, const struct lh_flow *f)
 {
 	u32 i = f->peer;
+	struct lh_peer *p;
 
 	lh_barrier(i);
-	return &LH_DEVICE(env)->peer[i & (LH_PEERS - 1)];
+	i &= LH_PEERS - 1;
+	p = &LH_DEVICE(env)->peer[i];
+	return i && p->tag == f->peer_tag ? p : NULL;
 }
 
 LH_INLINE u32 lh_peer_hash(const u8 *addr)
@@ -41,15 +46,15 @@ LH_INLINE bool lh_peer_is(const struct lh_peer *p, const u8 *addr)
 	return !diff;
 }
 
-/* The index of the receiver @key->mh, for lh_flow.peer: its own place, one that
- * nobody used for a minute, or 0. Hosts call it for a new flow. */
-LH_ENTRY u32 lh_peer_find(struct lh_env *env, const struct lh_flow_key *key)
+/* Finds the place of the receiver @key->mh for the new flow @f: its own, one
+ * that nobody used for a minute, or none. Hosts call it before the first packet. */
+LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh_flow_key *key)
 {
 	u32 hash, found = 0, unused = 0;
 	struct lh_peer *p;
 	int i;
 
-	if (!env || !key)
+	if (!env || !f || !key)
 		return 0;
 	hash = lh_peer_hash(key->mh);
 	lh_for (i, LH_PEER_PROBES) {
@@ -62,21 +67,25 @@ LH_ENTRY u32 lh_peer_find(struct lh_env *env, const struct lh_flow_key *key)
 			found = at;
 			break;
 		}
-		if (at && !unused && (!p->seen_ns || env->now_ns - p->seen_ns > LH_PEER_IDLE_NS))
+		if (at && !unused &&
+		    (!p->seen_ns || lh_since(env->now_ns, p->seen_ns) > LH_PEER_IDLE_NS))
 			unused = at;
 	}
 	if (!found && unused) {
 		lh_barrier(unused);
 		p = &LH_DEVICE(env)->peer[unused & (LH_PEERS - 1)];
 		__builtin_memcpy(p->addr, key->mh, sizeof(p->addr));
-		p->lmin_now_ns = p->lmin_before_ns = 0;
+		p->tag = hash;
+		p->lmin_now_ns = p->lmin_before_ns = p->busy_ns = 0;
 		found = unused;
 	}
 	if (found) {
 		lh_barrier(found);
 		LH_DEVICE(env)->peer[found & (LH_PEERS - 1)].seen_ns = env->now_ns;
 	}
-	return found;
+	f->peer = found;
+	f->peer_tag = hash;
+	return 0;
 }
 
 /* Begins the bin of now, if another one was the newest; who is first empties

@@ -70,6 +70,8 @@ enum lh_flow_flag {
 	LH_FLOW_FH_RTX = 0x100000, /* fh_rtx_end is valid */
 	LH_FLOW_TS = 0x400000, /* the connection uses timestamps */
 	LH_FLOW_ECT = 0x200000, /* FH's data may be marked (RFC 3168) */
+	LH_FLOW_SYN_FH = 0x800000, /* FH's SYN or SYN-ACK was seen */
+	LH_FLOW_RTX = 0x1000000, /* rtx_end is valid */
 };
 
 #define LH_RECENT_SAMPLES 4
@@ -81,11 +83,13 @@ struct lh_clock {
 	u8 engaged; /* 1: a queue stands, the law holds */
 	u8 limited; /* bit 0: FH has used up the window in this interval, bit 1: in the last */
 	u8 settling; /* 1: C was cut in this interval, the queue shows it in the next */
+	u8 has_tsval; /* 1: tsval_last is valid */
 	u8 step; /* how much C grows next where no queue is left, in eighths of C */
 	u32 goal_bytes; /* up to which C grows with what MH gets, if above it */
 	/* The open sample of the wired round trip. */
 	u32 tsval; /* of the ACK that left at tsval_ns */
 	u32 asked_edge; /* right edge of its window */
+	u32 tsval_last; /* of the last ACK that went on to FH */
 	u64 tsval_ns; /* 0: none */
 	u64 wired_now_ns, wired_before_ns; /* least of this and the previous period */
 	u64 wired_since_ns; /* when this period began */
@@ -135,6 +139,7 @@ struct lh_flow {
 	u32 sacked_bytes; /* of these above una */
 	u32 blocked_start, blocked_end; /* between these lie all that can't be repaired here */
 	u32 fh_rtx_end; /* highest end of what FH sent twice */
+	u32 rtx_end; /* what had departed when anything below it was last sent again */
 	u32 nr_probes; /* local probes since the last delivery */
 	struct lh_sack_block seen[LH_MAX_SACK]; /* blocks of the last ACK: looked through */
 	u64 xmit_ns; /* latest departure among first transmissions that arrived */
@@ -145,7 +150,7 @@ struct lh_flow {
 	u64 sent_ns; /* last departure of data, anyone's */
 	u64 reo_ns; /* patience that reordering on the link has taught */
 	u64 reo_seen_ns; /* when it was last seen */
-	u32 peer; /* index into lh_device.peer */
+	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
 	struct lh_clock clock;
 	/* The ACK that FH saw last, and the last one that came. */
 	u32 fwd_ack;
@@ -183,6 +188,9 @@ struct lh_flow {
 struct lh_peer {
 	u8 addr[16]; /* as in lh_flow_key.mh */
 	u64 seen_ns; /* last new flow or sample */
+	u64 busy_ns; /* last sample of a flow whose clock is engaged */
+	u32 tag; /* hash of addr: whether the place is still ours */
+	u32 pad;
 	/* The unloaded local round trip: the least sample of this and of the
 	 * previous period (sample.h); 0: none. */
 	u64 lmin_now_ns, lmin_before_ns;
@@ -212,6 +220,7 @@ struct lh_ack_sum {
 	u64 sample_ns; /* departure of the segment that gives a sojourn sample; 0: none */
 	u32 sample_delivered; /* lh_flow.delivered at that departure */
 	u32 bytes; /* newly delivered */
+	u32 popped_bytes; /* of what the ACK number covers, that was cached */
 	u32 nr_segs;
 	u32 sample_full; /* 1: that segment was no small one */
 	/* Of what the ACK number itself covers, for the classic estimators. */
@@ -238,8 +247,9 @@ struct lh_env {
 	const struct lh_config *cfg;
 #endif
 	struct lh_ack_sum ack;
-	u64 now_ns; /* never decreases for one flow */
+	u64 now_ns; /* lh_on_*() see to it that it never decreases for one flow */
 	u32 cap_segments; /* this flow's share of the cache now */
+	u32 room; /* repairs that the host can take in this call */
 	u8 alive; /* 1: the host can wake us in time: suppression allowed */
 	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it */
 	u8 handshakes; /* 1: a SYN may be cached: not too many connections are half open */

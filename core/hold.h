@@ -69,6 +69,17 @@ LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 	       !lh_before(f->max + 2 * lh_mss(f), f->fwd_edge);
 }
 
+/* Whether MH reports something that went by unseen. */
+LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *s)
+{
+	int i;
+
+	for (i = 0; i < LH_MAX_SACK; i++)
+		if (i < s->nr_sack && lh_after(s->sack[i].right, f->max))
+			return true;
+	return false;
+}
+
 /* Whether the first SACK block of @s reports a second copy that can't be of
  * FH's own making: FH never sent it twice, so the repair was superfluous. */
 LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s)

@@ -12,13 +12,14 @@
 /* Everything anew, as for a connection never seen. */
 LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 {
-	u32 peer = f->peer;
+	u32 peer = f->peer, tag = f->peer_tag;
 
 	lh_cache_flush(env, f);
 	/* In two steps, as BPF has no memset(); an empty ring needs no directory. */
 	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, dir));
 	__builtin_memset(&f->nr_dup, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, nr_dup));
 	f->peer = peer;
+	f->peer_tag = tag;
 	f->wscale_fh = f->wscale_mh = LH_WSCALE_NONE;
 }
 
@@ -39,7 +40,7 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 	f->sacked_bytes = 0;
 	lh_sack_forget(f);
 	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |
-		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED);
+		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);
 }
 
 LH_INLINE void lh_track_options(struct lh_flow *f, const struct lh_segment *s, bool from_mh)
@@ -96,6 +97,7 @@ LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 	lh_track_options(f, s, false);
 	lh_flow_start(f, s->seq);
 	f->max = s->seq + 1; /* data in a SYN (TFO) is not ours: SPEC section 3 */
+	f->flags |= LH_FLOW_SYN_FH;
 	f->syn_tx_ns = env->now_ns;
 	if (s->flags & LH_ACK) {
 		lh_wired_handshake(env, f);
@@ -144,7 +146,7 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		f->flags |= LH_FLOW_SYN_MH;
 		f->isn_mh = s->seq;
 		lh_track_options(f, s, true);
-		if (f->flags & LH_FLOW_STARTED)
+		if (f->flags & LH_FLOW_SYN_FH)
 			lh_track_wscale(f);
 		if ((f->flags & LH_FLOW_STARTED) && s->ack == f->max && f->una != f->max) {
 			if (f->syn_tx_ns)

@@ -31,7 +31,7 @@ LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct
 {
 	u64 lmin = lh_lmin(env, f), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
 
-	if ((e->flags & LH_SEG_SENDER_RTX) || e->n_local > 1)
+	if ((e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED)) || e->n_local > 1)
 		return;
 	if (e->n_local && age >= lmin - lmin / 4)
 		return;
@@ -139,6 +139,14 @@ LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 
 	return done;
 }
 
+/* Whether anything may have departed out of the numbers' order, or arrived so:
+ * otherwise no segment above una can have been overtaken, and none need be
+ * looked at. */
+LH_INLINE bool lh_order_disturbed(const struct lh_flow *f)
+{
+	return (f->flags & LH_FLOW_RTX) || lh_after(f->sacked_max, f->una);
+}
+
 /* Repairs up to @budget of the segments that time order calls lost. */
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			    struct lh_actions *out)
@@ -212,9 +220,11 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	u32 n = f->nr_probes, shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
+	struct lh_seg *e = lh_order_head(env, f);
 	u64 wait;
 
-	if (!lh_order_head(env, f))
+	/* Where no ACK ever came by they take another way: nothing can be known. */
+	if (!e || !(f->flags & LH_FLOW_FWD || e->flags & LH_SEG_BARE))
 		return 0;
 	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
 	return lh_max(f->delivered_ns, f->sent_ns) + wait;

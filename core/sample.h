@@ -12,6 +12,7 @@
 #include "rtt.h"
 
 #define LH_LMIN_PERIOD_NS (10 * LH_SEC)
+#define LH_PEER_BUSY_NS LH_SEC
 /* A train: a queue of so much, deliveries for so long and so many. */
 #define LH_TRAIN_QUEUE_NS (2 * LH_MSEC)
 #define LH_TRAIN_NS (10 * LH_MSEC)
@@ -22,7 +23,7 @@ LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
-	if (!f->peer || !p->lmin_now_ns)
+	if (!p || !p->lmin_now_ns)
 		return f->rtt_min_ns;
 	return lh_least(p->lmin_now_ns, p->lmin_before_ns);
 }
@@ -35,20 +36,24 @@ LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f)
 }
 
 /* One sojourn of the receiver's. The minimum does not age while a queue stands
- * (a window of 10 s drifted from 10 to 36 ms). */
+ * before any of its flows (a window of 10 s drifted from 10 to 36 ms, and short
+ * flows beside a long one let it drift by 5 ms per 20 s). */
 LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
-	if (!f->peer)
+	if (!p)
 		return;
 	p->seen_ns = env->now_ns;
+	if (f->clock.engaged)
+		p->busy_ns = env->now_ns;
 	if (!p->lmin_now_ns) {
 		p->lmin_now_ns = r;
 		p->since_ns = env->now_ns;
 	} else if (r < p->lmin_now_ns) {
 		p->lmin_now_ns = r;
-	} else if (!f->clock.engaged && env->now_ns - p->since_ns > LH_LMIN_PERIOD_NS) {
+	} else if (lh_since(env->now_ns, p->busy_ns) > LH_PEER_BUSY_NS &&
+		   lh_since(env->now_ns, p->since_ns) > LH_LMIN_PERIOD_NS) {
 		p->lmin_before_ns = p->lmin_now_ns;
 		p->lmin_now_ns = r;
 		p->since_ns = env->now_ns;

@@ -54,6 +54,12 @@ typedef int64_t s64;
 #define lh_min(a, b) ((a) < (b) ? (a) : (b))
 #define lh_max(a, b) ((a) > (b) ? (a) : (b))
 
+/* Time since @then, 0 if that lies ahead: CPUs read the clock at their own moment. */
+LH_INLINE u64 lh_since(u64 now_ns, u64 then_ns)
+{
+	return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
 /* The lesser of two times of which either may be 0, unknown. */
 LH_INLINE u64 lh_least(u64 a, u64 b)
 {

@@ -75,17 +75,27 @@ LH_INLINE void lh_wired_data(struct lh_env *env, struct lh_flow *f, const struct
 	}
 }
 
-/* The ACK @s goes on to FH, with the right edge @edge. */
+/* The ACK @s goes on to FH, with the right edge @edge. Only the first ACK of a
+ * TSval opens a sample: what earlier ones of a slow clock (RFC 7323 section 5.4:
+ * up to 1 s per tick) made FH send echoes the same value. */
 LH_INLINE void lh_wired_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			    u32 edge)
 {
 	struct lh_clock *c = &f->clock;
+	bool first = c->has_tsval && lh_after(s->tsval, c->tsval_last);
 
+	if (s->opts & LH_OPT_TS) {
+		if (first || !c->has_tsval)
+			c->tsval_last = s->tsval;
+		c->has_tsval = 1;
+	}
 	if (c->tsval_ns && env->now_ns - c->tsval_ns < LH_WIRED_PERIOD_NS)
 		return;
 	c->tsval_ns = 0;
 	c->asked_edge = edge;
 	if (s->opts & LH_OPT_TS) {
+		if (!first)
+			return;
 		c->tsval = s->tsval;
 		c->tsval_ns = env->now_ns;
 	} else if ((f->flags & LH_FLOW_WSCALE) && lh_after(edge, f->fwd_edge) &&

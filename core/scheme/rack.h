@@ -84,10 +84,10 @@ LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack
 
 	if (class != LH_ACK_NEW && class != LH_ACK_DUPLICATE)
 		return;
-	if (lh_flow_sack(f))
-		lh_order_repair(env, f, budget, out);
-	else
+	if (!lh_flow_sack(f))
 		lh_rack_repair_blind(env, f, class, out);
+	else if (lh_order_disturbed(f))
+		lh_order_repair(env, f, budget, out);
 }
 
 /* The holes that @s shows are our affair: FH gets its number and window now,
@@ -108,7 +108,8 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 	bool update;
 
 	if (!s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s) || f->fwd_ack != s->ack ||
-	    (s->dsack && !lh_dsack_ours(f, s)) || lh_before(own, f->fwd_edge))
+	    (s->dsack && !lh_dsack_ours(f, s)) || lh_before(own, f->fwd_edge) ||
+	    lh_sack_unseen(f, s))
 		goto pass;
 	if (class == LH_ACK_DUPLICATE && !lh_in_hand(env, f))
 		goto pass;
@@ -143,12 +144,12 @@ LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct l
 {
 	if (!s->nr_sack || !s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s))
 		return;
-	if (s->dsack && !lh_dsack_ours(f, s))
+	if ((s->dsack && !lh_dsack_ours(f, s)) || lh_sack_unseen(f, s))
 		return;
 	if (lh_after(f->sacked_max, f->una)) {
 		if (lh_in_hand(env, f))
 			lh_rack_blank(env, f, out);
-	} else {
+	} else if (s->dsack && s->nr_sack == 1) {
 		out->blank_sack = 1; /* only a superfluous repair's report */
 	}
 }
@@ -171,7 +172,7 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 		lh_rack_duplicate(env, f, s, class, out);
 	if (out->verdict == LH_DROP)
 		return;
-	lh_clock_window(env, f, s, out);
+	lh_clock_window(env, f, s, class == LH_ACK_DUPLICATE && !out->blank_sack, out);
 	if (out->window != LH_KEEP_WINDOW)
 		lh_host_count(env, LH_C_windows_edited, 1);
 	lh_wired_ack(env, f, s, lh_edited_edge(f, s, out));

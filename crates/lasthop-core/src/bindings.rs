@@ -26,6 +26,7 @@ pub const LH_CACHE_PKT_MAX: u32 = 1888;
 pub const LH_HELD_BYTES: u32 = 256;
 pub const LH_MAX_RULES: u32 = 32;
 pub const LH_HALF_OPEN_PART: u32 = 8;
+pub const LH_PENDING_MAX: u32 = 16;
 pub const LH_BATCH_SLOTS: u32 = 32;
 pub const LH_SWEEP_MAX: u32 = 512;
 pub const LH_SCHEME_none: lh_scheme = 0;
@@ -449,6 +450,10 @@ pub const LH_FLOW_FH_RTX: lh_flow_flag = 1048576;
 pub const LH_FLOW_TS: lh_flow_flag = 4194304;
 #[doc = " FH's data may be marked (RFC 3168)"]
 pub const LH_FLOW_ECT: lh_flow_flag = 2097152;
+#[doc = " FH's SYN or SYN-ACK was seen"]
+pub const LH_FLOW_SYN_FH: lh_flow_flag = 8388608;
+#[doc = " rtx_end is valid"]
+pub const LH_FLOW_RTX: lh_flow_flag = 16777216;
 pub type lh_flow_flag = ::core::ffi::c_uint;
 #[doc = " The window clock of a flow (clock.h)."]
 #[repr(C)]
@@ -462,6 +467,8 @@ pub struct lh_clock {
     pub limited: u8,
     #[doc = " 1: C was cut in this interval, the queue shows it in the next"]
     pub settling: u8,
+    #[doc = " 1: tsval_last is valid"]
+    pub has_tsval: u8,
     #[doc = " how much C grows next where no queue is left, in eighths of C"]
     pub step: u8,
     #[doc = " up to which C grows with what MH gets, if above it"]
@@ -470,6 +477,8 @@ pub struct lh_clock {
     pub tsval: u32,
     #[doc = " right edge of its window"]
     pub asked_edge: u32,
+    #[doc = " of the last ACK that went on to FH"]
+    pub tsval_last: u32,
     #[doc = " 0: none"]
     pub tsval_ns: u64,
     #[doc = " least of this and the previous period"]
@@ -525,57 +534,60 @@ pub struct lh_clock {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 280usize];
+    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 288usize];
     ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
     ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
     ["Offset of field: lh_clock::engaged"][::core::mem::offset_of!(lh_clock, engaged) - 4usize];
     ["Offset of field: lh_clock::limited"][::core::mem::offset_of!(lh_clock, limited) - 5usize];
     ["Offset of field: lh_clock::settling"][::core::mem::offset_of!(lh_clock, settling) - 6usize];
-    ["Offset of field: lh_clock::step"][::core::mem::offset_of!(lh_clock, step) - 7usize];
+    ["Offset of field: lh_clock::has_tsval"][::core::mem::offset_of!(lh_clock, has_tsval) - 7usize];
+    ["Offset of field: lh_clock::step"][::core::mem::offset_of!(lh_clock, step) - 8usize];
     ["Offset of field: lh_clock::goal_bytes"]
-        [::core::mem::offset_of!(lh_clock, goal_bytes) - 8usize];
-    ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 12usize];
+        [::core::mem::offset_of!(lh_clock, goal_bytes) - 12usize];
+    ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 16usize];
     ["Offset of field: lh_clock::asked_edge"]
-        [::core::mem::offset_of!(lh_clock, asked_edge) - 16usize];
-    ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 24usize];
+        [::core::mem::offset_of!(lh_clock, asked_edge) - 20usize];
+    ["Offset of field: lh_clock::tsval_last"]
+        [::core::mem::offset_of!(lh_clock, tsval_last) - 24usize];
+    ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 32usize];
     ["Offset of field: lh_clock::wired_now_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_now_ns) - 32usize];
+        [::core::mem::offset_of!(lh_clock, wired_now_ns) - 40usize];
     ["Offset of field: lh_clock::wired_before_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_before_ns) - 40usize];
+        [::core::mem::offset_of!(lh_clock, wired_before_ns) - 48usize];
     ["Offset of field: lh_clock::wired_since_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_since_ns) - 48usize];
+        [::core::mem::offset_of!(lh_clock, wired_since_ns) - 56usize];
     ["Offset of field: lh_clock::recent_ns"]
-        [::core::mem::offset_of!(lh_clock, recent_ns) - 56usize];
+        [::core::mem::offset_of!(lh_clock, recent_ns) - 64usize];
     ["Offset of field: lh_clock::interval_ns"]
-        [::core::mem::offset_of!(lh_clock, interval_ns) - 88usize];
-    ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 96usize];
-    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 104usize];
+        [::core::mem::offset_of!(lh_clock, interval_ns) - 96usize];
+    ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 104usize];
+    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 112usize];
     ["Offset of field: lh_clock::least_before_ns"]
-        [::core::mem::offset_of!(lh_clock, least_before_ns) - 112usize];
-    ["Offset of field: lh_clock::trial_c"][::core::mem::offset_of!(lh_clock, trial_c) - 120usize];
-    ["Offset of field: lh_clock::trial"][::core::mem::offset_of!(lh_clock, trial) - 124usize];
-    ["Offset of field: lh_clock::doubt"][::core::mem::offset_of!(lh_clock, doubt) - 125usize];
-    ["Offset of field: lh_clock::trials"][::core::mem::offset_of!(lh_clock, trials) - 126usize];
-    ["Offset of field: lh_clock::pad"][::core::mem::offset_of!(lh_clock, pad) - 127usize];
+        [::core::mem::offset_of!(lh_clock, least_before_ns) - 120usize];
+    ["Offset of field: lh_clock::trial_c"][::core::mem::offset_of!(lh_clock, trial_c) - 128usize];
+    ["Offset of field: lh_clock::trial"][::core::mem::offset_of!(lh_clock, trial) - 132usize];
+    ["Offset of field: lh_clock::doubt"][::core::mem::offset_of!(lh_clock, doubt) - 133usize];
+    ["Offset of field: lh_clock::trials"][::core::mem::offset_of!(lh_clock, trials) - 134usize];
+    ["Offset of field: lh_clock::pad"][::core::mem::offset_of!(lh_clock, pad) - 135usize];
     ["Offset of field: lh_clock::gap_now_ns"]
-        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 128usize];
-    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 136usize];
+        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 136usize];
+    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 144usize];
     ["Offset of field: lh_clock::nr_samples"]
-        [::core::mem::offset_of!(lh_clock, nr_samples) - 144usize];
-    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 152usize];
-    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 160usize];
-    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 224usize];
+        [::core::mem::offset_of!(lh_clock, nr_samples) - 152usize];
+    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 160usize];
+    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 168usize];
+    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 232usize];
     ["Offset of field: lh_clock::bin_bytes"]
-        [::core::mem::offset_of!(lh_clock, bin_bytes) - 232usize];
+        [::core::mem::offset_of!(lh_clock, bin_bytes) - 240usize];
     ["Offset of field: lh_clock::bin_before"]
-        [::core::mem::offset_of!(lh_clock, bin_before) - 236usize];
+        [::core::mem::offset_of!(lh_clock, bin_before) - 244usize];
     ["Offset of field: lh_clock::rate_last"]
-        [::core::mem::offset_of!(lh_clock, rate_last) - 248usize];
-    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 256usize];
+        [::core::mem::offset_of!(lh_clock, rate_last) - 256usize];
+    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 264usize];
     ["Offset of field: lh_clock::train_delivered"]
-        [::core::mem::offset_of!(lh_clock, train_delivered) - 264usize];
+        [::core::mem::offset_of!(lh_clock, train_delivered) - 272usize];
     ["Offset of field: lh_clock::marked_ns"]
-        [::core::mem::offset_of!(lh_clock, marked_ns) - 272usize];
+        [::core::mem::offset_of!(lh_clock, marked_ns) - 280usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -614,6 +626,8 @@ pub struct lh_flow {
     pub blocked_end: u32,
     #[doc = " highest end of what FH sent twice"]
     pub fh_rtx_end: u32,
+    #[doc = " what had departed when anything below it was last sent again"]
+    pub rtx_end: u32,
     #[doc = " local probes since the last delivery"]
     pub nr_probes: u32,
     #[doc = " blocks of the last ACK: looked through"]
@@ -636,8 +650,10 @@ pub struct lh_flow {
     pub reo_ns: u64,
     #[doc = " when it was last seen"]
     pub reo_seen_ns: u64,
-    #[doc = " index into lh_device.peer"]
+    #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer: u32,
+    #[doc = " index into lh_device.peer; its tag when we joined"]
+    pub peer_tag: u32,
     pub clock: lh_clock,
     #[doc = " The ACK that FH saw last, and the last one that came."]
     pub fwd_ack: u32,
@@ -699,7 +715,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1152usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1160usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -725,8 +741,9 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, blocked_end) - 568usize];
     ["Offset of field: lh_flow::fh_rtx_end"]
         [::core::mem::offset_of!(lh_flow, fh_rtx_end) - 572usize];
-    ["Offset of field: lh_flow::nr_probes"][::core::mem::offset_of!(lh_flow, nr_probes) - 576usize];
-    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 580usize];
+    ["Offset of field: lh_flow::rtx_end"][::core::mem::offset_of!(lh_flow, rtx_end) - 576usize];
+    ["Offset of field: lh_flow::nr_probes"][::core::mem::offset_of!(lh_flow, nr_probes) - 580usize];
+    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 584usize];
     ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 616usize];
     ["Offset of field: lh_flow::rtx_xmit_ns"]
         [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 624usize];
@@ -742,56 +759,57 @@ const _: () = {
     ["Offset of field: lh_flow::reo_seen_ns"]
         [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 672usize];
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 680usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 684usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 968usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 972usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 976usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 980usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 976usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 980usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 984usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 988usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 982usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 984usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 986usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 987usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 988usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 992usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 996usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1000usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 990usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 992usize];
+    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 994usize];
+    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 995usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 996usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1000usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1004usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1008usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1008usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1016usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1016usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1024usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1024usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1032usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1032usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1040usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1040usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1048usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1048usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1056usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1056usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1064usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1064usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1072usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1080usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1076usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1084usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1088usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1088usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1096usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1096usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1104usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1112usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1120usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1128usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1136usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1144usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1152usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -810,6 +828,11 @@ pub struct lh_peer {
     pub addr: [u8; 16usize],
     #[doc = " last new flow or sample"]
     pub seen_ns: u64,
+    #[doc = " last sample of a flow whose clock is engaged"]
+    pub busy_ns: u64,
+    #[doc = " hash of addr: whether the place is still ours"]
+    pub tag: u32,
+    pub pad: u32,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
     pub lmin_now_ns: u64,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
@@ -820,15 +843,18 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 48usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 64usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
+    ["Offset of field: lh_peer::busy_ns"][::core::mem::offset_of!(lh_peer, busy_ns) - 24usize];
+    ["Offset of field: lh_peer::tag"][::core::mem::offset_of!(lh_peer, tag) - 32usize];
+    ["Offset of field: lh_peer::pad"][::core::mem::offset_of!(lh_peer, pad) - 36usize];
     ["Offset of field: lh_peer::lmin_now_ns"]
-        [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 24usize];
+        [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 40usize];
     ["Offset of field: lh_peer::lmin_before_ns"]
-        [::core::mem::offset_of!(lh_peer, lmin_before_ns) - 32usize];
-    ["Offset of field: lh_peer::since_ns"][::core::mem::offset_of!(lh_peer, since_ns) - 40usize];
+        [::core::mem::offset_of!(lh_peer, lmin_before_ns) - 48usize];
+    ["Offset of field: lh_peer::since_ns"][::core::mem::offset_of!(lh_peer, since_ns) - 56usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -848,7 +874,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 50200usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 66584usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::delivered_ns"]
@@ -907,6 +933,8 @@ pub struct lh_ack_sum {
     pub sample_delivered: u32,
     #[doc = " newly delivered"]
     pub bytes: u32,
+    #[doc = " of what the ACK number covers, that was cached"]
+    pub popped_bytes: u32,
     pub nr_segs: u32,
     #[doc = " 1: that segment was no small one"]
     pub sample_full: u32,
@@ -920,7 +948,7 @@ pub struct lh_ack_sum {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 64usize];
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 72usize];
     ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
     ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
     ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
@@ -934,16 +962,18 @@ const _: () = {
     ["Offset of field: lh_ack_sum::sample_delivered"]
         [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 32usize];
     ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 36usize];
+    ["Offset of field: lh_ack_sum::popped_bytes"]
+        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 40usize];
     ["Offset of field: lh_ack_sum::nr_segs"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 40usize];
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 44usize];
     ["Offset of field: lh_ack_sum::sample_full"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 44usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 48usize];
     ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 48usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 56usize];
     ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 56usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 64usize];
     ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 60usize];
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 68usize];
 };
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;
@@ -1158,7 +1188,12 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     #[doc = " Index of the receiver for lh_flow.peer of a new flow."]
-    pub fn lhc_peer_find(ops: *const lh_host_ops, key: *const lh_flow_key, now_ns: u64) -> u32;
+    pub fn lhc_peer_join(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        key: *const lh_flow_key,
+        now_ns: u64,
+    );
 }
 unsafe extern "C" {
     pub fn lhc_device_bytes() -> u64;
@@ -1341,14 +1376,14 @@ pub struct lh_flow_entry {
     #[doc = " when the timer fires, 0: not armed"]
     pub armed_ns: u64,
     pub created_ns: u64,
-    pub pending: [lh_pending; 4usize],
+    pub pending: [lh_pending; 16usize],
     pub flow: lh_flow,
     pub held: lh_held,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1544usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1648usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1368,9 +1403,9 @@ const _: () = {
     ["Offset of field: lh_flow_entry::pending"]
         [::core::mem::offset_of!(lh_flow_entry, pending) - 88usize];
     ["Offset of field: lh_flow_entry::flow"]
-        [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
+        [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1272usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1376usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

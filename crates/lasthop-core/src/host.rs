@@ -5,7 +5,7 @@ use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
     LH_NO_SLOT, lh_actions, lh_call, lh_flow, lh_retransmit, lh_seg, lhc_edit_ack, lhc_flow_free,
     lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
-    lhc_on_release, lhc_on_timer, lhc_peer_find, lhc_seg_at, lhc_store_failed,
+    lhc_on_release, lhc_on_timer, lhc_peer_join, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};
@@ -234,8 +234,8 @@ impl Host {
     /// Tells a new flow who its receiver is.
     pub fn set_peer(&mut self, flow: &mut Flow, key: &Key, now_ns: u64) {
         let ops = self.pool.ops();
-        // SAFETY: reads the key, writes our device's state only.
-        flow.0.peer = unsafe { lhc_peer_find(&ops, key, now_ns) };
+        // SAFETY: reads the key, writes the flow and our device's state only.
+        unsafe { lhc_peer_join(&ops, &mut *flow.0, key, now_ns) };
     }
 
     /// The packet of the last on_data() could not be copied.

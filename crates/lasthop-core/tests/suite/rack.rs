@@ -181,7 +181,11 @@ fn above_a_hole_little_more_than_a_sojourn() {
 fn a_fresh_flow_borrows_the_devices_round_trip() {
     let mut rig = silent();
     rig.burst(200, 0, 1_000, 3);
-    assert_eq!(rig.deadline(), Some(402), "nobody knows");
+    assert_eq!(
+        rig.deadline(),
+        None,
+        "nobody knows whether ACKs come this way"
+    );
     ack!(rig, 212, 2_000 => pass); // 11 ms
     ack!(rig, 213, 3_000 => pass);
     rig.ends = Ends::v4(2);

@@ -127,7 +127,7 @@ fn a_flow_with_a_held_ack_is_never_forgotten_by_itself() {
     };
     rig.fh_sends(230, rst);
     assert_eq!(rig.agent.sweep(ns(100_000)), 0);
-    timer!(rig, 100_000 => pass, resend [0], release 1);
+    timer!(rig, 100_000 => pass, release 1); // no repair: nobody wants it any more
     assert_eq!(rig.agent.sweep(ns(100_000)), 1);
     assert_eq!(rig.agent.host().pool().slots_used(), 0);
 }

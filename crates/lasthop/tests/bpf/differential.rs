@@ -11,6 +11,7 @@ use lasthop_core::bindings::{
     LH_SYN, LH_URG, lh_config,
 };
 use lasthop_core::packet::{Ends, Tcp, checksum, checksum_ok, option};
+use lasthop_core::{Key, parse};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -265,32 +266,48 @@ impl Pair {
             }
             _ => {}
         }
+        if native.to_mh.len() > 1 {
+            // The native host has sent them all; the programs' next kick does, and runs the
+            // timer if that is due.
+            let (_, key) = parse(packet, 14, None, false).expect("TCP");
+            if !self.timers().contains(&key) {
+                self.kick(&key);
+            }
+        }
     }
 
-    /// Runs the timers that are due, in both hosts.
-    fn timers(&mut self) {
-        for (key, _) in self.native.on_timer(self.now_ns) {
-            let (index, entry) = (0..64)
-                .filter_map(|i| Some((i, self.bpf.flow(i).ok()??)))
-                .find(|(_, e)| e.used != 0 && e.key == key)
-                .expect("the flow is in both tables");
-            let mut context = SkbContext {
-                tstamp: self.now_ns,
-                ..SkbContext::default()
-            };
-            context.cb[0] = index;
-            context.cb[1] = entry.generation;
-            let mut template = [0u8; 64];
-            let kind: u16 = if entry.key.family == 6 {
-                0x86dd
-            } else {
-                0x0800
-            };
-            template[12..14].copy_from_slice(&kind.to_be_bytes());
-            self.bpf
-                .run(Program::Kick, &template, &context, 1)
-                .expect("kick");
+    /// Runs the timers that are due, in both hosts; says whose.
+    fn timers(&mut self) -> Vec<Key> {
+        let due = self.native.on_timer(self.now_ns);
+        let keys: Vec<Key> = due.into_iter().map(|(key, _)| key).collect();
+        for key in &keys {
+            self.kick(key);
         }
+        keys
+    }
+
+    /// Runs the programs' timer of a flow; it also sends what an ACK could not carry.
+    fn kick(&mut self, key: &Key) {
+        let (index, entry) = (0..64)
+            .filter_map(|i| Some((i, self.bpf.flow(i).ok()??)))
+            .find(|(_, e)| e.used != 0 && e.key == *key)
+            .expect("the flow is in both tables");
+        let mut context = SkbContext {
+            tstamp: self.now_ns,
+            ..SkbContext::default()
+        };
+        context.cb[0] = index;
+        context.cb[1] = entry.generation;
+        let mut template = [0u8; 64];
+        let kind: u16 = if entry.key.family == 6 {
+            0x86dd
+        } else {
+            0x0800
+        };
+        template[12..14].copy_from_slice(&kind.to_be_bytes());
+        self.bpf
+            .run(Program::Kick, &template, &context, 1)
+            .expect("kick");
     }
 
     fn counters(&self) -> (BTreeMap<&'static str, u64>, BTreeMap<&'static str, u64>) {
