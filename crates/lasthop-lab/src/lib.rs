@@ -27,6 +27,7 @@
 pub mod agent;
 pub mod compare;
 pub mod emulator;
+pub mod fields;
 pub mod grid;
 pub mod interrupt;
 pub mod measure;

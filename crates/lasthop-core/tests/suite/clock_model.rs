@@ -63,11 +63,7 @@ fn law(x: &Before, mean: f64, after: &lh_clock, bins: &Bins, now_ns: u64, t: f64
     } else if x.clock.limited != 0 {
         let known = bins.best(now_ns, 64) * x.base / 1e9 + x.alpha;
         let step = f64::from(x.clock.step.clamp(1, 4));
-        if c < known {
-            known
-        } else {
-            c + c * step / 8.0
-        }
+        if c < known { known } else { c + c * step / 8.0 }
     } else {
         c
     };
