@@ -35,6 +35,7 @@ pub mod netns;
 pub mod options;
 pub mod process;
 pub mod profile;
+pub mod replay;
 pub mod runs;
 pub mod testbed;
 pub mod topology;
