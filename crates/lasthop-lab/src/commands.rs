@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The verbs of the command line.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -14,6 +14,7 @@ use lasthop_lab::grid::{self, GridOptions};
 use lasthop_lab::interrupt;
 use lasthop_lab::netns::{self, Host, Namespace};
 use lasthop_lab::options::LinkOptions;
+use lasthop_lab::replay::{self, ReplayOptions};
 use lasthop_lab::runs::{self, Condition, Run};
 use lasthop_lab::testbed::TestBed;
 
@@ -95,6 +96,7 @@ enum Described {
     #[default]
     Compare,
     Grid,
+    Replay,
 }
 
 /// `compare`.
@@ -249,11 +251,26 @@ pub fn list() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// `replay`.
+pub fn replay(options: &ReplayOptions) -> Result<ExitCode> {
+    let result = replay::run(options, &mut BufWriter::new(io::stdout().lock()));
+    let closed = |error: &anyhow::Error| {
+        let error = error.downcast_ref::<io::Error>();
+        error.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    };
+    match result {
+        // The reader has seen enough, as with `| head`.
+        Err(error) if closed(&error) => Ok(ExitCode::SUCCESS),
+        other => other.map(|()| ExitCode::SUCCESS),
+    }
+}
+
 /// `fields`.
 pub fn fields(options: &FieldsOptions) -> Result<ExitCode> {
     print(&match options.command {
         Described::Compare => compare::fields_markdown(),
         Described::Grid => grid::markdown(),
+        Described::Replay => replay::markdown(),
     })?;
     Ok(ExitCode::SUCCESS)
 }

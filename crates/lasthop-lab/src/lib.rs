@@ -27,6 +27,7 @@
 pub mod agent;
 pub mod compare;
 pub mod emulator;
+pub mod fields;
 pub mod grid;
 pub mod interrupt;
 pub mod measure;
@@ -34,6 +35,7 @@ pub mod netns;
 pub mod options;
 pub mod process;
 pub mod profile;
+pub mod replay;
 pub mod runs;
 pub mod testbed;
 pub mod topology;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use lasthop_lab::compare::CompareOptions;
 use lasthop_lab::grid::GridOptions;
+use lasthop_lab::replay::ReplayOptions;
 
 use crate::commands::{DownOptions, FieldsOptions, ShellOptions, UpOptions};
 
@@ -27,6 +28,18 @@ const GRID_EXAMPLES: &str = "Examples (as root):
   lasthop-lab grid --summary-only --out /var/tmp/grid -j
 
 Ends with 1 if a criterion does not hold or a cell could not be run.";
+
+const REPLAY_EXAMPLES: &str = "\
+Capture on both devices of the base station, which the headers suffice for (as root):
+  lasthop-lab up --name demo --loss 2% --scheme rack
+  lasthop-lab shell bs demo -- tcpdump -i eth0 -s 128 -w /tmp/demo.eth0.pcap &
+  lasthop-lab shell bs demo -- tcpdump -i wl0 -s 128 -w /tmp/demo.wl0.pcap &
+then, after a transfer and without root:
+  lasthop-lab replay --wired /tmp/demo.eth0.pcap --lossy /tmp/demo.wl0.pcap --from 3s --to 3500ms
+
+A line: time in s, flow, DATA to or ACK from MH or TIMER, sequence number relative to the flow's
+first (+ payload), what the agent did with it, and the flow afterwards: C of the window clock (*: it
+holds), newest sojourn q on the hop, una, bytes out and sacked. crates/lasthop-lab/docs/replay.md";
 
 /// Test bed for lasthop: five hosts in series on this machine, FH - WAN emulator - BS - wireless
 /// emulator - MH, and real TCP transfers between them.
@@ -52,7 +65,10 @@ enum Command {
     Shell(ShellOptions),
     /// Show the test beds that stand
     List,
-    /// Describe the fields of `compare -j` or `grid -j`
+    /// Replay captures through the agent, and print what it decides at each packet
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(Box<ReplayOptions>),
+    /// Describe the fields of `compare -j`, `grid -j` or `replay -j`
     Fields(FieldsOptions),
 }
 
@@ -64,6 +80,7 @@ fn main() -> ExitCode {
         Command::Up(options) => commands::up(&options),
         Command::Down(options) => commands::down(&options),
         Command::Shell(options) => commands::shell(&options),
+        Command::Replay(options) => commands::replay(&options),
         Command::List => commands::list(),
         Command::Fields(options) => commands::fields(&options),
     };

@@ -223,13 +223,14 @@ fn hardware_offload(device: &str) -> Finding {
             ),
         ),
         Some(false) => Finding::of(device, check, State::Ok, "off"),
-        None => Finding::of(
-            device,
-            check,
-            State::Unknown,
-            "ethtool can't tell (is it installed?)",
-        ),
+        None => unknown_feature(device, check),
     }
+}
+
+/// What there is to say where [`feature`] has no answer.
+fn unknown_feature(device: &str, check: &'static str) -> Finding {
+    let detail = "ethtool can't tell (is it installed?)";
+    Finding::of(device, check, State::Unknown, detail)
 }
 
 /// Names in the lists of devices of the flow tables that `nft list flowtables` prints.
@@ -288,12 +289,7 @@ fn receive_offload(device: &str) -> Finding {
             "on: super-packets are cached by their segments",
         ),
         Some(false) => Finding::of(device, check, State::Ok, "off"),
-        None => Finding::of(
-            device,
-            check,
-            State::Unknown,
-            "ethtool can't tell (is it installed?)",
-        ),
+        None => unknown_feature(device, check),
     }
 }
 

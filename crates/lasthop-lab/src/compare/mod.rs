@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 pub use self::cell::Outcome;
 pub use self::options::{Cell, CompareOptions, Direction, NO_AGENT, TrafficOptions};
 use self::progress::Progress;
-pub use self::record::{FIELDS, Field, Record, fields_markdown, markdown_table};
+pub use self::record::{FIELDS, Record, fields_markdown};
 use crate::interrupt;
 
 /// How a comparison ended.

@@ -1,178 +1,159 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! One cell's result, and the one description of its fields that the code, `lasthop-lab fields`
-//! and `docs/compare-fields.md` share.
+//! One cell's result, and the description of its fields.
 
 use serde::{Deserialize, Serialize};
 
+use crate::fields::{Field, markdown_table};
 use crate::options::Profile;
-
-/// What a field is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field {
-    /// Key in the JSON object.
-    pub name: &'static str,
-    /// Unit of its value.
-    pub unit: &'static str,
-    /// What it says, and when it is null.
-    pub meaning: &'static str,
-}
-
-const fn field(name: &'static str, unit: &'static str, meaning: &'static str) -> Field {
-    Field {
-        name,
-        unit,
-        meaning,
-    }
-}
 
 /// All fields of a record, in their order.
 pub const FIELDS: [Field; 34] = [
-    field(
+    Field::new(
         "scheme",
         "name",
         "scheme of the agent; `none`: no agent is attached",
     ),
-    field(
+    Field::new(
         "cc",
         "name",
         "congestion control; with `--flow-cc` those of the flows, joined by `+`",
     ),
-    field(
+    Field::new(
         "profile",
         "name",
         "TCP stack of the end hosts: `modern` or `vintage`",
     ),
-    field(
+    Field::new(
         "seed",
         "number",
         "seed of the emulators' losses and of the content",
     ),
-    field("flows", "connections", "parallel connections"),
-    field(
+    Field::new("flows", "connections", "parallel connections"),
+    Field::new(
         "transfers",
         "connections",
         "of each flow, one after the other (`--transfers`)",
     ),
-    field("rate_mbit", "Mbit/s", "rate of the lossy hop (`--rate`)"),
-    field(
+    Field::new("rate_mbit", "Mbit/s", "rate of the lossy hop (`--rate`)"),
+    Field::new(
         "rtt_ms",
         "ms",
         "unloaded round trip from end to end (`--rtt`)",
     ),
-    field(
+    Field::new(
         "local_rtt_ms",
         "ms",
         "its part on the lossy hop (`--local-rtt`)",
     ),
-    field(
+    Field::new(
         "loss_pct",
         "%",
         "frames that the hop loses at random in the data direction (`--loss`, or `--loss-up` with `--direction up`); with `--direction both` this and all else but `up_goodput_mbit` and `content_ok` is about the download",
     ),
-    field(
+    Field::new(
         "queue_pkts",
         "packets",
         "limit of the queue at the lossy hop (`--queue`)",
     ),
-    field(
+    Field::new(
         "duration_s",
         "s",
         "measured time; with `--bytes` from the first connect() to the last byte",
     ),
-    field(
+    Field::new(
         "goodput_mbit",
         "Mbit/s",
         "bytes read by the receiving applications per measured time",
     ),
-    field(
+    Field::new(
         "flow_goodputs_mbit",
         "list of Mbit/s",
         "the same for each flow; with `--bytes` per the flow's own time",
     ),
-    field(
+    Field::new(
         "up_goodput_mbit",
         "Mbit/s",
         "goodput of the upload beside the download; null without `--direction both`",
     ),
-    field(
+    Field::new(
         "late_flow_share_s",
         "s",
         "from the last flow's start until its goodput over a sliding second first reaches 0.8 of the fair share of that second, warm-up included; null without `--start-gap` and two flows, or if it never does",
     ),
-    field(
+    Field::new(
         "bound_mbit",
         "Mbit/s",
         "the most that any transport could deliver: min(wired rate, rate × (1 − mean loss in the data direction)) × payload bytes / frame bytes",
     ),
-    field(
+    Field::new(
         "efficiency",
         "ratio",
         "`goodput_mbit` / `bound_mbit`; above 1 over a short time in which bytes that had waited behind a hole were read",
     ),
-    field(
+    Field::new(
         "sender_retransmits",
         "segments",
         "sent again by the senders (`tcpi_total_retrans`)",
     ),
-    field(
+    Field::new(
         "sender_tail_probes",
         "segments",
         "tail loss probes of the sending host (`TcpExt TCPLossProbes`)",
     ),
-    field(
+    Field::new(
         "sender_segments",
         "segments",
         "with data, sent by the senders, retransmissions included (`tcpi_data_segs_out`)",
     ),
-    field(
+    Field::new(
         "sender_retransmit_share",
         "ratio",
         "(`sender_retransmits` − `sender_tail_probes`, at least 0) / `sender_segments`; null if nothing was sent",
     ),
-    field(
+    Field::new(
         "local_retransmits",
         "segments",
         "sent again by the agent; null without an agent",
     ),
-    field(
+    Field::new(
         "link_lost",
         "frames",
         "data frames lost by the lossy hop in the data direction, repairs included",
     ),
-    field(
+    Field::new(
         "queue_dropped",
         "frames",
         "data frames that found its queue full",
     ),
-    field(
+    Field::new(
         "suppressed_acks",
         "segments",
         "ACKs that the agent held back; null without an agent",
     ),
-    field(
+    Field::new(
         "rtt_p50_ms",
         "ms",
         "median of the senders' smoothed RTT (`tcpi_rtt`), read every 100 ms; null without a sample",
     ),
-    field("rtt_p95_ms", "ms", "95th percentile of the same"),
-    field("rtt_p99_ms", "ms", "99th percentile of the same"),
-    field(
+    Field::new("rtt_p95_ms", "ms", "95th percentile of the same"),
+    Field::new("rtt_p99_ms", "ms", "99th percentile of the same"),
+    Field::new(
         "jain",
         "ratio",
         "Jain's fairness index of the flows' goodput; null if nothing arrived",
     ),
-    field(
+    Field::new(
         "completion_ms",
         "ms",
         "from connect() to the last byte read by the receiver, mean over all transfers of all flows; null without `--bytes` or if bytes are missing",
     ),
-    field("completion_p95_ms", "ms", "95th percentile of the same"),
-    field(
+    Field::new("completion_p95_ms", "ms", "95th percentile of the same"),
+    Field::new(
         "bytes",
         "bytes",
         "read by the receiving applications in the measured time, all flows",
     ),
-    field(
+    Field::new(
         "content_ok",
         "boolean",
         "every byte received was right and none was missing, warm-up included",
@@ -222,20 +203,6 @@ pub struct Record {
 /// The fields as a table in Markdown, the body of `docs/compare-fields.md`.
 pub fn fields_markdown() -> String {
     markdown_table(&FIELDS)
-}
-
-/// Fields as a table in Markdown.
-pub fn markdown_table(fields: &[Field]) -> String {
-    let mut text = String::from("| field | unit | meaning |\n| --- | --- | --- |\n");
-    for Field {
-        name,
-        unit,
-        meaning,
-    } in fields
-    {
-        text.push_str(&format!("| `{name}` | {unit} | {meaning} |\n"));
-    }
-    text
 }
 
 /// Rounds to so many decimals: digits beyond the noise only make lines longer.
@@ -288,20 +255,11 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fields::assert_described;
 
     #[test]
     fn record_and_description_have_the_same_fields_in_the_same_order() {
-        let json = serde_json::to_string(&sample("none", "reno", 1, 1.0)).unwrap();
-        let mut rest = json.as_str();
-        for Field { name, .. } in FIELDS {
-            let key = format!("\"{name}\":");
-            let position = rest
-                .find(&key)
-                .unwrap_or_else(|| panic!("{name} missing or misplaced"));
-            rest = &rest[position + key.len()..];
-        }
-        let object: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(object.as_object().unwrap().len(), FIELDS.len());
+        assert_described(&sample("none", "reno", 1, 1.0), &FIELDS);
     }
 
     #[test]

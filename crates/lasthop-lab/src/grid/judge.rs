@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::criteria::{CRITERIA, Criterion, Demand};
 use super::summary::Row;
-use crate::compare::Field;
+use crate::fields::Field;
 
 /// How a criterion came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -43,31 +43,23 @@ pub struct Failure {
 
 /// Fields of a judgement.
 pub const FIELDS: [Field; 8] = [
-    field("kind", "name", "`criterion`"),
-    field("criterion", "name", "name of the criterion"),
-    field("source", "text", "what it demands"),
-    field("scheme", "name", "scheme that is judged (`--judge`)"),
-    field("outcome", "name", "`holds`, `fails` or `not_judged`"),
-    field("judged", "number", "cells with the figures that it needs"),
-    field(
+    Field::new("kind", "name", "`criterion`"),
+    Field::new("criterion", "name", "name of the criterion"),
+    Field::new("source", "text", "what it demands"),
+    Field::new("scheme", "name", "scheme that is judged (`--judge`)"),
+    Field::new("outcome", "name", "`holds`, `fails` or `not_judged`"),
+    Field::new("judged", "number", "cells with the figures that it needs"),
+    Field::new(
         "single_seed",
         "boolean",
         "a cell among them has one seed, so that its ratio has no interval",
     ),
-    field(
+    Field::new(
         "failures",
         "list",
         "cells in which it does not hold: `place`, and `figure` with the limit",
     ),
 ];
-
-const fn field(name: &'static str, unit: &'static str, meaning: &'static str) -> Field {
-    Field {
-        name,
-        unit,
-        meaning,
-    }
-}
 
 /// Tries every criterion on the rows of `scheme`.
 pub fn judge(rows: &[Row], scheme: &str) -> Vec<Judgement> {
@@ -176,6 +168,7 @@ mod tests {
     use super::super::store::{Line, tests::line};
     use super::super::summary;
     use super::*;
+    use crate::fields::assert_described;
 
     fn outcome(lines: &[Line], criterion: &str) -> Judgement {
         let (rows, _) = summary::rows(&lines.iter().collect::<Vec<_>>());
@@ -285,11 +278,6 @@ mod tests {
     #[test]
     fn judgements_and_description_have_the_same_fields() {
         let judgement = &judge(&[], "rack")[0];
-        let object = serde_json::to_value(judgement).unwrap();
-        let mut names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
-        let mut keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-        names.sort_unstable();
-        keys.sort_unstable();
-        assert_eq!(names, keys);
+        assert_described(judgement, &FIELDS);
     }
 }

@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::stats::{Ratio, median};
 use super::store::Line;
+use crate::compare::NO_AGENT;
 use crate::compare::record::rounded;
-use crate::compare::{Field, NO_AGENT};
+use crate::fields::Field;
 use crate::options::FULL_FRAME_BYTES;
 
 /// One place with one scheme. The fields are described in [`FIELDS`].
@@ -37,70 +38,62 @@ pub struct Row {
     pub content_ok: bool,
 }
 
-const fn field(name: &'static str, unit: &'static str, meaning: &'static str) -> Field {
-    Field {
-        name,
-        unit,
-        meaning,
-    }
-}
-
 /// Fields of a row, in their order.
 pub const FIELDS: [Field; 22] = [
-    field("kind", "name", "`cell`"),
-    field("place", "name", "name of the cell without scheme and seed"),
-    field("variant", "name", "as in grid.jsonl"),
-    field("rate_mbit", "Mbit/s", "rate of the lossy hop"),
-    field("rtt_ms", "ms", "unloaded round trip"),
-    field("loss_pct", "%", "frame loss, both directions"),
-    field("cc", "name", "congestion control"),
-    field("scheme", "name", "scheme, or `none`"),
-    field("runs", "number", "seeds that it was run with"),
-    field("efficiency", "ratio", "median over the seeds"),
-    field("goodput_mbit", "Mbit/s", "median over the seeds"),
-    field(
+    Field::new("kind", "name", "`cell`"),
+    Field::new("place", "name", "name of the cell without scheme and seed"),
+    Field::new("variant", "name", "as in grid.jsonl"),
+    Field::new("rate_mbit", "Mbit/s", "rate of the lossy hop"),
+    Field::new("rtt_ms", "ms", "unloaded round trip"),
+    Field::new("loss_pct", "%", "frame loss, both directions"),
+    Field::new("cc", "name", "congestion control"),
+    Field::new("scheme", "name", "scheme, or `none`"),
+    Field::new("runs", "number", "seeds that it was run with"),
+    Field::new("efficiency", "ratio", "median over the seeds"),
+    Field::new("goodput_mbit", "Mbit/s", "median over the seeds"),
+    Field::new(
         "ratio",
         "ratio",
         "goodput / goodput of `none` with the same seed, mean over the seeds; null for `none` and without it",
     ),
-    field(
+    Field::new(
         "ratio_low",
         "ratio",
         "lower end of its 95 % interval (Student's t); null with a single seed",
     ),
-    field("ratio_high", "ratio", "upper end"),
-    field(
+    Field::new("ratio_high", "ratio", "upper end"),
+    Field::new(
         "rtt_p50_over_base_ms",
         "ms",
         "median over the seeds of `rtt_p50_ms`, less the base: `rtt_ms` and a full frame's time on the hop",
     ),
-    field("rtt_p95_over_base_ms", "ms", "the same of `rtt_p95_ms`"),
-    field(
+    Field::new("rtt_p95_over_base_ms", "ms", "the same of `rtt_p95_ms`"),
+    Field::new(
         "rtt_p95_ratio",
         "ratio",
         "`rtt_p95_ms` / that of `none` with the same seed, mean over the seeds",
     ),
-    field(
+    Field::new(
         "sender_retransmit_share",
         "ratio",
         "over all seeds: the sender's retransmissions but for tail loss probes / its data segments",
     ),
-    field(
+    Field::new(
         "local_retransmits",
         "segments",
         "sum over the seeds; null without an agent",
     ),
-    field(
+    Field::new(
         "lost",
         "frames",
         "sum over the seeds of `link_lost` + `queue_dropped`",
     ),
-    field(
+    Field::new(
         "notes",
         "number",
         "runs whose figures `compare` had a doubt or a remark about",
     ),
-    field("content_ok", "boolean", "every byte right, in every run"),
+    Field::new("content_ok", "boolean", "every byte right, in every run"),
 ];
 
 /// Rows from lines, by place, `none` first, in the order in which places appear. Where a place
@@ -217,6 +210,7 @@ impl Row {
 mod tests {
     use super::super::store::tests::line;
     use super::*;
+    use crate::fields::assert_described;
 
     const PLACE: &str = "base/20mbit/110ms/2%/reno";
 
@@ -256,11 +250,6 @@ mod tests {
     #[test]
     fn rows_and_description_have_the_same_fields() {
         let (rows, _) = rows(&[&line(PLACE, "rack", 1, 18.0)]);
-        let object = serde_json::to_value(&rows[0]).unwrap();
-        let mut names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
-        let mut keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-        names.sort_unstable();
-        keys.sort_unstable();
-        assert_eq!(names, keys);
+        assert_described(&rows[0], &FIELDS);
     }
 }

@@ -6,7 +6,7 @@ use super::criteria::CRITERIA;
 use super::judge::{self, Judgement, Outcome, show_ratio};
 use super::summary::{self, Row};
 use crate::compare::table::aligned;
-use crate::compare::{Field, markdown_table};
+use crate::fields::{Field, markdown_table};
 
 const HEADERS: [&str; 9] = [
     "cell",
@@ -24,26 +24,26 @@ const NAMED_FAILURES: usize = 5;
 
 /// Fields that a line of grid.jsonl has beside those of `compare -j`.
 pub const LINE_FIELDS: [Field; 4] = [
-    Field {
-        name: "cell",
-        unit: "name",
-        meaning: "`VARIANT/RATE/RTT/LOSS/CC/SCHEME/SEED`, such as `base/20mbit/110ms/2%/reno/rack/1`",
-    },
-    Field {
-        name: "variant",
-        unit: "name",
-        meaning: "what differs from the grid proper, `base`",
-    },
-    Field {
-        name: "setup",
-        unit: "text",
-        meaning: "options of `compare` but congestion control, scheme and seed; if they change, the cell is run again",
-    },
-    Field {
-        name: "notes",
-        unit: "list of text",
-        meaning: "what `compare` said about the figures",
-    },
+    Field::new(
+        "cell",
+        "name",
+        "`VARIANT/RATE/RTT/LOSS/CC/SCHEME/SEED`, such as `base/20mbit/110ms/2%/reno/rack/1`",
+    ),
+    Field::new(
+        "variant",
+        "name",
+        "what differs from the grid proper, `base`",
+    ),
+    Field::new(
+        "setup",
+        "text",
+        "options of `compare` but congestion control, scheme and seed; if they change, the cell is run again",
+    ),
+    Field::new(
+        "notes",
+        "list of text",
+        "what `compare` said about the figures",
+    ),
 ];
 
 /// The table of cells.

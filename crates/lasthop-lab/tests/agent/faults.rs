@@ -3,10 +3,12 @@
 
 use std::process::Command;
 
+use anyhow::Result;
+use lasthop_lab::agent::AgentHandle;
 use lasthop_lab::netns::Host;
 use lasthop_lab::process::find_binary;
 use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::Transfer;
+use lasthop_lab::transfer::{RunningTransfer, Transfer};
 
 use super::devices::programs_attached;
 use super::{PATIENCE, able, check, counter, fast_link};
@@ -17,16 +19,28 @@ fn spec() -> Transfer {
     Transfer::new().bytes(BYTES).deadline(PATIENCE)
 }
 
+fn snoop(bed: &TestBed) -> Result<AgentHandle> {
+    bed.start_agent("snoop", &[])
+}
+
+/// A test bed, its agent, started by `start`, and a transfer that is a quarter done.
+fn underway(
+    start: impl FnOnce(&TestBed) -> Result<AgentHandle>,
+) -> (TestBed, AgentHandle, RunningTransfer) {
+    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
+    let agent = start(&bed).expect("agent");
+    let running = spec().start(&bed).expect("transfer");
+    running.wait_for_bytes(BYTES / 4).expect("a quarter");
+    (bed, agent, running)
+}
+
 #[test]
 fn agent_killed_in_mid_transfer() {
     if !able() {
         return;
     }
-    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
-    let mut agent = bed.start_agent("snoop", &[]).expect("agent");
+    let (bed, mut agent, running) = underway(snoop);
     assert_eq!(programs_attached(&bed), 2);
-    let running = spec().start(&bed).expect("transfer");
-    running.wait_for_bytes(BYTES / 4).expect("a quarter");
     assert!(counter(&mut agent, "cached_segments") > 0);
     agent.kill().expect("kill");
     assert_eq!(programs_attached(&bed), 0, "something stays attached");
@@ -38,10 +52,7 @@ fn agent_stopped_and_attached_again_in_mid_transfer() {
     if !able() {
         return;
     }
-    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
-    let agent = bed.start_agent("snoop", &[]).expect("agent");
-    let running = spec().start(&bed).expect("transfer");
-    running.wait_for_bytes(BYTES / 4).expect("a quarter");
+    let (bed, agent, running) = underway(snoop);
     agent.stop().expect("stop");
     assert_eq!(programs_attached(&bed), 0, "something stays attached");
     running.wait_for_bytes(BYTES / 2).expect("half");
@@ -58,10 +69,7 @@ fn second_attach_is_an_error_and_harmless() {
     if !able() {
         return;
     }
-    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
-    let mut agent = bed.start_agent("snoop", &[]).expect("agent");
-    let running = spec().start(&bed).expect("transfer");
-    running.wait_for_bytes(BYTES / 4).expect("a quarter");
+    let (bed, mut agent, running) = underway(snoop);
     let binary = find_binary("lasthop").expect("lasthop");
     let output = bed
         .run_in(Host::Bs, || {
@@ -84,10 +92,7 @@ fn device_down_and_up_in_mid_transfer() {
     if !able() {
         return;
     }
-    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
-    let mut agent = bed.start_agent("snoop", &[]).expect("agent");
-    let running = spec().start(&bed).expect("transfer");
-    running.wait_for_bytes(BYTES / 4).expect("a quarter");
+    let (bed, mut agent, running) = underway(snoop);
     bed.lossy_down().expect("down");
     bed.lossy_up().expect("up");
     check(&running.wait().expect("the rest"));
@@ -102,10 +107,7 @@ fn device_gone_and_back_in_mid_transfer() {
     if !able() {
         return;
     }
-    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
-    let mut agent = bed.start_waiting_agent("snoop", &[]).expect("agent");
-    let running = spec().start(&bed).expect("transfer");
-    running.wait_for_bytes(BYTES / 4).expect("a quarter");
+    let (bed, mut agent, running) = underway(|bed| bed.start_waiting_agent("snoop", &[]));
     bed.lossy_unplug().expect("unplug");
     bed.lossy_plug().expect("plug");
     agent

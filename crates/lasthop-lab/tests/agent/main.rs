@@ -69,6 +69,15 @@ pub fn run(bed: &TestBed, transfer: Transfer) -> TransferReport {
     report
 }
 
+/// Bits per nanosecond of a transfer of so many bytes.
+pub fn goodput(link: &LinkOptions, scheme: Option<&str>, cc: &str, bytes: u64) -> f64 {
+    let bed = TestBed::up(link).expect("test bed");
+    let agent = scheme.map(|s| bed.start_agent(s, &[]).expect("agent"));
+    let report = run(&bed, Transfer::new().bytes(bytes).cc(cc));
+    drop(agent);
+    bytes as f64 * 8.0 / report.completion_ns().expect("completed") as f64
+}
+
 /// The content of every flow must be right.
 pub fn check(report: &TransferReport) {
     assert!(report.content_ok(), "content: {:?}", report.first_failure());

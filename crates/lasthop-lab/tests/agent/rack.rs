@@ -9,16 +9,7 @@ use lasthop_lab::testbed::TestBed;
 use lasthop_lab::transfer::{Opener, Transfer};
 use serde_json::json;
 
-use super::{able, counter, fast_link, run};
-
-/// Bits per nanosecond of a transfer of so many bytes.
-fn goodput(link: &LinkOptions, scheme: Option<&str>, cc: &str, bytes: u64) -> f64 {
-    let bed = TestBed::up(link).expect("test bed");
-    let agent = scheme.map(|s| bed.start_agent(s, &[]).expect("agent"));
-    let report = run(&bed, Transfer::new().bytes(bytes).cc(cc));
-    drop(agent);
-    bytes as f64 * 8.0 / report.completion_ns().expect("completed") as f64
-}
+use super::{able, counter, fast_link, goodput, run};
 
 /// 20 Mbit/s, 110 ms, 2 % both ways: CUBIC alone gets a twentieth of it.
 #[test]

@@ -7,7 +7,7 @@ use lasthop_lab::options::{LinkOptions, Profile};
 use lasthop_lab::testbed::TestBed;
 use lasthop_lab::transfer::Transfer;
 
-use super::{able, counter, fast_link, run};
+use super::{able, counter, fast_link, goodput, run};
 
 /// SPEC's vintage sender over the default link: 20 Mbit/s, 110 ms, 2 % both ways.
 fn vintage() -> LinkOptions {
@@ -44,14 +44,9 @@ fn vintage_sender_gets_at_least_twice_as_much() {
     if !able() {
         return;
     }
-    let goodput = |scheme: Option<&str>| {
-        let bed = TestBed::up(&vintage()).expect("test bed");
-        let agent = scheme.map(|s| bed.start_agent(s, &[]).expect("agent"));
-        let report = run(&bed, Transfer::new().bytes(2_000_000).cc("reno"));
-        drop(agent);
-        2e6 * 8.0 / report.completion_ns().expect("completed") as f64
-    };
-    let (none, snoop) = (goodput(None), goodput(Some("snoop")));
+    let link = vintage();
+    let none = goodput(&link, None, "reno", 2_000_000);
+    let snoop = goodput(&link, Some("snoop"), "reno", 2_000_000);
     assert!(
         snoop >= 2.0 * none,
         "snoop {snoop:.4}, none {none:.4} bit/ns"
@@ -69,14 +64,8 @@ fn no_harm_without_loss() {
         loss: 0.0,
         ..LinkOptions::default()
     };
-    let goodput = |scheme: Option<&str>| {
-        let bed = TestBed::up(&link).expect("test bed");
-        let agent = scheme.map(|s| bed.start_agent(s, &[]).expect("agent"));
-        let report = run(&bed, Transfer::new().bytes(30_000_000).cc("cubic"));
-        drop(agent);
-        30e6 * 8.0 / report.completion_ns().expect("completed") as f64
-    };
-    let (none, snoop) = (goodput(None), goodput(Some("snoop")));
+    let none = goodput(&link, None, "cubic", 30_000_000);
+    let snoop = goodput(&link, Some("snoop"), "cubic", 30_000_000);
     assert!(
         snoop >= 0.9 * none,
         "snoop {snoop:.4}, none {none:.4} bit/ns"
