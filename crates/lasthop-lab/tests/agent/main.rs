@@ -9,6 +9,7 @@ mod many;
 mod rack;
 mod repairs;
 mod robust;
+mod sockets;
 mod tun;
 
 use std::io::Write;
