@@ -4,6 +4,7 @@
 
 mod content;
 mod devices;
+mod ecn;
 mod faults;
 mod many;
 mod rack;
