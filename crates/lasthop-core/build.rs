@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Compiles core/core.c, the same source that runs in the kernel as BPF.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Asked at run time: a target directory may serve several checkouts.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let root = PathBuf::from(manifest).join("../..");
     for dir in ["core", "core/scheme", "bpf/abi.h"] {
         // Of a directory cargo watches every file in it.
         println!("cargo:rerun-if-changed={}", root.join(dir).display());

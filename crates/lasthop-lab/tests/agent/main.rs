@@ -4,19 +4,26 @@
 
 mod content;
 mod devices;
+mod ecn;
 mod faults;
 mod many;
 mod rack;
 mod repairs;
+mod robust;
+mod sockets;
 mod tun;
 
 use std::io::Write;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lasthop_lab::agent::AgentHandle;
+use lasthop_lab::netns::Host;
 use lasthop_lab::options::{Gro, LinkOptions};
+use lasthop_lab::process::find_binary;
 use lasthop_lab::testbed::TestBed;
 use lasthop_lab::transfer::{Transfer, TransferReport};
+use serde_json::Value;
 
 /// Longest that any transfer here may take; a hung one must not hang the tests.
 pub const PATIENCE: Duration = Duration::from_secs(240);
@@ -30,12 +37,16 @@ pub fn able() -> bool {
     } else {
         return true;
     };
-    // Past the test harness, which swallows what passing tests print.
+    skip(why);
+    false
+}
+
+/// Says why a test is skipped, past the test harness, which swallows what passing tests print.
+pub fn skip(why: &str) {
     let _ = writeln!(
         std::io::stderr(),
         "skipped: end-to-end test of the agent: {why}"
     );
-    false
 }
 
 /// A hop of 50 Mbit/s with 20 ms of round trip, half of it local, that loses `loss` both ways.
@@ -56,6 +67,40 @@ pub fn counter(agent: &mut AgentHandle, name: &str) -> u64 {
     status["counters"][name]
         .as_u64()
         .unwrap_or_else(|| panic!("no counter {name} in {status}"))
+}
+
+/// The connections in the agent's table, as `lasthop flows -j` tells them.
+pub fn flows(bed: &TestBed) -> Vec<Value> {
+    let binary = find_binary("lasthop").expect("lasthop");
+    let words = [binary.to_str().expect("path"), "flows", "-j"];
+    let text = bed.command(Host::Bs, &words).expect("flows");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+/// Waits until `holds`; what it returns on the way is for the message.
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> (bool, String)) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let (done, state) = holds();
+        if done {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{what}: never, but {state}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until the agent has forgotten every flow and has its memory back.
+pub fn wait_until_empty(agent: &mut AgentHandle) {
+    wait_until("no flow and nothing cached", || {
+        let status = agent.status().expect("status");
+        let empty = ["flows", "active_flows", "cache_bytes", "chunks"]
+            .iter()
+            .all(|name| status[name] == 0);
+        (empty, status.to_string())
+    });
 }
 
 /// Runs the transfer to its end; its content must be right.
@@ -81,4 +126,15 @@ pub fn goodput(link: &LinkOptions, scheme: Option<&str>, cc: &str, bytes: u64) -
 /// The content of every flow must be right.
 pub fn check(report: &TransferReport) {
     assert!(report.content_ok(), "content: {:?}", report.first_failure());
+}
+
+/// Segments that the sender sent again.
+pub fn resent(report: &TransferReport) -> u64 {
+    report.flows.iter().map(|flow| flow.retransmits).sum()
+}
+
+/// Frames with data that the hop lost, whichever way.
+pub fn lost(bed: &TestBed) -> u64 {
+    let air = bed.emulator_stats().expect("emulator").air.a_to_b;
+    air.data_lost + air.data_queue_dropped
 }

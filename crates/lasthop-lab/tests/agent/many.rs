@@ -4,14 +4,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use lasthop_lab::netns::Host;
 use lasthop_lab::options::{LinkOptions, Queue};
-use lasthop_lab::process::find_binary;
 use lasthop_lab::testbed::TestBed;
 use lasthop_lab::transfer::Transfer;
-use serde_json::Value;
 
-use super::{PATIENCE, able, check, counter, fast_link, run};
+use super::{PATIENCE, able, check, counter, fast_link, flows, run};
 
 #[test]
 fn two_hundred_connections() {
@@ -45,13 +42,9 @@ fn full_table_passes() {
     agent.stop().expect("stop");
 }
 
-/// Ports of a connection -> its local retransmissions, as `lasthop flows -j` tells them.
+/// Ports of a connection -> its local retransmissions.
 fn note_repairs(bed: &TestBed, repairs: &mut HashMap<(u64, u64), u64>) {
-    let binary = find_binary("lasthop").expect("lasthop");
-    let words = [binary.to_str().expect("path"), "flows", "-j"];
-    let text = bed.command(Host::Bs, &words).expect("flows");
-    for line in text.lines() {
-        let flow: Value = serde_json::from_str(line).expect("JSON");
+    for flow in flows(bed) {
         let number = |name: &str| flow[name].as_u64().expect("number");
         let entry = repairs
             .entry((number("fh_port"), number("mh_port")))

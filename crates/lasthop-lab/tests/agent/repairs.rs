@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The agent repairs what the link loses, and hardly more.
 
-use std::time::Duration;
-
 use lasthop_lab::options::{LinkOptions, Profile};
 use lasthop_lab::testbed::TestBed;
 use lasthop_lab::transfer::Transfer;
 
-use super::{able, counter, fast_link, goodput, run};
+use super::{able, counter, fast_link, goodput, run, wait_until_empty};
 
 /// SPEC's vintage sender over the default link: 20 Mbit/s, 110 ms, 2 % both ways.
 fn vintage() -> LinkOptions {
@@ -144,17 +142,6 @@ fn memory_is_given_back() {
     let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
     let mut agent = bed.start_agent("snoop", &[]).expect("agent");
     run(&bed, Transfer::new().flows(10).bytes(500_000));
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
-    loop {
-        let status = agent.status().expect("status");
-        if status["flows"] == 0 && status["cache_bytes"] == 0 && status["active_flows"] == 0 {
-            break;
-        }
-        assert!(
-            std::time::Instant::now() < deadline,
-            "still there: {status}"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until_empty(&mut agent);
     agent.stop().expect("stop");
 }
