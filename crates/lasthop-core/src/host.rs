@@ -3,8 +3,8 @@
 
 use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
-    LH_NO_SLOT, lh_actions, lh_call, lh_flow, lh_retransmit, lh_seg, lhc_edit_ack, lhc_flow_free,
-    lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
+    LH_NO_SLOT, lh_actions, lh_call, lh_flow, lh_peer, lh_retransmit, lh_seg, lhc_edit_ack,
+    lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
     lhc_on_release, lhc_on_timer, lhc_peer_join, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
@@ -252,6 +252,12 @@ impl Host {
         // SAFETY: as in on_data().
         unsafe { lhc_flow_free(&ops, &mut *flow.0) };
         self.pool.check();
+    }
+
+    /// What is known of the receiver at `place`, the `peer` of a flow's record
+    /// (core/flow.h, `lh_peer`).
+    pub fn peer(&self, place: u32) -> &lh_peer {
+        self.pool.peer(place)
     }
 
     /// The bound of the chunk that holds position `pos` of the ring

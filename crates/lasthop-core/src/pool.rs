@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
-use crate::bindings::{LH_NR_COUNTERS, lh_chunk, lh_device, lh_host_ops};
+use crate::bindings::{LH_NR_COUNTERS, lh_chunk, lh_device, lh_host_ops, lh_peer};
 
 /// How much a host lends at the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +121,11 @@ impl Pool {
         let chunk = &self.chunks[id as usize];
         // SAFETY: the chunk's memory is ours, and no call of the core is under way.
         unsafe { (*chunk.memory.as_ptr()).oldest_tx_ns }
+    }
+
+    /// The device's record of the receiver at `place`.
+    pub(crate) fn peer(&self, place: u32) -> &lh_peer {
+        &self.device.peer[place as usize % self.device.peer.len()]
     }
 
     /// Slots lent to the core now.

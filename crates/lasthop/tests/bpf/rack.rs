@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What only scheme rack does to packets: an ACK that passes without its blocks, a CE mark.
 
-use lasthop::agent::{Agent, Outcome, Program, Setup};
+use lasthop::agent::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::bindings::{LH_ACK, LH_PSH, LH_SYN, lh_config};
 use lasthop_core::packet::{Ends, Tcp, checksum, checksum_ok, option};
 
@@ -131,19 +131,26 @@ fn with_ecn(mut frame: Vec<u8>, ecn: u8) -> Vec<u8> {
     frame
 }
 
-/// Picked up in mid-stream: the window can't be edited, so a standing queue is marked. The cached
-/// copy is not.
-fn marked(ends: Ends) {
+/// Picked up in mid-stream, so that the window can't be edited, and a queue stands before 20
+/// segments of an ECT flow.
+fn queued(ends: Ends) -> Talk {
     let talk = Talk::new(ends, Vec::new());
-    let data = |i| with_ecn(talk.segment(i), 2);
     for i in 0..20 {
-        assert_eq!(talk.out(&data(i), 20 + u64::from(i)).data, data(i));
+        let data = with_ecn(talk.segment(i), 2);
+        assert_eq!(talk.out(&data, 20 + u64::from(i)).data, data);
     }
     talk.back(&talk.ack(1, Vec::new()), 30); // 10 ms: no queue
     for i in 1..9 {
         talk.back(&talk.ack(i + 1, Vec::new()), 70 + 5 * u64::from(i)); // 54 ms and more
     }
     assert_eq!(talk.count("clock_engaged"), 1);
+    talk
+}
+
+/// A standing queue is marked. The cached copy is not.
+fn marked(ends: Ends) {
+    let talk = queued(ends);
+    let data = |i| with_ecn(talk.segment(i), 2);
     assert_eq!(talk.out(&data(20), 150).data, with_ecn(talk.segment(20), 3));
     assert_eq!(talk.count("ce_marks"), 1);
     // Once per round trip.
@@ -164,4 +171,40 @@ fn a_standing_queue_is_marked_ipv4() {
 #[test]
 fn a_standing_queue_is_marked_ipv6() {
     in_namespace(|| marked(Ends::v6(1)));
+}
+
+/// The mark of a super-packet is asked for with its first slice, and is not forgotten over the
+/// others.
+fn super_marked(ends: Ends) {
+    let talk = queued(ends);
+    let whole = Tcp {
+        seq: 1 + 20 * MSS,
+        payload: (0..3 * MSS).map(|b| b as u8).collect(),
+        ..talk.tcp()
+    }
+    .to_mh(&ends);
+    let context = SkbContext {
+        tstamp: (1_000 + 150) * MSEC,
+        gso_size: MSS,
+        gso_segs: 3,
+        ..SkbContext::default()
+    };
+    let packet = with_ecn(whole.clone(), 2);
+    let sent = talk
+        .agent
+        .run(Program::Egress, &packet, &context, 1)
+        .expect("run");
+    assert_eq!((sent.retval, sent.data), (NEXT, with_ecn(whole, 3)));
+    assert_eq!(talk.count("data_segments"), 23);
+    assert_eq!(talk.count("ce_marks"), 1);
+}
+
+#[test]
+fn a_super_packet_keeps_its_mark_ipv4() {
+    in_namespace(|| super_marked(Ends::v4(1)));
+}
+
+#[test]
+fn a_super_packet_keeps_its_mark_ipv6() {
+    in_namespace(|| super_marked(Ends::v6(1)));
 }

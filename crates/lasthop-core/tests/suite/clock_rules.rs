@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What the window clock may believe, and what it may do to windows: one test per
+//! mistake that was made.
+
+use std::collections::VecDeque;
+
+use lasthop_core::bindings::*;
+use lasthop_core::packet::{Ends, Tcp, option};
+use lasthop_core::{Config, Flow, Host, Key, Limits, MSEC_NS, SEC_NS, Setup, parse};
+
+use crate::rack::{rig, rig_with};
+use crate::rig::{Options, Rig, ns, wire};
+
+/// A sender that never pauses: a segment each millisecond from 200 on.
+struct Stream {
+    under_way: VecDeque<u64>,
+    sent: i64,
+    acked: i64,
+}
+
+impl Stream {
+    fn new() -> Self {
+        Self {
+            under_way: VecDeque::new(),
+            sent: 0,
+            acked: 0,
+        }
+    }
+
+    /// One millisecond; what left `sojourn` ago is acknowledged.
+    fn step(&mut self, rig: &mut Rig, ms: u64, sojourn: u64) {
+        rig.data(ms, self.sent, 1_000);
+        self.sent += 1_000;
+        self.under_way.push_back(ms);
+        while self.under_way.front().is_some_and(|at| ms - at >= sojourn) {
+            self.under_way.pop_front();
+            self.acked += 1_000;
+            rig.ack(ms, self.acked, &[]);
+        }
+    }
+}
+
+/// Pairs of segments over a hop whose queue grows from none to 30 ms, each pair
+/// acknowledged at once: the clock is engaged. @return when, and the next number.
+fn engaged(rig: &mut Rig) -> (u64, i64) {
+    let (mut ms, mut seq) = (200, 0);
+    for (sojourn, n) in [(10, 5), (40, 90)] {
+        for _ in 0..n {
+            data!(rig, ms, seq, 1_000);
+            data!(rig, ms, seq + 1_000, 1_000);
+            rig.ack(ms + sojourn, seq + 2_000, &[]);
+            seq += 2_000;
+            ms += sojourn + 1;
+        }
+    }
+    assert_eq!(rig.flow().raw().clock.engaged, 1);
+    (ms, seq)
+}
+
+fn window(packet: &[u8]) -> u16 {
+    u16::from_be_bytes([packet[34], packet[35]])
+}
+
+// Windows.
+
+/// Another window makes a duplicate a window update (RFC 5681 section 2): FH
+/// would never see three.
+#[test]
+fn without_sack_duplicates_that_pass_keep_the_window() {
+    let mut rig = rig(false);
+    let (ms, seq) = engaged(&mut rig);
+    // FH's network lost the segment at seq; ten behind it.
+    for i in 1..=10 {
+        rig.data(ms, seq + i * 1_000, 1_000);
+    }
+    let known = rig.flow().raw().fwd_edge.wrapping_sub(wire(seq));
+    assert!(known < u32::from(rig.window) << crate::rig::WSCALE);
+    let packet = rig.pure(seq, &[]).to_fh(&rig.ends);
+    for i in 1..=10 {
+        let out = rig.agent.on_ingress(&packet, ns(ms + 40 + i));
+        let passed = out.passed.expect("FH has to repair this");
+        let granted = u32::from(window(&passed)) << crate::rig::WSCALE;
+        assert_eq!(granted, known, "duplicate {i}");
+    }
+}
+
+/// The hold ends with a duplicate: that and the copies of what was kept make the
+/// three that FH needs.
+#[test]
+fn without_sack_released_copies_keep_the_window() {
+    // Every other duplicate would have moved the window by enough.
+    for n in [9, 10] {
+        let mut rig = rig(false);
+        let (ms, seq) = engaged(&mut rig);
+        for i in 0..=20 {
+            data!(rig, ms, seq + i * 1_000, 1_000);
+        }
+        let packet = rig.pure(seq, &[]).to_fh(&rig.ends);
+        for i in 1..=n {
+            rig.agent.on_ingress(&packet, ns(ms + 40 + i));
+        }
+        let (f, config) = (rig.flow(), Config::default());
+        assert!(f.is_held());
+        let known = f.raw().fwd_edge.wrapping_sub(wire(seq));
+        let end = f.raw().held_since_ns + f.hold_ns(&config);
+        let out = rig.agent.on_ingress(&packet, end);
+        let seen: Vec<_> = out.to_fh.iter().chain(&out.passed).collect();
+        assert_eq!(seen.len(), 3);
+        for packet in seen {
+            let granted = u32::from(window(packet)) << crate::rig::WSCALE;
+            assert_eq!(granted, known, "after {n}");
+        }
+    }
+}
+
+/// What FH knows is rounded up by less than a unit of the scale: asking for a
+/// segment more than that let only every other delivery through.
+#[test]
+fn each_delivery_moves_the_window() {
+    let mut rig = rig(true);
+    let (ms, seq) = engaged(&mut rig);
+    for i in 0..=20 {
+        data!(rig, ms, seq + i * 1_000, 1_000);
+    }
+    let mut held = String::new();
+    for i in 1..=20 {
+        let block = (seq + 1_000, seq + 1_000 + i * 1_000);
+        let seen = rig.ack(ms + 40 + i as u64, seq, &[block]);
+        held.push(if seen.held { '.' } else { 'U' });
+    }
+    assert_eq!(held.trim_start_matches('.').find('.'), None, "{held}");
+}
+
+/// MH's SYN-ACK offers a scale; whether FH had offered one is not known.
+#[test]
+fn the_scale_is_unknown_unless_fhs_syn_was_seen() {
+    for syn in [false, true] {
+        let mut rig = Rig::silent(&Options {
+            config: Config::default(),
+            ..Options::default()
+        });
+        let options = option::wscale(7);
+        if syn {
+            rig.fh_sends(0, rig.fh_syn(LH_SYN, &options));
+        } else {
+            rig.data(0, 0, 100);
+        }
+        rig.mh_sends(5, rig.mh_syn(LH_SYN | LH_ACK, &options));
+        assert_eq!(rig.flow().has(LH_FLOW_WSCALE), syn);
+    }
+}
+
+// Times.
+
+/// `tcp` with timestamps.
+fn stamped(mut tcp: Tcp, value: u32, echo: u32) -> Tcp {
+    tcp.options = vec![1, 1, 8, 10];
+    tcp.options.extend(value.to_be_bytes());
+    tcp.options.extend(echo.to_be_bytes());
+    tcp
+}
+
+/// RFC 7323 section 5.4: a tick may last a second. What an ACK's predecessors of
+/// the same TSval made FH send is no answer to that ACK.
+#[test]
+fn a_slow_timestamp_clock_gives_no_sample_too_short() {
+    let mut rig = rig(true);
+    let ack = |rig: &mut Rig, ms, ack, value| {
+        let tcp = stamped(rig.pure(ack, &[]), value, 100);
+        rig.mh_sends(ms, tcp);
+    };
+    let data = |rig: &mut Rig, ms, seq, echo| {
+        let tcp = stamped(rig.segment(seq, 1_000), 100, echo);
+        rig.fh_sends(ms, tcp);
+    };
+    ack(&mut rig, 150, 0, 5);
+    // FH's answer, after 90 ms.
+    data(&mut rig, 240, 0, 5);
+    data(&mut rig, 240, 1_000, 5);
+    ack(&mut rig, 250, 2_000, 5);
+    data(&mut rig, 251, 2_000, 5); // of the same flight
+    assert_eq!(rig.flow().raw().wired_rtt_ns, 90 * MSEC_NS);
+    // The next tick's first ACK is a good question.
+    ack(&mut rig, 260, 3_000, 6);
+    data(&mut rig, 340, 3_000, 6);
+    assert_eq!(rig.flow().raw().wired_rtt_ns, 80 * MSEC_NS);
+}
+
+/// Lmin of the rig's receiver.
+fn lmin_ns(rig: &Rig) -> u64 {
+    let p = rig.agent.host().peer(rig.flow().raw().peer);
+    [p.lmin_now_ns, p.lmin_before_ns, u64::MAX]
+        .into_iter()
+        .filter(|&ns| ns > 0)
+        .min()
+        .expect("one at least")
+}
+
+/// Short flows are over before their clocks engage; they pass the queue of the
+/// long one all the same.
+#[test]
+fn lmin_does_not_drift_with_short_flows_beside_an_engaged_one() {
+    let mut rig = rig(true);
+    let mut stream = Stream::new();
+    let mut port = 1;
+    for ms in 200..50_000 {
+        let sojourn = match rig.flow().raw().clock.engaged {
+            _ if ms < 400 => 10,
+            0 => lmin_ns(&rig) / MSEC_NS + 7,
+            _ => lmin_ns(&rig) / MSEC_NS + 5,
+        };
+        stream.step(&mut rig, ms, sojourn);
+        if ms < 1_000 {
+            continue;
+        }
+        port += u16::from(ms % 500 == 0);
+        let ends = Ends::v4(port);
+        for i in 1..4 {
+            let data = Tcp {
+                seq: i * 1_000,
+                payload: vec![0; 1_000],
+                ..Tcp::default()
+            };
+            if ms % 500 == 0 {
+                rig.agent.on_egress(&data.to_mh(&ends), ns(ms));
+            }
+        }
+        if ms % 500 == sojourn {
+            let ack = Tcp {
+                ack: 3_000,
+                ..Tcp::default()
+            };
+            rig.agent.on_ingress(&ack.to_fh(&ends), ns(ms));
+        }
+    }
+    assert_eq!(lmin_ns(&rig), 10 * MSEC_NS);
+}
+
+/// A flow's share of the cache that holds a part of its window only changes
+/// nothing that the clock reckons by.
+#[test]
+fn what_could_not_be_cached_counts_as_delivered() {
+    let clocks = [LH_FLOW_SEGS, 8].map(|flow_segments| {
+        let mut rig = Rig::new(&Options {
+            sack: true,
+            config: Config::default(),
+            setup: Setup {
+                flow_segments,
+                ..Setup::default()
+            },
+            ..Options::default()
+        });
+        rig.ack(150, 0, &[]);
+        let mut stream = Stream::new();
+        for ms in 200..4_000 {
+            stream.step(&mut rig, ms, if ms < 1_000 { 10 } else { 60 });
+        }
+        let f = rig.flow().raw();
+        assert_eq!(i64::from(f.delivered), stream.acked);
+        (f.clock.rate, f.clock.rate_last, f.clock.c_bytes)
+    });
+    assert_eq!(clocks[0], clocks[1]);
+}
+
+// Receivers' places (core/device.h).
+
+fn place(host: &mut Host, key: &Key, now_ns: u64) -> u32 {
+    let mut flow = Flow::new();
+    host.set_peer(&mut flow, key, now_ns);
+    flow.raw().peer
+}
+
+/// One whose place in an empty table is that of the rig's receiver.
+fn neighbour(rig: &Rig) -> Ends {
+    let alone = |key: &Key| place(&mut Host::new(Limits::default()), key, SEC_NS);
+    let at = |n: u16| Ends {
+        mh: ([10, 0, (n >> 8) as u8, n as u8], 5_000).into(),
+        ..Ends::v4(9)
+    };
+    let own = alone(&rig.key);
+    let mut all = (1..u16::MAX).map(at);
+    all.find(|ends| alone(&key(ends)) == own)
+        .expect("one of many")
+}
+
+fn key(ends: &Ends) -> Key {
+    parse(&Tcp::default().to_mh(ends), 0, None, true)
+        .expect("TCP")
+        .1
+}
+
+#[test]
+fn a_place_that_went_to_another_is_not_shared() {
+    let mut rig = rig_with(
+        Config {
+            idle_ns: 600 * SEC_NS,
+            ..Config::default()
+        },
+        true,
+    );
+    let pair = |rig: &mut Rig, ms, seq| {
+        data!(rig, ms, seq, 1_000);
+        data!(rig, ms, seq + 1_000, 1_000);
+        rig.ack(ms + 2, seq + 2_000, &[]);
+    };
+    pair(&mut rig, 200, 0);
+    let place = rig.flow().raw().peer;
+    let lmin_now = |rig: &Rig| rig.agent.host().peer(place).lmin_now_ns;
+    assert_eq!(lmin_now(&rig), 2 * MSEC_NS);
+    // A minute without a sign: the other one takes over.
+    let ends = neighbour(&rig);
+    for i in 1..4 {
+        let data = Tcp {
+            seq: i * 1_000,
+            payload: vec![0; 1_000],
+            ..Tcp::default()
+        };
+        rig.agent.on_egress(&data.to_mh(&ends), ns(70_000));
+    }
+    let ack = Tcp {
+        ack: 3_000,
+        ..Tcp::default()
+    };
+    rig.agent.on_ingress(&ack.to_fh(&ends), ns(70_040));
+    assert_eq!(lmin_now(&rig), 40 * MSEC_NS);
+    pair(&mut rig, 71_000, 2_000);
+    assert_eq!(lmin_now(&rig), 40 * MSEC_NS, "not ours any more");
+}
+
+/// Another CPU's clock is a moment ahead.
+#[test]
+fn a_receiver_seen_in_the_future_is_not_idle() {
+    let rig = rig(true);
+    let other = key(&neighbour(&rig));
+    let mut host = Host::new(Limits::default());
+    let first = place(&mut host, &rig.key, SEC_NS + 1);
+    assert_ne!(place(&mut host, &other, SEC_NS), first);
+    assert_eq!(place(&mut host, &rig.key, SEC_NS), first);
+}

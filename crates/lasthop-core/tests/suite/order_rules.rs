@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What may be repaired, and when: one test per superfluous repair, or search for
+//! one, that was made.
+
+use lasthop_core::Config;
+use lasthop_core::bindings::*;
+use lasthop_core::packet::{Tcp, option};
+
+use crate::rack::rig;
+use crate::rig::{MH_BASE, Options, Rig, ns, wire};
+
+fn silent() -> Rig {
+    Rig::silent(&Options {
+        config: Config::default(),
+        sack: true,
+        ..Options::default()
+    })
+}
+
+/// MH resets the connection.
+fn reset(rig: &mut Rig, ms: u64) {
+    let rst = Tcp {
+        seq: MH_BASE,
+        ack: wire(0),
+        flags: LH_RST | LH_ACK,
+        window: 0,
+        ..Tcp::default()
+    };
+    rig.mh_sends(ms, rst);
+}
+
+// Time.
+
+/// Programs read the clock before they wait for the flow's lock: FH's repetition
+/// went first although it came a microsecond later.
+#[test]
+fn time_that_runs_backwards_convicts_nothing() {
+    let mut rig = rig(true);
+    for i in 0..20 {
+        data!(rig, 200, i * 1_000, 1_000);
+    }
+    let packet = rig.segment(0, 1_000).to_mh(&rig.ends);
+    rig.agent.on_egress(&packet, ns(212) + 1_000);
+    for i in 1..=20 {
+        let ack = rig.pure(i * 1_000, &[]).to_fh(&rig.ends);
+        let out = rig
+            .agent
+            .on_ingress(&ack, ns(212) + 10_000 * (i as u64 - 1));
+        assert!(out.to_mh.is_empty(), "ACK {i}");
+    }
+    let f = rig.flow().raw();
+    assert!(f.rack_rtt_ns < ns(1_000) && f.xmit_ns <= ns(213), "{f:?}");
+}
+
+/// Hosts look after flows for other reasons than a deadline.
+#[test]
+fn an_early_timer_does_nothing() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 12);
+    // Five are lost, but an ACK repairs no more than it delivers.
+    ack!(rig, 216, 0, sack [(5_000, 6_000)] => hold, resend [0]);
+    let due = rig.agent.next_deadline();
+    let out = rig.agent.kick(&rig.key, ns(217)).expect("the flow");
+    assert!(out.to_mh.is_empty(), "MH's ACKs ask for these");
+    assert_eq!(rig.agent.next_deadline(), due);
+}
+
+// Order.
+
+/// FH filled a hole of its own network's making, and that went by unseen. What
+/// had passed the hop behind the hole was SACKed long before: it was not late.
+#[test]
+fn a_sacked_head_is_not_late() {
+    let mut rig = rig(true);
+    data!(rig, 200, 0, 1_000);
+    data!(rig, 201, 2_000, 1_000);
+    data!(rig, 202, 3_000, 1_000);
+    ack!(rig, 210, 1_000 => pass);
+    ack!(rig, 211, 1_000, sack [(2_000, 3_000)] => pass);
+    ack!(rig, 212, 1_000, sack [(2_000, 4_000)] => pass);
+    ack!(rig, 300, 4_000 => pass);
+    assert_eq!((rig.count(LH_C_reordered), rig.flow().raw().reo_ns), (0, 0));
+}
+
+/// Nothing was overtaken: the search, which would leave its mark at the chunk, is
+/// spared.
+#[test]
+fn acks_without_loss_do_not_search_the_cache() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 5);
+    let bound = |rig: &Rig| {
+        rig.agent
+            .host()
+            .oldest_tx_ns(rig.flow(), rig.flow().raw().head)
+    };
+    let before = bound(&rig);
+    assert_eq!(before, ns(200));
+    for i in 1..4u64 {
+        ack!(rig, 210 + i, 1_000 * i as i64 => pass);
+        assert_eq!(bound(&rig), before, "ACK {i}");
+    }
+    // But here something was.
+    data!(rig, 220, 5_000, 1_000);
+    ack!(rig, 230, 4_000, sack [(5_000, 6_000)] => pass, resend [4_000]);
+    assert_ne!(bound(&rig), before);
+}
+
+/// A segment passed unseen (the flow was busy): nobody here can repair what MH
+/// reports it behind.
+#[test]
+fn blocks_of_what_went_by_unseen_are_shown() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 3);
+    for (ms, ack, block) in [
+        (212, 2_000, 4_000),
+        (213, 2_000, 5_000),
+        (214, 2_000, 6_000),
+    ] {
+        let packet = rig.pure(ack, &[(3_000, block)]).to_fh(&rig.ends);
+        let out = rig.agent.on_ingress(&packet, ns(ms));
+        let passed = out.passed.expect("FH is to see it");
+        let (s, _) = lasthop_core::parse(&packet, 0, None, false).expect("TCP");
+        assert!(
+            !crate::watch_edit::edited(&packet, &passed, &s).blanked,
+            "at {ms}"
+        );
+    }
+}
+
+// Nobody wants it.
+
+#[test]
+fn no_syn_is_repaired_after_a_reset() {
+    let mut rig = silent();
+    rig.fh_sends(0, rig.fh_syn(LH_SYN, &option::mss(1_000)));
+    assert!(rig.deadline().is_some());
+    reset(&mut rig, 5);
+    assert_eq!(rig.deadline(), None);
+    let out = rig.agent.kick(&rig.key, ns(1_000)).expect("the flow");
+    assert!(out.to_mh.is_empty());
+}
+
+#[test]
+fn no_data_is_repaired_after_a_reset() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 5);
+    assert!(rig.deadline().is_some());
+    reset(&mut rig, 205);
+    assert_eq!(rig.deadline(), None);
+    let out = rig.agent.kick(&rig.key, ns(1_000)).expect("the flow");
+    assert!(out.to_mh.is_empty());
+}
+
+/// ACKs take another way: each segment would go out ten times.
+#[test]
+fn no_probes_where_no_ack_ever_came_by() {
+    let mut rig = silent();
+    rig.burst(0, 0, 1_000, 20);
+    assert_eq!(rig.deadline(), None);
+    let out = rig.agent.kick(&rig.key, ns(60_000)).expect("the flow");
+    assert!(out.to_mh.is_empty());
+    // But a SYN's answer is the first sign there can be.
+    let mut rig = silent();
+    rig.fh_sends(0, rig.fh_syn(LH_SYN, &option::mss(1_000)));
+    let at = rig.deadline().expect("a repair of the SYN");
+    let out = rig.agent.on_timer(ns(at));
+    assert_eq!(out[0].1.to_mh.len(), 1);
+}
