@@ -204,6 +204,8 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		lh_resync(env, f, s->ack);
 	else if (class == LH_ACK_NEW)
 		lh_ack_new(env, f, s);
+	if (s->opts & LH_OPT_TS)
+		lh_cache_echo(env, f, s->tsecr);
 	if (class == LH_ACK_DUPLICATE)
 		lh_host_count(env, LH_C_duplicate_acks, 1);
 	if (s->nr_sack && class != LH_ACK_OLD)

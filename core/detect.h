@@ -131,7 +131,7 @@ LH_INLINE u64 lh_head_deadline(struct lh_env *env, const struct lh_flow *f)
 	struct lh_seg *e = lh_head(env, f);
 	u64 from, shift;
 
-	if (!e || (e->flags & LH_SEG_NO_COPY) || lh_seg_overflow(f, e) ||
+	if (!e || (e->flags & LH_SEG_NO_COPY) || lh_seg_overflow(f, e) || lh_seg_stale(f, e) ||
 	    e->n_local >= LH_CFG(env)->max_local)
 		return 0;
 	if (LH_CFG(env)->timer_arm == LH_TIMER_AFTER_DUP && !(f->flags & LH_FLOW_DUP_DRIVEN))

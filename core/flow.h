@@ -33,6 +33,7 @@ struct lh_seg {
 	u32 seq, end; /* sequence numbers */
 	u32 slot; /* index into the host's payload pool */
 	u32 delivered; /* lh_flow.delivered when it departed */
+	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
 	u8 pad[2];
@@ -161,6 +162,7 @@ struct lh_flow {
 	u16 mss; /* of MH's SYN; 0: unknown */
 	u8 wscale_fh, wscale_mh;
 	u32 fin_fh, fin_mh; /* sequence number after the FIN */
+	u32 ts_recent; /* MH's, as its ACKs echo it (RFC 7323); with LH_FLOW_TS */
 	u32 isn_mh; /* of MH's SYN that opened the connection; with LH_FLOW_SYN_MH */
 	/* Times, ns on the host's monotonic clock; 0: none. */
 	u64 seen_ns; /* last packet in either direction */

@@ -198,8 +198,6 @@ LH_INLINE void lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct l
 		return;
 	if (s->nr_sack)
 		f->flags |= LH_FLOW_SACK_SEEN;
-	if (s->opts & LH_OPT_TS)
-		f->flags |= LH_FLOW_TS; /* in every segment or in none (RFC 7323) */
 	if (!(f->flags & LH_FLOW_STARTED))
 		lh_flow_start(f, s->ack);
 	/* The answer to FH's SYN-ACK: a local sample without queue or data. */

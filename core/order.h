@@ -76,13 +76,14 @@ LH_INLINE bool lh_order_lost(struct lh_env *env, const struct lh_flow *f, const 
 }
 
 /* Whether the bytes are here and may go out once more. */
-LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_seg *e)
+LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
+				   const struct lh_seg *e)
 {
 	u32 max = LH_CFG(env)->max_local;
 
 	if (e->flags & LH_SEG_BARE)
 		max = lh_min(max, LH_BARE_MAX);
-	return !(e->flags & LH_SEG_NO_COPY) && e->n_local < max;
+	return !(e->flags & LH_SEG_NO_COPY) && !lh_seg_stale(f, e) && e->n_local < max;
 }
 
 /* What lh_order_try() found at a position. */
@@ -96,7 +97,7 @@ LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 	if (!env || !f || !out)
 		return LH_TRIED_NOTHING;
 	e = lh_seg_at(env, f, pos);
-	if (!e || (e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, e))
+	if (!e || (e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, f, e))
 		return LH_TRIED_NOTHING;
 	if (lh_order_lost(env, f, e) && lh_resend(env, f, e, LH_BY_ORDER, out))
 		return LH_TRIED_SENT;
@@ -176,7 +177,7 @@ LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow 
 {
 	struct lh_seg *e = lh_head(env, f);
 
-	return e && lh_order_repairable(env, e) ? e : NULL;
+	return e && lh_order_repairable(env, f, e) ? e : NULL;
 }
 
 /* When the patience with the head ends, 0: it is not being waited for. */
@@ -240,7 +241,7 @@ LH_ENTRY int lh_probe_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 	e = lh_seg_at(env, f, pos);
 	if (!e)
 		return 1;
-	if ((e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, e))
+	if ((e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, f, e))
 		return 0;
 	lh_resend(env, f, e, LH_BY_TIMER, out);
 	return 1;

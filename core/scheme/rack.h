@@ -41,12 +41,14 @@ LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const stru
  * 8985), and timestamps let them take back a reduction that was in vain (RFC
  * 4015). To such a sender, once the clock holds it, the blocks are better
  * shown: it goes on sending through a long repair and bursts less after it. At
- * 200 ms and 20 % loss that is 1.00 of the bound and not 0.93.
+ * 200 ms and 20 % loss that is 1.00 of the bound and not 0.93. While the queue
+ * alone takes as long as FH waits, as after a start, nobody is that patient.
  */
 LH_INLINE bool lh_rack_patient(struct lh_env *env, const struct lh_flow *f)
 {
 	return f->clock.engaged && (f->flags & LH_FLOW_TS) && lh_flow_sack(f) &&
-	       lh_clock_usable(env, f) && lh_wired(f) > LH_PATIENT_RTTS * lh_lmin(env, f);
+	       lh_clock_usable(env, f) && lh_wired(f) > LH_PATIENT_RTTS * lh_lmin(env, f) &&
+	       !lh_clock_stands(f, lh_wired(f) / 4);
 }
 
 /* Whether FH is to be kept from seeing what is missing. */

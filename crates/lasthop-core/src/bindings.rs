@@ -365,6 +365,8 @@ pub struct lh_seg {
     pub slot: u32,
     #[doc = " lh_flow.delivered when it departed"]
     pub delivered: u32,
+    #[doc = " of the cached copy, 0: the connection has no timestamps"]
+    pub tsval: u32,
     #[doc = " local retransmissions since the sender last sent it"]
     pub n_local: u8,
     #[doc = " enum lh_seg_flag"]
@@ -381,9 +383,10 @@ const _: () = {
     ["Offset of field: lh_seg::end"][::core::mem::offset_of!(lh_seg, end) - 12usize];
     ["Offset of field: lh_seg::slot"][::core::mem::offset_of!(lh_seg, slot) - 16usize];
     ["Offset of field: lh_seg::delivered"][::core::mem::offset_of!(lh_seg, delivered) - 20usize];
-    ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 24usize];
-    ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 25usize];
-    ["Offset of field: lh_seg::pad"][::core::mem::offset_of!(lh_seg, pad) - 26usize];
+    ["Offset of field: lh_seg::tsval"][::core::mem::offset_of!(lh_seg, tsval) - 24usize];
+    ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 28usize];
+    ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 29usize];
+    ["Offset of field: lh_seg::pad"][::core::mem::offset_of!(lh_seg, pad) - 30usize];
 };
 #[doc = " The ring of a flow is made of chunks, so that an idle flow holds none."]
 #[repr(C)]
@@ -672,6 +675,8 @@ pub struct lh_flow {
     pub fin_fh: u32,
     #[doc = " sequence number after the FIN"]
     pub fin_mh: u32,
+    #[doc = " MH's, as its ACKs echo it (RFC 7323); with LH_FLOW_TS"]
+    pub ts_recent: u32,
     #[doc = " of MH's SYN that opened the connection; with LH_FLOW_SYN_MH"]
     pub isn_mh: u32,
     #[doc = " last packet in either direction"]
@@ -715,7 +720,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1160usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1168usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -772,44 +777,46 @@ const _: () = {
     ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 995usize];
     ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 996usize];
     ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1000usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1004usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1008usize];
+    ["Offset of field: lh_flow::ts_recent"]
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1004usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1008usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1016usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1016usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1024usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1024usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1032usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1032usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1040usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1040usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1048usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1048usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1056usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1056usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1064usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1064usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1072usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1080usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1088usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1084usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1092usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1088usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1096usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1104usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1104usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1112usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1120usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1128usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1136usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1144usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1152usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1160usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1383,7 +1390,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1648usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1656usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1405,7 +1412,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1376usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1384usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

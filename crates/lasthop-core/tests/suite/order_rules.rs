@@ -166,3 +166,40 @@ fn no_probes_where_no_ack_ever_came_by() {
     let out = rig.agent.on_timer(ns(at));
     assert_eq!(out[0].1.to_mh.len(), 1);
 }
+
+// MH would drop it.
+
+/// FH has repaired one hole of two itself: MH drops what bears an older timestamp from then on
+/// (PAWS), so the other one is FH's as well, and it is told of it.
+#[test]
+fn what_paws_would_drop_is_left_to_fh() {
+    let mut rig = rig(true);
+    let data = |rig: &mut Rig, ms, seq, value| {
+        let tcp = Tcp {
+            options: option::timestamps(value, 5),
+            ..rig.segment(seq, 1_000)
+        };
+        rig.fh_sends(ms, tcp);
+    };
+    let ack = |rig: &mut Rig, ms, ack, sack: &[(i64, i64)], echo| {
+        let mut tcp = rig.pure(ack, sack);
+        tcp.options.extend(option::timestamps(9, echo));
+        rig.mh_sends(ms, tcp)
+    };
+    for seq in [0, 1_000, 2_000, 3_000] {
+        data(&mut rig, 200, seq, 100);
+    }
+    ack(&mut rig, 211, 1_000, &[], 100);
+    let seen = ack(&mut rig, 212, 1_000, &[(3_000, 4_000)], 100);
+    assert_eq!(seen.resent, [1_000]);
+    assert!(seen.held);
+    data(&mut rig, 400, 1_000, 300);
+    let seen = ack(&mut rig, 411, 2_000, &[(3_000, 4_000)], 300);
+    assert!(!seen.held && seen.resent.is_empty());
+    let seen = ack(&mut rig, 412, 2_000, &[(3_000, 4_000)], 300);
+    assert!(!seen.held && seen.resent.is_empty(), "FH's to repair");
+    assert_eq!(rig.deadline(), None);
+    // FH does, and the new copy may be repaired again.
+    data(&mut rig, 500, 2_000, 400);
+    assert!(rig.deadline().is_some());
+}
