@@ -25,6 +25,7 @@
 //! ```
 
 pub mod agent;
+pub(crate) mod campaign;
 pub mod compare;
 pub mod emulator;
 pub mod fields;

@@ -165,7 +165,7 @@ pub fn show_ratio(row: &Row) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::{Line, tests::line};
+    use super::super::line::{Line, tests::line};
     use super::super::summary;
     use super::*;
     use crate::fields::assert_described;

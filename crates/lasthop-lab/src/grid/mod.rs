@@ -5,16 +5,13 @@
 mod cells;
 mod criteria;
 mod judge;
+mod line;
 mod options;
 mod plot;
-mod progress;
-mod runner;
-mod stats;
-mod store;
 mod summary;
 mod text;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -22,12 +19,11 @@ use anyhow::{Context, Result, bail};
 
 use self::cells::GridCell;
 use self::judge::{Judgement, Outcome};
+use self::line::Line;
 pub use self::options::GridOptions;
-use self::progress::Progress;
-use self::runner::Event;
-use self::store::{Line, Results, Store};
 use self::summary::Row;
 pub use self::text::markdown;
+use crate::campaign::{self, Event, Figures, Job, Progress, Results, Store};
 use crate::compare::Verdict;
 use crate::interrupt;
 
@@ -39,7 +35,7 @@ use crate::interrupt;
 /// results to judge.
 pub fn run(options: &GridOptions) -> Result<Verdict> {
     let (results, complete) = if options.summary_only {
-        (Results::read(&options.out)?, true)
+        (Results::read(&options.out.join(line::FILE))?, true)
     } else {
         match run_cells(options)? {
             Some(ran) => ran,
@@ -49,7 +45,7 @@ pub fn run(options: &GridOptions) -> Result<Verdict> {
     if !results.ignored.is_empty() {
         say(&format!(
             "note: {}: lines {:?} are no results of this version: ignored",
-            options.out.join(store::FILE).display(),
+            options.out.join(line::FILE).display(),
             results.ignored
         ));
     }
@@ -93,10 +89,10 @@ fn say(text: &str) {
 
 /// Runs what is missing. Returns all results and whether every cell has one now; none if the user
 /// interrupted.
-fn run_cells(options: &GridOptions) -> Result<Option<(Results, bool)>> {
+fn run_cells(options: &GridOptions) -> Result<Option<(Results<Line>, bool)>> {
     let cells = options.cells()?;
     options.check(&cells)?;
-    let mut store = Store::open(&options.out)?;
+    let mut store = Store::<Line>::open(&options.out.join(line::FILE))?;
     let missing: Vec<GridCell> = cells
         .into_iter()
         .filter(|cell| {
@@ -105,22 +101,30 @@ fn run_cells(options: &GridOptions) -> Result<Option<(Results, bool)>> {
         })
         .collect();
     let transfer = Duration::from_nanos(options.warmup_ns + options.duration_ns());
-    let mut progress = Progress::new(missing.len(), transfer);
+    let job = |cell: &GridCell| Job {
+        name: cell.name(),
+        args: options.compare_args(cell),
+        transfer,
+    };
+    let jobs: Vec<Job> = missing.iter().map(job).collect();
+    let cell_of: HashMap<&str, &GridCell> =
+        jobs.iter().map(|j| j.name.as_str()).zip(&missing).collect();
+    let mut progress = Progress::new(&jobs);
     let mut complete = true;
-    let result = runner::run(options, &missing, |event| {
+    let result = campaign::run(options.jobs, &jobs, |event| {
         match event {
-            Event::Begun(cell) => progress.begin(&cell.name()),
+            Event::Begun(job) => progress.begin(job),
             Event::Tick => progress.tick(),
-            Event::Done(line, failure) => {
-                if let Some(failure) = failure {
-                    progress.say(&format!("{}: {failure}", line.cell));
+            Event::Done(job, figures) => {
+                if let Some(failure) = &figures.failure {
+                    progress.say(&format!("{}: {failure}", job.name));
                 }
-                progress.finish(&line.cell);
-                store.append(*line)?;
+                progress.finish(job);
+                store.append(line_of(options, cell_of[job.name.as_str()], *figures))?;
             }
-            Event::Failed(cell, why) => {
-                progress.say(&format!("{}: {why}", cell.name()));
-                progress.finish(&cell.name());
+            Event::Failed(job, why) => {
+                progress.say(&format!("{}: {why}", job.name));
+                progress.finish(job);
                 complete = false;
             }
         }
@@ -134,9 +138,19 @@ fn run_cells(options: &GridOptions) -> Result<Option<(Results, bool)>> {
     }
 }
 
+fn line_of(options: &GridOptions, cell: &GridCell, figures: Figures) -> Line {
+    Line {
+        cell: cell.name(),
+        variant: cell.place.variant.to_owned(),
+        setup: options.setup(cell).join(" "),
+        notes: figures.notes,
+        record: figures.record,
+    }
+}
+
 /// The lines that the summary is about: those of the chosen cells; with `--summary-only` all that
 /// there are and that the filters take.
-fn chosen_lines<'a>(options: &GridOptions, results: &'a Results) -> Result<Vec<&'a Line>> {
+fn chosen_lines<'a>(options: &GridOptions, results: &'a Results<Line>) -> Result<Vec<&'a Line>> {
     let all = results.lines().iter();
     let lines: Vec<&Line> = if options.summary_only {
         let takes = |line: &&Line| {
@@ -152,7 +166,7 @@ fn chosen_lines<'a>(options: &GridOptions, results: &'a Results) -> Result<Vec<&
     if lines.is_empty() {
         bail!(
             "{} has no results for these options",
-            options.out.join(store::FILE).display()
+            options.out.join(line::FILE).display()
         );
     }
     Ok(lines)

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::store;
+use super::line;
 
 const SCRIPT: &str = include_str!("../../../../experiments/plot/grid.py");
 /// The second is where the distribution's packages go, whatever `PATH` has in front of it.
@@ -52,7 +52,7 @@ fn run(python: &str, directory: &Path, judge: &str) -> Result<Option<Output>> {
     let output = Command::new(python)
         .arg("-c")
         .arg(SCRIPT)
-        .arg(directory.join(store::FILE))
+        .arg(directory.join(line::FILE))
         .args(["--scheme", judge])
         .stdin(Stdio::null())
         .output();

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::stats::{Ratio, median};
-use super::store::Line;
+use super::line::Line;
+use crate::campaign::stats::{Ratio, median};
 use crate::compare::NO_AGENT;
 use crate::compare::record::rounded;
 use crate::fields::Field;
@@ -208,7 +208,7 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::tests::line;
+    use super::super::line::tests::line;
     use super::*;
     use crate::fields::assert_described;
 

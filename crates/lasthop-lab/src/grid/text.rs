@@ -142,7 +142,7 @@ pub fn markdown() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::tests::line;
+    use super::super::line::tests::line;
     use super::*;
 
     #[test]

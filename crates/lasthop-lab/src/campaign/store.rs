@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! `grid.jsonl`: one line per finished cell, appended as cells finish, so that a run that was
-//! stopped, in whatever way, goes on where it was.
+//! A file of JSON Lines: one line per finished cell, appended as cells finish, so that a run that
+//! was stopped, in whatever way, goes on where it was.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -10,43 +10,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::compare::Record;
-
-/// Name of the file in the directory of `--out`.
-pub const FILE: &str = "grid.jsonl";
-
-/// One line. The record's fields stand beside these.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line {
-    /// Name of the cell.
-    pub cell: String,
-    /// Its variant.
-    pub variant: String,
-    /// Options of `compare` that it was run with, but congestion control, scheme and seed.
-    pub setup: String,
-    /// What `compare` said beside the record.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// Figures.
-    #[serde(flatten)]
-    pub record: Record,
-}
-
-impl Line {
-    /// Name of the cell's place: without scheme and seed.
-    pub fn place(&self) -> &str {
-        let mut parts = self.cell.rsplitn(3, '/');
-        parts.nth(2).unwrap_or(&self.cell)
-    }
+/// A line of the file.
+pub trait Entry: Serialize + DeserializeOwned {
+    /// Name of the cell: the latest line of a cell counts.
+    fn cell(&self) -> &str;
+    /// What it was run with: a line of another set-up does not count as its result.
+    fn setup(&self) -> &str;
 }
 
 /// The lines of a file.
-#[derive(Debug, Default)]
-pub struct Results {
+#[derive(Debug)]
+pub struct Results<L> {
     /// The latest line of each cell, in the order of the cells' first lines.
-    lines: Vec<Line>,
+    lines: Vec<L>,
     index: BTreeMap<String, usize>,
     /// Numbers of lines that are no results.
     pub ignored: Vec<usize>,
@@ -54,14 +33,24 @@ pub struct Results {
     whole_bytes: u64,
 }
 
-impl Results {
-    /// Reads the file in `directory`; without one there are no results.
+impl<L> Default for Results<L> {
+    fn default() -> Self {
+        Self {
+            lines: Vec::new(),
+            index: BTreeMap::new(),
+            ignored: Vec::new(),
+            whole_bytes: 0,
+        }
+    }
+}
+
+impl<L: Entry> Results<L> {
+    /// Reads the file at `path`; without one there are no results.
     ///
     /// # Errors
     /// It is there and cannot be read.
-    pub fn read(directory: &Path) -> Result<Self> {
-        let path = directory.join(FILE);
-        match fs::read(&path) {
+    pub fn read(path: &Path) -> Result<Self> {
+        match fs::read(path) {
             Ok(bytes) => Ok(Self::parse(&bytes)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(e) => Err(e).with_context(|| format!("cannot read {}", path.display())),
@@ -76,7 +65,7 @@ impl Results {
                 break;
             }
             results.whole_bytes += line.len() as u64;
-            match serde_json::from_slice::<Line>(line) {
+            match serde_json::from_slice::<L>(line) {
                 Ok(line) => results.insert(line),
                 Err(_) => results.ignored.push(number + 1),
             }
@@ -84,51 +73,52 @@ impl Results {
         results
     }
 
-    fn insert(&mut self, line: Line) {
-        match self.index.get(&line.cell) {
+    fn insert(&mut self, line: L) {
+        match self.index.get(line.cell()) {
             Some(index) => self.lines[*index] = line,
             None => {
-                self.index.insert(line.cell.clone(), self.lines.len());
+                self.index.insert(line.cell().to_owned(), self.lines.len());
                 self.lines.push(line);
             }
         }
     }
 
     /// The latest line of each cell.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[L] {
         &self.lines
     }
 
     /// The result of a cell, if it was run with just this set-up.
-    pub fn find(&self, cell: &str, setup: &str) -> Option<&Line> {
+    pub fn find(&self, cell: &str, setup: &str) -> Option<&L> {
         let line = &self.lines[*self.index.get(cell)?];
-        (line.setup == setup).then_some(line)
+        (line.setup() == setup).then_some(line)
     }
 }
 
 /// The file, open for more lines. Only one lab at a time has it.
 #[derive(Debug)]
-pub struct Store {
+pub struct Store<L> {
     file: Flock<File>,
     path: PathBuf,
     /// What it holds.
-    pub results: Results,
+    pub results: Results<L>,
 }
 
-impl Store {
-    /// Opens the file in `directory`, both made if need be, and removes a torn last line.
+impl<L: Entry> Store<L> {
+    /// Opens the file at `path`, made with its directory if need be, and removes a torn last line.
     ///
     /// # Errors
     /// It cannot be read or written, or another lab writes it now.
-    pub fn open(directory: &Path) -> Result<Self> {
-        let path = directory.join(FILE);
+    pub fn open(path: &Path) -> Result<Self> {
         let named = || path.display().to_string();
-        fs::create_dir_all(directory)
-            .with_context(|| format!("cannot create {}", directory.display()))?;
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)
+                .with_context(|| format!("cannot create {}", directory.display()))?;
+        }
         let file = OpenOptions::new()
             .append(true)
             .create(true)
-            .open(&path)
+            .open(path)
             .with_context(|| format!("cannot write {}", named()))?;
         let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(file) => file,
@@ -138,14 +128,14 @@ impl Store {
             ),
             Err((_, e)) => return Err(e).with_context(|| format!("cannot lock {}", named())),
         };
-        let results = Results::read(directory)?;
+        let results = Results::read(path)?;
         if file.metadata()?.len() > results.whole_bytes {
             file.set_len(results.whole_bytes)
                 .with_context(|| format!("cannot shorten {}", named()))?;
         }
         Ok(Self {
             file,
-            path,
+            path: path.to_owned(),
             results,
         })
     }
@@ -154,7 +144,7 @@ impl Store {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn append(&mut self, line: Line) -> Result<()> {
+    pub fn append(&mut self, line: L) -> Result<()> {
         let text = format!("{}\n", serde_json::to_string(&line)?);
         self.file
             .write_all(text.as_bytes())
@@ -166,71 +156,80 @@ impl Store {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use crate::compare::record::sample;
 
-    /// The line of a cell at `place`, such as `base/20mbit/110ms/2%/reno`.
-    pub fn line(place: &str, scheme: &str, seed: u64, goodput_mbit: f64) -> Line {
-        let parts: Vec<&str> = place.split('/').collect();
-        let number = |text: &str, unit: &str| text.trim_end_matches(unit).parse().unwrap();
-        let mut record = sample(scheme, parts[4], seed, goodput_mbit);
-        record.rate_mbit = number(parts[1], "mbit");
-        record.rtt_ms = number(parts[2], "ms");
-        record.loss_pct = number(parts[3], "%");
-        Line {
-            cell: format!("{place}/{scheme}/{seed}"),
-            variant: parts[0].into(),
-            setup: "--duration 30s".into(),
-            notes: Vec::new(),
-            record,
+    /// The smallest line.
+    #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
+    struct Line {
+        cell: String,
+        setup: String,
+        value: f64,
+    }
+
+    impl Entry for Line {
+        fn cell(&self) -> &str {
+            &self.cell
+        }
+
+        fn setup(&self) -> &str {
+            &self.setup
         }
     }
 
-    const PLACE: &str = "base/20mbit/110ms/2%/reno";
+    fn line(cell: &str, value: f64) -> Line {
+        Line {
+            cell: cell.into(),
+            setup: "--duration 30s".into(),
+            value,
+        }
+    }
+
+    const FILE: &str = "cells.jsonl";
 
     #[test]
     fn a_stopped_run_goes_on_where_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        let first = line(PLACE, "none", 1, 5.0);
-        let mut store = Store::open(dir.path()).unwrap();
+        let first = line("a/none", 5.0);
+        let mut store = Store::<Line>::open(&dir.path().join(FILE)).unwrap();
         store.append(first.clone()).unwrap();
         drop(store);
         let path = dir.path().join(FILE);
-        let torn = serde_json::to_string(&line(PLACE, "rack", 1, 18.0)).unwrap();
+        let torn = serde_json::to_string(&line("a/rack", 18.0)).unwrap();
         let mut bytes = fs::read(&path).unwrap();
         bytes.extend(&torn.as_bytes()[..torn.len() / 2]);
         fs::write(&path, &bytes).unwrap();
 
-        let mut store = Store::open(dir.path()).unwrap();
+        let mut store = Store::<Line>::open(&dir.path().join(FILE)).unwrap();
         assert_eq!(store.results.lines(), std::slice::from_ref(&first));
         assert!(store.results.find(&first.cell, &first.setup).is_some());
         assert!(store.results.find(&first.cell, "--duration 5s").is_none());
-        store.append(line(PLACE, "rack", 1, 18.0)).unwrap();
+        store.append(line("a/rack", 18.0)).unwrap();
         drop(store);
-        let results = Results::read(dir.path()).unwrap();
+        let results = Results::<Line>::read(&dir.path().join(FILE)).unwrap();
         assert_eq!(results.lines().len(), 2);
         assert!(results.ignored.is_empty(), "the torn line is gone");
     }
 
     #[test]
     fn the_latest_line_of_a_cell_counts_and_rubbish_is_ignored() {
-        let old = serde_json::to_string(&line(PLACE, "none", 1, 5.0)).unwrap();
-        let new = serde_json::to_string(&line(PLACE, "none", 1, 6.0)).unwrap();
-        let results = Results::parse(format!("{old}\nrubbish\n{new}\n").as_bytes());
+        let old = serde_json::to_string(&line("a/none", 5.0)).unwrap();
+        let new = serde_json::to_string(&line("a/none", 6.0)).unwrap();
+        let results = Results::<Line>::parse(format!("{old}\nrubbish\n{new}\n").as_bytes());
         assert_eq!(results.lines().len(), 1);
-        assert_eq!(results.lines()[0].record.goodput_mbit, 6.0);
+        assert_eq!(results.lines()[0].value, 6.0);
         assert_eq!(results.ignored, [2]);
-        assert_eq!(results.lines()[0].place(), PLACE);
     }
 
     #[test]
     fn two_labs_do_not_share_a_file() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Store::open(dir.path()).unwrap();
-        let error = Store::open(dir.path()).unwrap_err().to_string();
+        let first = Store::<Line>::open(&dir.path().join(FILE)).unwrap();
+        let error = Store::<Line>::open(&dir.path().join(FILE))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("--out"), "{error}");
         drop(first);
-        assert!(Store::open(dir.path()).is_ok());
+        assert!(Store::<Line>::open(&dir.path().join(FILE)).is_ok());
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Runs cells, some at a time, each as a `lasthop-lab compare` of its own: test beds of several
+//! Runs jobs, some at a time, each as a `lasthop-lab compare` of its own: test beds of several
 //! processes cannot get in each other's way, and one that breaks takes no other with it.
 
 use std::collections::VecDeque;
@@ -15,9 +15,6 @@ use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
-use super::cells::GridCell;
-use super::options::GridOptions;
-use super::store::Line;
 use crate::compare::Record;
 use crate::interrupt;
 use crate::process;
@@ -32,37 +29,55 @@ const MAX_FAILURES_IN_A_ROW: usize = 6;
 /// How often the caller hears of the progress.
 const TICK: Duration = Duration::from_millis(250);
 
-/// What the caller hears while cells run.
+/// One `compare` of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Job {
+    /// Name of the cell, for people and for the store.
+    pub name: String,
+    /// All options of `compare`, `-j` included.
+    pub args: Vec<String>,
+    /// How long its transfer takes, or may take, warm-up included.
+    pub transfer: Duration,
+}
+
+/// What a job came to.
+#[derive(Debug)]
+pub struct Figures {
+    /// The last record that `compare` printed.
+    pub record: Record,
+    /// What it said beside that.
+    pub notes: Vec<String>,
+    /// Why its content is wrong, if it is.
+    pub failure: Option<String>,
+}
+
+/// What the caller hears while jobs run.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A cell begins.
-    Begun(&'a GridCell),
-    /// A cell has figures. The text says why its content is wrong, if it is.
-    Done(Box<Line>, Option<String>),
-    /// A cell has none, and why.
-    Failed(&'a GridCell, String),
+    /// A job begins.
+    Begun(&'a Job),
+    /// A job has figures.
+    Done(&'a Job, Box<Figures>),
+    /// A job has none, and why.
+    Failed(&'a Job, String),
     /// Time has passed.
     Tick,
 }
 
-/// Runs `cells`, and hands every event to `hear` on the calling thread.
+/// Runs `jobs`, `slots` at a time, and hands every event to `hear` on the calling thread.
 ///
 /// # Errors
-/// The user interrupts, `hear` fails, or so many cells fail in succession that the rest would.
+/// The user interrupts, `hear` fails, or so many jobs fail in succession that the rest would.
 /// All test beds have been removed then.
-pub fn run(
-    options: &GridOptions,
-    cells: &[GridCell],
-    mut hear: impl FnMut(Event<'_>) -> Result<()>,
-) -> Result<()> {
-    let queue: Mutex<VecDeque<&GridCell>> = Mutex::new(cells.iter().collect());
+pub fn run(slots: u16, jobs: &[Job], mut hear: impl FnMut(Event<'_>) -> Result<()>) -> Result<()> {
+    let queue: Mutex<VecDeque<&Job>> = Mutex::new(jobs.iter().collect());
     let stop = Stop::default();
     thread::scope(|scope| {
         let (events, heard) = mpsc::channel();
-        for _ in 0..options.jobs {
+        for _ in 0..slots {
             let events = events.clone();
             let (queue, stop) = (&queue, &stop);
-            scope.spawn(move || work(options, queue, stop, &events));
+            scope.spawn(move || work(queue, stop, &events));
         }
         drop(events);
         let result = listen(&heard, &mut hear);
@@ -105,30 +120,25 @@ fn listen<'a>(
         }
         hear(event)?;
         if failures_in_a_row == MAX_FAILURES_IN_A_ROW {
-            bail!("{failures_in_a_row} cells in succession failed: given up; start again to go on");
+            bail!("{failures_in_a_row} runs in succession failed: given up; start again to go on");
         }
     }
 }
 
-fn work<'a>(
-    options: &GridOptions,
-    queue: &Mutex<VecDeque<&'a GridCell>>,
-    stop: &Stop,
-    events: &Sender<Event<'a>>,
-) {
+fn work<'a>(queue: &Mutex<VecDeque<&'a Job>>, stop: &Stop, events: &Sender<Event<'a>>) {
     let next = || {
         let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.pop_front()
     };
-    while let Some(cell) = next() {
+    while let Some(job) = next() {
         if stop.is_ordered() {
             return;
         }
-        let _ = events.send(Event::Begun(cell));
-        let event = match run_cell(options, cell, stop) {
-            Ok((line, failure)) => Event::Done(Box::new(line), failure),
+        let _ = events.send(Event::Begun(job));
+        let event = match run_job(job, stop) {
+            Ok(figures) => Event::Done(job, Box::new(figures)),
             Err(_) if stop.is_ordered() => return,
-            Err(error) => Event::Failed(cell, format!("{error:#}")),
+            Err(error) => Event::Failed(job, format!("{error:#}")),
         };
         // Nobody listens any more only after the order to stop.
         let _ = events.send(event);
@@ -143,10 +153,8 @@ struct Ended {
     said: Vec<String>,
 }
 
-fn run_cell(options: &GridOptions, cell: &GridCell, stop: &Stop) -> Result<(Line, Option<String>)> {
-    let transfer_ns = options.warmup_ns + options.duration_ns();
-    let limit = Duration::from_nanos(transfer_ns) + SPARE_TIME;
-    let ended = run_child(&options.compare_args(cell), limit, stop)?;
+fn run_job(job: &Job, stop: &Stop) -> Result<Figures> {
+    let ended = run_child(&job.args, job.transfer + SPARE_TIME, stop)?;
     let record = ended.stdout.lines().next_back();
     let Some(record) = record.and_then(|line| serde_json::from_str::<Record>(line).ok()) else {
         let said = match ended.said.is_empty() {
@@ -160,14 +168,11 @@ fn run_cell(options: &GridOptions, cell: &GridCell, stop: &Stop) -> Result<(Line
         .into_iter()
         .partition(|line| line.starts_with("note: "));
     let failure = (!ended.status.success()).then(|| errors.join("; "));
-    let line = Line {
-        cell: cell.name(),
-        variant: cell.place.variant.to_owned(),
-        setup: options.setup(cell).join(" "),
-        notes,
+    Ok(Figures {
         record,
-    };
-    Ok((line, failure))
+        notes,
+        failure,
+    })
 }
 
 /// Runs `compare` to its end, at most for `limit`. Whatever it leaves standing is removed.
