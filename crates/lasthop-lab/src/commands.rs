@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use lasthop_lab::agent;
 use lasthop_lab::compare::{self, CompareOptions, NO_AGENT, Verdict};
+use lasthop_lab::experiment::{self, RunOptions};
 use lasthop_lab::grid::{self, GridOptions};
 use lasthop_lab::interrupt;
 use lasthop_lab::netns::{self, Host, Namespace};
@@ -96,6 +97,7 @@ enum Described {
     #[default]
     Compare,
     Grid,
+    Run,
     Replay,
 }
 
@@ -109,6 +111,12 @@ pub fn compare(options: &CompareOptions) -> Result<ExitCode> {
 pub fn grid(options: &GridOptions) -> Result<ExitCode> {
     interrupt::install()?;
     Ok(exit_code(grid::run(options)?))
+}
+
+/// `run`.
+pub fn run(options: &RunOptions) -> Result<ExitCode> {
+    interrupt::install()?;
+    Ok(exit_code(experiment::run(options)?))
 }
 
 fn exit_code(verdict: Verdict) -> ExitCode {
@@ -270,6 +278,7 @@ pub fn fields(options: &FieldsOptions) -> Result<ExitCode> {
     print(&match options.command {
         Described::Compare => compare::fields_markdown(),
         Described::Grid => grid::markdown(),
+        Described::Run => experiment::fields_markdown(),
         Described::Replay => replay::markdown(),
     })?;
     Ok(ExitCode::SUCCESS)

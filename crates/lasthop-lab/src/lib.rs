@@ -28,6 +28,7 @@ pub mod agent;
 pub(crate) mod campaign;
 pub mod compare;
 pub mod emulator;
+pub mod experiment;
 pub mod fields;
 pub mod grid;
 pub mod interrupt;

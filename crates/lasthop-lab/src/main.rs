@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use lasthop_lab::compare::CompareOptions;
+use lasthop_lab::experiment::RunOptions;
 use lasthop_lab::grid::GridOptions;
 use lasthop_lab::replay::ReplayOptions;
 
@@ -28,6 +29,14 @@ const GRID_EXAMPLES: &str = "Examples (as root):
   lasthop-lab grid --summary-only --out /var/tmp/grid -j
 
 Ends with 1 if a criterion does not hold or a cell could not be run.";
+
+const RUN_EXAMPLES: &str = "Examples (as root):
+  lasthop-lab run experiments/quick.toml
+  lasthop-lab run experiments/*.toml --out /var/tmp/results   # Ctrl-C, and the same again, goes on
+  lasthop-lab run experiments/linux-snoop-3b.toml --seed 1..10 -j
+
+crates/lasthop-lab/docs/experiments.md describes the files. Ends with 1 if a condition is not met or
+a run could not be made.";
 
 const REPLAY_EXAMPLES: &str = "\
 Capture on both devices of the base station, which the headers suffice for (as root):
@@ -57,6 +66,9 @@ enum Command {
     /// Run the evaluation grid, go on where it was stopped, and judge the results
     #[command(after_help = GRID_EXAMPLES)]
     Grid(Box<GridOptions>),
+    /// Run experiments from their files, go on where they were stopped, and judge the results
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunOptions>),
     /// Build a test bed that stays until `down`
     Up(Box<UpOptions>),
     /// Remove a test bed, or all that nobody uses any more
@@ -68,7 +80,7 @@ enum Command {
     /// Replay captures through the agent, and print what it decides at each packet
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayOptions>),
-    /// Describe the fields of `compare -j`, `grid -j` or `replay -j`
+    /// Describe the fields of `compare -j`, `grid -j`, `run -j` or `replay -j`
     Fields(FieldsOptions),
 }
 
@@ -77,6 +89,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Compare(options) => commands::compare(&options),
         Command::Grid(options) => commands::grid(&options),
+        Command::Run(options) => commands::run(&options),
         Command::Up(options) => commands::up(&options),
         Command::Down(options) => commands::down(&options),
         Command::Shell(options) => commands::shell(&options),

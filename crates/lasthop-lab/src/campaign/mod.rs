@@ -2,11 +2,13 @@
 //! What the long commands share: many runs of `compare`, some at a time, that can be stopped and
 //! gone on with.
 
+mod line;
 mod progress;
 mod runner;
 pub mod stats;
 mod store;
 
+pub(crate) use self::line::CompareLine;
 pub(crate) use self::progress::Progress;
 pub(crate) use self::runner::{Event, Figures, Job, run};
 pub(crate) use self::store::{Entry, Results, Store};

@@ -25,6 +25,16 @@ pub fn median(values: &[f64]) -> Option<f64> {
     })
 }
 
+/// 95 % interval of the mean of `values`, by Student's t; none for fewer than two.
+pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?;
+    let half = t.inverse_cdf(0.975) * (squares / (n - 1.0) / n).sqrt();
+    Some((mean - half, mean + half))
+}
+
 impl Ratio {
     /// Over pairs of the same seed; none without pairs. A ratio to nothing is left out.
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
@@ -33,14 +43,11 @@ impl Ratio {
         if ratios.is_empty() {
             return None;
         }
-        let n = ratios.len() as f64;
-        let mean = ratios.iter().sum::<f64>() / n;
-        let squares: f64 = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
-        let interval = StudentsT::new(0.0, 1.0, n - 1.0).ok().map(|t| {
-            let half = t.inverse_cdf(0.975) * (squares / (n - 1.0) / n).sqrt();
-            (mean - half, mean + half)
-        });
-        Some(Self { mean, interval })
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        Some(Self {
+            mean,
+            interval: interval(&ratios),
+        })
     }
 
     /// Whether it surely lies below `limit`; without an interval, whether it does at all.

@@ -204,8 +204,7 @@ impl CompareOptions {
     /// Contradicting options, congestion controls that this kernel lacks, a missing binary or
     /// file.
     pub fn check(&self) -> Result<()> {
-        self.link.validate()?;
-        self.check_traffic()?;
+        self.check_options()?;
         for cc in self.cc.iter().chain(&self.traffic.flow_cc) {
             sockets::check_congestion_control(cc)?;
         }
@@ -218,6 +217,15 @@ impl CompareOptions {
                 .with_context(|| format!("--agent-config {}", path.display()))?;
         }
         Ok(())
+    }
+
+    /// Finds contradictions between the options, wherever they are to be used.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn check_options(&self) -> Result<()> {
+        self.link.validate()?;
+        self.check_traffic()
     }
 
     fn check_traffic(&self) -> Result<()> {

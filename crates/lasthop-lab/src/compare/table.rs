@@ -114,14 +114,19 @@ fn mean(group: &[&Record], value: impl Fn(&Record) -> Option<f64>) -> Option<f64
 }
 
 /// Rows under each other: the first `names` columns to the left, figures to the right.
-pub(crate) fn aligned<const N: usize>(rows: &[[String; N]], names: usize) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
-    };
-    let widths: [usize; N] = std::array::from_fn(width);
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).enumerate();
+pub(crate) fn aligned(rows: &[impl AsRef<[String]>], names: usize) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        for (column, cell) in row.as_ref().iter().enumerate() {
+            let wide = cell.chars().count();
+            match widths.get_mut(column) {
+                Some(width) => *width = wide.max(*width),
+                None => widths.push(wide),
+            }
+        }
+    }
+    let line = |row: &[String]| {
+        let cells = row.iter().zip(widths.iter().copied()).enumerate();
         let padded: Vec<String> = cells
             .map(|(column, (cell, width))| match column {
                 column if column < names => format!("{cell:<width$}"),
@@ -130,7 +135,7 @@ pub(crate) fn aligned<const N: usize>(rows: &[[String; N]], names: usize) -> Str
             .collect();
         format!("{}\n", padded.join("  ").trim_end())
     };
-    rows.iter().map(line).collect()
+    rows.iter().map(|row| line(row.as_ref())).collect()
 }
 
 #[cfg(test)]

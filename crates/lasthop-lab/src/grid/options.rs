@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::Parser;
 
 use super::cells::{self, BASE, GridCell, Place};
-use crate::compare::{CompareOptions, NO_AGENT};
+use crate::campaign::CompareLine;
+use crate::compare::NO_AGENT;
 use crate::units;
 
 const QUICK_DURATION_NS: u64 = 20_000_000_000;
@@ -109,14 +109,6 @@ pub struct Filter {
     /// These variants; base is the grid without any
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<String>,
-}
-
-/// The command line of a cell, as `compare` reads it.
-#[derive(Debug, Parser)]
-#[command(name = "compare", no_binary_name = true)]
-struct CompareLine {
-    #[command(flatten)]
-    compare: CompareOptions,
 }
 
 impl Filter {
@@ -261,9 +253,9 @@ impl GridOptions {
             self.provide_trace()?;
         }
         for cell in cells {
-            let line = CompareLine::try_parse_from(self.compare_args(cell))
-                .map_err(|error| anyhow::anyhow!("{}: {}", cell.name(), first_line(&error)))?;
-            line.compare.check()?;
+            let line = CompareLine::parse(&self.compare_args(cell))
+                .map_err(|error| anyhow::anyhow!("{}: {error}", cell.name()))?;
+            line.check()?;
         }
         Ok(())
     }
@@ -287,14 +279,10 @@ impl GridOptions {
     }
 }
 
-fn first_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     #[derive(Debug, Parser)]
     struct Cli {
@@ -355,9 +343,8 @@ mod tests {
     fn compare_accepts_every_cell() {
         let options = parse("--full --seed 1");
         for cell in options.cells().unwrap() {
-            let parsed = CompareLine::try_parse_from(options.compare_args(&cell));
+            let parsed = CompareLine::parse(&options.compare_args(&cell));
             let Err(error) = parsed else { continue };
-            let error = first_line(&error);
             // The file may be anywhere; whether it can be read is no question of the grid's.
             assert!(cell.place.needs_trace(), "{}: {error}", cell.name());
         }

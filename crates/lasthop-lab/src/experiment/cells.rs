@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The runs of an experiment.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::spec::{Experiment, Point, Series};
+use crate::campaign::{CompareLine, Job};
+use crate::compare::NO_AGENT;
+
+/// Directory of the samples beside the runs.
+pub const SAMPLES: &str = "samples";
+
+/// One run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Name: `x/series/seed`.
+    pub name: String,
+    /// Where on the axis.
+    pub x: f64,
+    /// Name of its series.
+    pub series: String,
+    /// What decides whether an earlier result counts.
+    pub setup: String,
+    /// What it asks of the machine: Mbit/s over the hop.
+    pub load_mbit: f64,
+    /// To be run.
+    pub job: Job,
+}
+
+/// File of a cell's samples below the experiment's directory of results.
+pub fn samples_file(x: f64, series: &str, seed: u64) -> PathBuf {
+    Path::new(SAMPLES).join(format!("{x}-{series}-{seed}.jsonl"))
+}
+
+/// All runs, seed by seed, so that one that is stopped early has seen every point once; the series
+/// of one point and seed follow each other, so that they meet the same machine.
+///
+/// # Errors
+/// A configuration of the agent cannot be written to `directory`.
+pub fn cells(experiment: &Experiment, seeds: &[u64], directory: &Path) -> Result<Vec<Cell>> {
+    let mut cells = Vec::new();
+    for series in &experiment.series {
+        write_agent_config(series, directory)?;
+    }
+    for seed in seeds {
+        for point in &experiment.axis.points {
+            for series in &experiment.series {
+                cells.push(cell(experiment, point, series, *seed, directory));
+            }
+        }
+    }
+    Ok(cells)
+}
+
+fn cell(
+    experiment: &Experiment,
+    point: &Point,
+    series: &Series,
+    seed: u64,
+    directory: &Path,
+) -> Cell {
+    let parts = [&experiment.args, &point.args, &series.args];
+    let mut args: Vec<String> = parts.into_iter().flatten().cloned().collect();
+    let compare = CompareLine::parse(&args).ok();
+    args.extend(["--scheme".to_owned(), series.scheme.clone()]);
+    let mut setup = args.join(" ");
+    if let Some(config) = &series.agent {
+        setup.push_str(&format!(
+            " agent: {}",
+            config.trim_end().replace('\n', ", ")
+        ));
+    }
+    if let Some(path) = agent_config(series, directory) {
+        args.extend(["--agent-config".to_owned(), path.display().to_string()]);
+    }
+    if experiment.has_windows() {
+        let file = directory.join(samples_file(point.x, &series.name, seed));
+        args.extend(["--samples".to_owned(), file.display().to_string()]);
+    }
+    args.extend(["--seed".to_owned(), seed.to_string(), "-j".to_owned()]);
+    let name = format!("{}/{}/{seed}", point.x, series.name);
+    Cell {
+        x: point.x,
+        series: series.name.clone(),
+        setup,
+        load_mbit: compare
+            .as_ref()
+            .map_or(f64::INFINITY, |c| c.link.nominal_rate_bps() as f64 / 1e6),
+        job: Job {
+            name: format!("{} {name}", experiment.name),
+            args,
+            transfer: compare.map(|c| c.longest_cell()).unwrap_or_default(),
+        },
+        name,
+    }
+}
+
+fn agent_config(series: &Series, directory: &Path) -> Option<PathBuf> {
+    let has_agent = series.scheme != NO_AGENT && series.agent.is_some();
+    has_agent.then(|| directory.join(format!("agent-{}.toml", series.name)))
+}
+
+fn write_agent_config(series: &Series, directory: &Path) -> Result<()> {
+    let (Some(path), Some(text)) = (agent_config(series, directory), &series.agent) else {
+        return Ok(());
+    };
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// How many of these may run at a time without getting in each other's way on so many CPUs.
+///
+/// One CPU carries some 40 Mbit/s of a test bed (two emulators, both ends, the agent) while
+/// staying mostly idle, and the setting up and tearing down of six beds; the emulators keep
+/// theoretical departure times, so a busy moment shows up late in no figure.
+pub fn slots(cells: &[Cell], cpus: usize) -> u16 {
+    const MBIT_PER_CPU: f64 = 40.0;
+    const MOST_PER_CPU: usize = 6;
+    let heaviest = cells.iter().map(|cell| cell.load_mbit).fold(0.1, f64::max);
+    let fit = (cpus as f64 * MBIT_PER_CPU / heaviest) as usize;
+    fit.clamp(1, cpus * MOST_PER_CPU) as u16
+}

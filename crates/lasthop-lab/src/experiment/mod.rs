@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! `run`: experiments as files, repeated with seeds, judged by the conditions that they state.
+
+mod arguments;
+mod cells;
+mod judge;
+mod line;
+mod meta;
+mod options;
+mod parse;
+mod spec;
+mod summary;
+mod text;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+
+use self::cells::Cell;
+pub use self::judge::{JUDGEMENT_FIELDS, Judgement, Outcome, Runs};
+pub use self::line::Line;
+pub use self::meta::Meta;
+pub use self::options::{ReportOptions, RunOptions};
+pub use self::spec::{Experiment, FigureKind, Scale};
+pub use self::summary::{FigureData, figures};
+use crate::campaign::{self, Event, Figures, Job, Progress, Results, Store};
+use crate::compare::{NO_AGENT, Verdict};
+use crate::fields::markdown_table;
+use crate::interrupt;
+use crate::{agent, process};
+
+/// The experiment's file, kept beside its results.
+pub const SPEC_FILE: &str = "experiment.toml";
+
+/// An experiment and where its results are.
+struct Planned {
+    experiment: Experiment,
+    directory: PathBuf,
+    seeds: Vec<u64>,
+}
+
+/// Runs what has no result yet, and judges. The summary goes to standard output, everything else
+/// to standard error.
+///
+/// # Errors
+/// A file with a mistake; what makes every run impossible; results that cannot be written: what
+/// was finished before is kept.
+pub fn run(options: &RunOptions) -> Result<Verdict> {
+    let planned = plan(options)?;
+    let mut verdict = Verdict::Good;
+    if !options.summary_only {
+        check_machine(&planned)?;
+        for planned in &planned {
+            match run_missing(options, planned) {
+                Err(_) if interrupt::requested() => return Ok(Verdict::Interrupted),
+                Ok(true) => {}
+                Ok(false) => verdict = Verdict::Failed,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    for planned in &planned {
+        if !summarise(options, planned)? {
+            verdict = Verdict::Failed;
+        }
+    }
+    Ok(verdict)
+}
+
+fn plan(options: &RunOptions) -> Result<Vec<Planned>> {
+    let mut planned: Vec<Planned> = Vec::new();
+    for path in &options.files {
+        let experiment = Experiment::read(path)?;
+        if planned
+            .iter()
+            .any(|other| other.experiment.name == experiment.name)
+        {
+            bail!(
+                "{}: an experiment of that name is given twice",
+                path.display()
+            );
+        }
+        let seeds = match options.seeds.is_empty() {
+            true => experiment.seeds.clone(),
+            false => options.seeds.iter().cloned().flatten().collect(),
+        };
+        planned.push(Planned {
+            directory: options.out.join(&experiment.name),
+            experiment,
+            seeds,
+        });
+    }
+    Ok(planned)
+}
+
+/// Finds out what would make runs fail, before the first one.
+fn check_machine(planned: &[Planned]) -> Result<()> {
+    if !nix::unistd::geteuid().is_root() {
+        bail!("network namespaces need root: run lasthop-lab as root");
+    }
+    process::find_binary("linkemu")?;
+    let mut series = planned
+        .iter()
+        .flat_map(|planned| &planned.experiment.series);
+    if series.any(|series| series.scheme != NO_AGENT) {
+        process::find_binary(agent::BINARY)?;
+    }
+    Ok(())
+}
+
+fn say(text: &str) {
+    eprintln!("lasthop-lab: {text}");
+}
+
+/// Makes the directory and puts into it what belongs to the experiment as a whole.
+fn prepare(planned: &Planned) -> Result<()> {
+    let directory = &planned.directory;
+    let samples = directory.join(cells::SAMPLES);
+    fs::create_dir_all(&samples).with_context(|| format!("cannot create {}", samples.display()))?;
+    let copy = directory.join(SPEC_FILE);
+    fs::write(&copy, &planned.experiment.text)
+        .with_context(|| format!("cannot write {}", copy.display()))
+}
+
+/// Runs what is missing. Returns whether every cell has a result now.
+fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
+    prepare(planned)?;
+    let mut store = Store::<Line>::open(&planned.directory.join(line::FILE))?;
+    let cells = cells::cells(&planned.experiment, &planned.seeds, &planned.directory)?;
+    let missing: Vec<Cell> = cells
+        .into_iter()
+        .filter(|cell| store.results.find(&cell.name, &cell.setup).is_none())
+        .collect();
+    if missing.is_empty() {
+        return Ok(true);
+    }
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    let slots = options.jobs.unwrap_or_else(|| cells::slots(&missing, cpus));
+    Meta::here(&planned.experiment, cpus, slots).write(&planned.directory)?;
+    let mut disturbed = Vec::new();
+    let mut complete = run_jobs(slots, &missing, &mut store, |cell, figures| {
+        // Alone, it may do better: what it lost was the machine's fault, not the link's.
+        let is_disturbed = figures
+            .notes
+            .iter()
+            .any(|note| note.contains("could not keep up"));
+        if is_disturbed && slots > 1 {
+            disturbed.push(cell.clone());
+        }
+    })?;
+    if !disturbed.is_empty() {
+        say(&format!(
+            "{} runs were disturbed by the others: again, alone",
+            disturbed.len()
+        ));
+        complete &= run_jobs(1, &disturbed, &mut store, |_, _| {})?;
+    }
+    Ok(complete)
+}
+
+/// Runs `cells`, `slots` at a time. Returns whether all have a result.
+fn run_jobs(
+    slots: u16,
+    cells: &[Cell],
+    store: &mut Store<Line>,
+    mut seen: impl FnMut(&Cell, &Figures),
+) -> Result<bool> {
+    let jobs: Vec<Job> = cells.iter().map(|cell| cell.job.clone()).collect();
+    let names = jobs.iter().map(|job| job.name.as_str());
+    let cell_of: HashMap<&str, &Cell> = names.zip(cells).collect();
+    let mut progress = Progress::new(&jobs);
+    let mut complete = true;
+    let result = campaign::run(slots, &jobs, |event| {
+        match event {
+            Event::Begun(job) => progress.begin(job),
+            Event::Tick => progress.tick(),
+            Event::Done(job, figures) => {
+                progress.finish(job);
+                let cell = cell_of[job.name.as_str()];
+                seen(cell, &figures);
+                store.append(line_of(cell, *figures))?;
+            }
+            Event::Failed(job, why) => {
+                progress.say(&format!("{}: {why}", job.name));
+                progress.finish(job);
+                complete = false;
+            }
+        }
+        Ok(())
+    });
+    progress.end();
+    result.map(|()| complete)
+}
+
+fn line_of(cell: &Cell, figures: Figures) -> Line {
+    let mut notes = figures.notes;
+    notes.extend(figures.failure);
+    Line {
+        cell: cell.name.clone(),
+        x: cell.x,
+        series: cell.series.clone(),
+        setup: cell.setup.clone(),
+        revision: meta::revision().to_owned(),
+        kernel: meta::kernel(),
+        ended_s: meta::now_s(),
+        notes,
+        record: figures.record,
+    }
+}
+
+/// The lines that count: of the experiment as its file is now.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub fn read_lines(experiment: &Experiment, directory: &Path) -> Result<Vec<Line>> {
+    let results = Results::<Line>::read(&directory.join(line::FILE))?;
+    if !results.ignored.is_empty() {
+        say(&format!(
+            "note: {}: lines {:?} are no results of this version: ignored",
+            directory.join(line::FILE).display(),
+            results.ignored
+        ));
+    }
+    let known = |line: &&Line| {
+        experiment.point(line.x).is_some() && experiment.series(&line.series).is_some()
+    };
+    Ok(results.lines().iter().filter(known).cloned().collect())
+}
+
+/// Prints what the experiment came to. Returns whether all conditions are met.
+fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
+    let (experiment, directory) = (&planned.experiment, &planned.directory);
+    let lines = read_lines(experiment, directory)?;
+    if lines.is_empty() {
+        bail!("{}: no results", directory.join(line::FILE).display());
+    }
+    let wanted = |line: &&Line| planned.seeds.contains(&line.record.seed);
+    let lines: Vec<&Line> = lines.iter().filter(wanted).collect();
+    let runs = Runs::new(&lines);
+    let judgements = judge::judge(experiment, runs, planned.seeds.len());
+    let text = if options.json {
+        let lines = judgements.iter().map(serde_json::to_string);
+        let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    } else {
+        text::experiment(experiment, runs, &judgements, directory)
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .context("standard output")?;
+    Ok(judgements
+        .iter()
+        .all(|judgement| judgement.outcome == Outcome::Met))
+}
+
+/// Judges an experiment by the lines that it has, for the report.
+pub fn judge_lines(experiment: &Experiment, lines: &[&Line]) -> Vec<Judgement> {
+    judge::judge(experiment, Runs::new(lines), experiment.seeds.len())
+}
+
+/// The fields of `run -j` as a table in Markdown.
+pub fn fields_markdown() -> String {
+    markdown_table(&JUDGEMENT_FIELDS)
+}
