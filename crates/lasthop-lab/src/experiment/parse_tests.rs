@@ -1,1 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 
+use super::*;
+
+/// The smallest experiment; the tests change one line of it.
+const SMALL: &str = r#"title = "T"
+source = "S"
+about = "A"
+reported = "R"
+seeds = "1..3"
+[setup]
+rate = "2mbit"
+loss = 0.02
+[axis]
+label = "Delay"
+points = [
+  { x = 10, rtt = "20ms" },
+  { x = 20, rtt = "40ms", label = "far" },
+]
+[[series]]
+name = "tcp"
+label = "TCP"
+scheme = "none"
+[[series]]
+name = "snoop"
+label = "Snoop"
+scheme = "snoop"
+agent = { dup_thresh = 2 }
+[[figure]]
+name = "gain"
+title = "Gain"
+kind = "ratio"
+metric = "goodput_mbit"
+to = "tcp"
+[[check]]
+text = "gains"
+of = "snoop"
+to = "tcp"
+metric = "goodput_mbit"
+min = 1.0
+"#;
+
+fn parse(text: &str) -> Result<Experiment> {
+    Experiment::parse(text, Path::new("dir/small.toml"))
+}
+
+#[test]
+fn the_smallest_file() {
+    let small = parse(SMALL).unwrap();
+    assert_eq!(small.name, "small");
+    assert_eq!(small.seeds, [1, 2, 3]);
+    assert_eq!(small.args, ["--loss", "0.02", "--rate", "2mbit"]);
+    assert_eq!(small.axis.points[1].args, ["--rtt", "40ms"]);
+    assert_eq!(small.axis.points[1].label.as_deref(), Some("far"));
+    assert_eq!(small.series[1].agent.as_deref(), Some("dup_thresh = 2\n"));
+    assert_eq!(small.figures[0].series, ["snoop"], "a ratio to itself is 1");
+    assert_eq!(small.figures[0].seed, 1);
+    assert_eq!(small.checks[0].bounds, (Some(1.0), None));
+    assert!(!small.has_windows());
+}
+
+/// Every mistake is reported with the file, its line, and what to do.
+#[test]
+fn mistakes_have_a_line() {
+    for (right, wrong, said) in [
+        (
+            "seeds = \"1..3\"",
+            "seeds = \"3..1\"",
+            "dir/small.toml:5: seeds: ",
+        ),
+        (
+            "seeds =",
+            "sedes =",
+            "dir/small.toml:5: unknown field `sedes`",
+        ),
+        (
+            "rate = \"2mbit\"",
+            "rat = \"2mbit\"",
+            "dir/small.toml:7: unknown option `rat`; did you mean `rate`?",
+        ),
+        (
+            "rate = \"2mbit\"",
+            "rate = \"2\"",
+            "dir/small.toml:7: rate: invalid value '2'",
+        ),
+        (
+            "rate = \"2mbit\"",
+            "seed = 4",
+            "dir/small.toml:7: `seed` is set by the runner",
+        ),
+        (
+            "loss = 0.02",
+            "loss = 1.5",
+            "dir/small.toml:8: loss: invalid value '1.5'",
+        ),
+        (
+            "loss = 0.02",
+            "loss = [true]",
+            "dir/small.toml:8: a list may hold",
+        ),
+        (
+            "x = 10,",
+            "x = \"10\",",
+            "dir/small.toml:12: x: write a number",
+        ),
+        ("x = 10, ", "", "dir/small.toml:12: a point needs an x"),
+        (
+            "x = 20,",
+            "x = 10,",
+            "dir/small.toml:13: x = 10 is there already",
+        ),
+        (
+            "rtt = \"20ms\"",
+            "rtt = \"5ms\"",
+            "dir/small.toml: series tcp at 10: --local-rtt 10ms is longer",
+        ),
+        (
+            "name = \"snoop\"",
+            "name = \"Snoop\"",
+            "dir/small.toml:20: `Snoop` is no name",
+        ),
+        (
+            "name = \"snoop\"",
+            "name = \"tcp\"",
+            "dir/small.toml:20: series `tcp` is there already",
+        ),
+        (
+            "scheme = \"snoop\"",
+            "scheme = \"snop\"",
+            "dir/small.toml:22: no scheme `snop`; have: none,",
+        ),
+        ("dup_thresh = 2", "dup_tresh = 2", "dir/small.toml:23: "),
+        (
+            "kind = \"ratio\"",
+            "kind = \"ration\"",
+            "dir/small.toml:27: unknown variant `ration`",
+        ),
+        (
+            "kind = \"ratio\"",
+            "kind = \"value\"",
+            "dir/small.toml:25: a ratio or difference needs",
+        ),
+        (
+            "metric = \"goodput_mbit\"\nto = \"tcp\"\n[[check]]",
+            "metric = \"goodput\"\nto = \"tcp\"\n[[check]]",
+            "dir/small.toml:28: `goodput` is no field",
+        ),
+        (
+            "of = \"snoop\"",
+            "of = \"snop\"",
+            "dir/small.toml:32: there is no series `snop`, but snoop, tcp",
+        ),
+        (
+            "min = 1.0",
+            "at = [30]\nmin = 1.0",
+            "dir/small.toml:35: 30 is no point of the axis",
+        ),
+        ("min = 1.0", "", "dir/small.toml:32: this check can't fail"),
+        (
+            "min = 1.0",
+            "peak = [12, 18]",
+            "dir/small.toml:35: no point of the axis lies between",
+        ),
+    ] {
+        assert!(SMALL.contains(right), "{right}");
+        let error = parse(&SMALL.replacen(right, wrong, 1))
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with(said), "{wrong}: {error}");
+        assert!(!error.contains('\n'), "one line: {error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Experiment::read(Path::new("/nonexistent/x.toml")).unwrap_err();
+    assert_eq!(error.to_string(), "cannot read /nonexistent/x.toml");
+}
+
+#[test]
+fn a_window_figure_has_a_place_and_a_seed() {
+    let window = SMALL.replace(
+        "kind = \"ratio\"\nmetric = \"goodput_mbit\"\nto = \"tcp\"",
+        "kind = \"window\"\nat = 20\nseed = 2",
+    );
+    let experiment = parse(&window).unwrap();
+    assert!(experiment.has_windows());
+    assert_eq!(experiment.figures[0].at, Some(20.0));
+    for (right, wrong, said) in [
+        ("at = 20", "", "needs `at`"),
+        ("at = 20", "at = 25", "25 is no point"),
+        ("seed = 2", "seed = 4", "seed 4 is none"),
+    ] {
+        let error = parse(&window.replacen(right, wrong, 1))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+/// The files of the repository are right.
+#[test]
+fn our_own_experiments() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+    let entries = fs::read_dir(directory).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let files: Vec<_> = paths
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .collect();
+    assert!(!files.is_empty());
+    for file in files {
+        let experiment = Experiment::read(&file).unwrap();
+        assert!(
+            experiment.seeds.len() >= 5 || experiment.name == "quick",
+            "{}",
+            experiment.name
+        );
+        assert!(!experiment.checks.is_empty(), "{}", experiment.name);
+    }
+}
