@@ -97,6 +97,8 @@ enum Described {
     Compare,
     Grid,
     Replay,
+    /// `compare --samples`
+    Samples,
 }
 
 /// `compare`.
@@ -271,6 +273,7 @@ pub fn fields(options: &FieldsOptions) -> Result<ExitCode> {
         Described::Compare => compare::fields_markdown(),
         Described::Grid => grid::markdown(),
         Described::Replay => replay::markdown(),
+        Described::Samples => compare::samples_markdown(),
     })?;
     Ok(ExitCode::SUCCESS)
 }

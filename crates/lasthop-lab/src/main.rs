@@ -68,7 +68,7 @@ enum Command {
     /// Replay captures through the agent, and print what it decides at each packet
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayOptions>),
-    /// Describe the fields of `compare -j`, `grid -j` or `replay -j`
+    /// Describe the fields of `compare -j`, `compare --samples`, `grid -j` or `replay -j`
     Fields(FieldsOptions),
 }
 

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use super::record::{Record, rounded};
+use super::samples;
 use crate::agent::{self, AgentHandle};
 use crate::emulator;
 use crate::interrupt;
@@ -65,6 +66,9 @@ pub fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Res
         agent.stop()?;
     }
     bed.down()?;
+    if let Some(path) = &options.watch.samples {
+        samples::write(path, &measured.report.moments)?;
+    }
     let upload = measured.upload.as_ref();
     let up_failure = || {
         upload?
@@ -104,7 +108,7 @@ fn measure_transfer(
     let sender = direction.way().sender();
     let whole = options.traffic.bytes.is_some();
     let mut before = Counters::read(bed, agent.as_mut(), sender)?;
-    let running = options.transfer(cell, direction.way()).start(bed)?;
+    let running = options.watched_transfer(cell).start(bed)?;
     let upload = match direction {
         Direction::Both => Some(options.transfer(cell, Way::Up).start(bed)?),
         Direction::Down | Direction::Up => None,

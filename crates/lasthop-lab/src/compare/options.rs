@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::samples::WatchOptions;
 use crate::agent;
 use crate::options::LinkOptions;
 use crate::process;
@@ -134,6 +135,10 @@ pub struct CompareOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub traffic: TrafficOptions,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub watch: WatchOptions,
 }
 
 /// One combination to run.
@@ -209,6 +214,8 @@ impl CompareOptions {
         for cc in self.cc.iter().chain(&self.traffic.flow_cc) {
             sockets::check_congestion_control(cc)?;
         }
+        self.watch
+            .check(self.cells().len(), self.link.outage.is_some())?;
         process::find_binary("linkemu")?;
         if self.schemes.iter().any(|scheme| scheme != NO_AGENT) {
             process::find_binary(agent::BINARY)?;
@@ -246,6 +253,15 @@ impl CompareOptions {
             Some(_) => traffic.deadline_ns,
             None => traffic.warmup_ns + traffic.duration_ns,
         })
+    }
+
+    /// The transfer of one cell whose figures are wanted.
+    pub fn watched_transfer(&self, cell: &Cell) -> Transfer {
+        let transfer = self.transfer(cell, self.traffic.direction.way());
+        match self.watch.interval_ns(self.link.outage.is_some()) {
+            Some(interval_ns) => transfer.watch(Duration::from_nanos(interval_ns)),
+            None => transfer,
+        }
     }
 
     /// The transfer of one cell, in one direction.
@@ -348,6 +364,8 @@ mod tests {
             ("--transfers 3", "--bytes"),
             ("--direction across", "both"),
             ("--outage 1s", "START,LENGTH"),
+            ("--sample-interval 1ms", "5ms"),
+            ("--outage-events", "--outage"),
         ] {
             let error = parse(words).unwrap_err();
             assert!(error.contains(hint), "{words}: {error}");

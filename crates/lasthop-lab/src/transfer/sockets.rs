@@ -9,10 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::topology::Family;
 
+/// The kernel's slow-start threshold of a connection that has not lost anything yet
+/// (`TCP_INFINITE_SSTHRESH`).
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// Descriptors beyond the two of each connection.
 const SPARE_DESCRIPTORS: u64 = 200;
 
@@ -82,6 +86,35 @@ pub fn reset(socket: &Socket) {
     let _ = socket.set_linger(Some(Duration::ZERO));
 }
 
+/// State of a sender's loss recovery (`tcpi_ca_state`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CaState {
+    /// Nothing is wrong.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs have come, too few to act.
+    Disorder,
+    /// The window shrinks because of an ECN mark or a full local queue.
+    Cwr,
+    /// Fast retransmit.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+impl CaState {
+    fn from_kernel(state: u8) -> Self {
+        match state {
+            0 => Self::Open,
+            1 => Self::Disorder,
+            2 => Self::Cwr,
+            3 => Self::Recovery,
+            _ => Self::Loss, // 4; there are no more
+        }
+    }
+}
+
 /// What is read of a sender's `TCP_INFO`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpInfo {
@@ -93,8 +126,16 @@ pub struct TcpInfo {
     pub data_segments: u64,
     /// Congestion window in segments.
     pub cwnd_segments: u32,
+    /// Slow-start threshold in segments; none while there is none.
+    pub ssthresh_segments: Option<u32>,
+    /// State of loss recovery.
+    pub ca_state: CaState,
     /// Segments on their way.
     pub unacked_segments: u32,
+    /// Bytes that the receiver has acknowledged.
+    pub acked_bytes: u64,
+    /// Bytes that were sent at least once.
+    pub sent_bytes: u64,
     /// Times that the retransmission timeout has been doubled since the last progress.
     pub backoff: u8,
     /// Retransmission timeout in microseconds.
@@ -153,7 +194,11 @@ pub fn tcp_info(socket: &Socket) -> Result<TcpInfo> {
         retransmits: u64::from(info.tcpi_total_retrans),
         data_segments: u64::from(info.tcpi_data_segs_out),
         cwnd_segments: info.tcpi_snd_cwnd,
+        ssthresh_segments: Some(info.tcpi_snd_ssthresh).filter(|s| *s < INFINITE_SSTHRESH),
+        ca_state: CaState::from_kernel(info.tcpi_ca_state),
         unacked_segments: info.tcpi_unacked,
+        acked_bytes: info.tcpi_bytes_acked,
+        sent_bytes: info.tcpi_bytes_sent.saturating_sub(info.tcpi_bytes_retrans),
         backoff: info.tcpi_backoff,
         rto_us: info.tcpi_rto,
         unsent_bytes: info.tcpi_notsent_bytes,
