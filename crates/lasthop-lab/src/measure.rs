@@ -29,6 +29,8 @@ pub struct Counters {
     pub agent: Option<Value>,
     /// `TcpExt TCPLossProbes` in the sender's namespace.
     pub tail_probes: u64,
+    /// `TcpExt TCPTimeouts` there.
+    pub timeouts: u64,
 }
 
 impl Counters {
@@ -42,14 +44,11 @@ impl Counters {
             None => None,
             Some(agent) => Some(agent.status()?["counters"].take()),
         };
+        let of_sender = |name| kernel_counter(bed.namespace(sender), "netstat", "TcpExt", name);
         Ok(Self {
             agent,
-            tail_probes: kernel_counter(
-                bed.namespace(sender),
-                "netstat",
-                "TcpExt",
-                "TCPLossProbes",
-            )?,
+            tail_probes: of_sender("TCPLossProbes")?,
+            timeouts: of_sender("TCPTimeouts")?,
             emulators: bed.emulator_stats()?,
         })
     }
@@ -196,6 +195,7 @@ mod tests {
             emulators: EmulatorStats::default(),
             agent,
             tail_probes: 0,
+            timeouts: 0,
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
+use super::outage;
 use super::record::{Record, rounded};
 use super::samples;
 use crate::agent::{self, AgentHandle};
@@ -224,6 +225,12 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     };
     let flow_rates = flow_rates_mbit(measured, span_ns);
     let completions = completions_ms(report).filter(|_| completion_ns.is_some());
+    let ms = |ns: u64| rounded(ns as f64 / 1e6, 3);
+    let one_connection = report.flows.len() == 1;
+    // An outage may begin with the measured time, of which the counters are read a bit later.
+    let from_ns = traffic.bytes.map_or(traffic.warmup_ns, |_| 0);
+    let measured_ns = (from_ns, end.at_ns);
+    let outage = outage::figures(&report.moments, link, measured_ns, one_connection);
     let (retransmits, tail_probes, segments) = (
         end.total_retransmits() - begin.total_retransmits(),
         after.tail_probes - before.tail_probes,
@@ -253,6 +260,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         sender_segments: segments,
         sender_retransmit_share: measure::retransmit_share(retransmits, tail_probes, segments)
             .map(|share| rounded(share, 6)),
+        sender_timeouts: after.timeouts - before.timeouts,
         local_retransmits: growth("local_retransmits")?,
         link_lost,
         queue_dropped,
@@ -263,6 +271,11 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         jain: measure::jain(&flow_rates).map(|jain| rounded(jain, 4)),
         completion_ms: completions.map(|(mean, _)| rounded(mean, 3)),
         completion_p95_ms: completions.map(|(_, p95)| rounded(p95, 3)),
+        outage_cwnd_before: outage.cwnd_before,
+        outage_cwnd_least: outage.cwnd_least,
+        outage_cwnd_left: outage.cwnd_left,
+        outage_pause_ms: outage.pause_ns.map(ms),
+        outage_recovery_ms: outage.recovery_ns.map(ms),
         bytes,
         content_ok: report.content_ok() && upload.as_ref().is_none_or(|up| up.report.content_ok()),
     })

@@ -3,6 +3,7 @@
 
 mod cell;
 mod options;
+mod outage;
 pub(crate) mod progress;
 pub(crate) mod record;
 mod samples;
