@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::events::{self, Teller};
 use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use super::outage;
 use super::record::{Record, rounded};
@@ -14,6 +15,7 @@ use crate::agent::{self, AgentHandle};
 use crate::emulator;
 use crate::interrupt;
 use crate::measure::{self, Counters};
+use crate::netns::Host;
 use crate::testbed::TestBed;
 use crate::transfer::{RunningTransfer, Snapshot, TransferReport, Way};
 
@@ -42,6 +44,8 @@ struct Measured {
     report: TransferReport,
     /// The upload beside a download.
     upload: Option<Upload>,
+    /// Why the agent could not be told of an outage.
+    untold: Vec<String>,
 }
 
 struct Upload {
@@ -62,6 +66,7 @@ pub fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Res
     let measured = measure_transfer(&bed, options, cell, &mut agent, progress)?;
     let mut notes = bed.notes().to_vec();
     notes.extend(emulator::distortion(&measured.after.emulators));
+    notes.extend_from_slice(&measured.untold);
     let record = record(options, cell, &measured)?;
     if let Some(agent) = agent {
         agent.stop()?;
@@ -116,9 +121,7 @@ fn measure_transfer(
     };
     let up_bytes = || upload.as_ref().map_or(0, RunningTransfer::received_bytes);
     let mut up_begin = 0;
-    if let Some(outage) = options.link.outage {
-        bed.schedule_outage(outage, running.started(), options.longest_cell())?;
-    }
+    let teller = schedule_outage(bed, options, &running, agent.is_some())?;
     let mut begin = Snapshot::default();
     if whole {
         wait_for_bytes(options, &running, progress)?;
@@ -140,6 +143,7 @@ fn measure_transfer(
         let after = Counters::read(bed, agent.as_mut(), sender)?;
         (after, running.snapshot())
     };
+    let untold = teller.map_or_else(Vec::new, Teller::stop);
     let bytes = up_bytes() - up_begin;
     let upload = upload.map(RunningTransfer::stop).transpose()?;
     Ok(Measured {
@@ -149,7 +153,27 @@ fn measure_transfer(
         end,
         report: running.stop()?,
         upload: upload.map(|report| Upload { bytes, report }),
+        untold,
     })
+}
+
+/// Schedules the outages, if any, and with `--outage-events` who tells the agent of them.
+fn schedule_outage(
+    bed: &TestBed,
+    options: &CompareOptions,
+    running: &RunningTransfer,
+    has_agent: bool,
+) -> Result<Option<Teller>> {
+    let Some(outage) = options.link.outage else {
+        return Ok(None);
+    };
+    let (zero, horizon) = (running.started(), options.longest_cell());
+    bed.schedule_outage(outage, zero, horizon)?;
+    if !(options.watch.outage_events && has_agent) {
+        return Ok(None);
+    }
+    let tell = events::tell_agent(bed.namespace(Host::Bs).clone());
+    Teller::start(outage, zero, horizon, tell).map(Some)
 }
 
 /// Waits until `deadline`, or until all flows have failed: then there is nothing to wait for.
@@ -201,6 +225,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         end,
         report,
         upload,
+        ..
     } = measured;
     let (link, traffic) = (&options.link, &options.traffic);
     let completion_ns = traffic.bytes.and_then(|_| report.completion_ns());

@@ -2,6 +2,7 @@
 //! `compare`: the same transfer with every scheme, congestion control and seed.
 
 mod cell;
+mod events;
 mod options;
 mod outage;
 pub(crate) mod progress;
