@@ -238,8 +238,9 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let goodput_mbit = mbit(bytes);
     let window_ns = traffic.bytes.is_none().then_some((begin.at_ns, end.at_ns));
     let way = traffic.direction.way();
-    let mean_loss = measure::mean_loss(link, way, window_ns);
-    let bound_mbit = measure::bound_bps(link, traffic.family, way, mean_loss) / 1e6;
+    let full = link.full_segment(traffic.family, traffic.mss_bytes);
+    let mean_loss = measure::mean_loss(link, full, way, window_ns);
+    let bound_mbit = measure::bound_bps(link, full, way, mean_loss) / 1e6;
     let (link_lost, queue_dropped) = hop_losses(measured, way);
     let rtt = measure::rtt_percentiles_ms(&report.rtt, begin.at_ns, [50.0, 95.0, 99.0]);
     let rtt = |index: usize| rtt.map(|ms| rounded(ms[index], 3));

@@ -26,6 +26,7 @@ pub use self::moments::Moment;
 use self::report::Samples;
 pub use self::report::{FlowReport, ReceivedSample, RttSample, Snapshot, TransferReport};
 use self::side::{Entry, FlowCc, Role, Side};
+use self::sockets::SocketLimits;
 use crate::interrupt;
 use crate::netns::Host;
 use crate::options::LinkOptions;
@@ -106,6 +107,7 @@ pub struct Transfer {
     seed: u64,
     deadline: Duration,
     watch: Option<Duration>,
+    limits: SocketLimits,
 }
 
 impl Default for Transfer {
@@ -123,6 +125,7 @@ impl Default for Transfer {
             seed: 1,
             deadline: DEFAULT_DEADLINE,
             watch: None,
+            limits: SocketLimits::default(),
         }
     }
 }
@@ -226,6 +229,13 @@ impl Transfer {
         self
     }
 
+    /// What both ends are held to (nothing).
+    #[must_use]
+    pub fn limits(mut self, limits: SocketLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Starts it; the threads end with the returned handle.
     ///
     /// # Errors
@@ -303,12 +313,14 @@ impl Transfer {
         let first_port = listen_port + 1;
         let to = SocketAddr::new(topology::address(accepter, self.family), listen_port);
         let from = topology::address(opener, self.family);
-        let listener = bed.run_in(accepter, || sockets::listen(to, self.flows, &flow_cc(0)))??;
+        let listener = bed.run_in(accepter, || {
+            sockets::listen(to, self.flows, &flow_cc(0), self.limits)
+        })??;
         let prepared = bed.run_in(opener, || {
             (0..connections)
                 .map(|index| {
                     let address = SocketAddr::new(from, first_port + index as u16);
-                    sockets::prepare(address, &flow_cc(index)).map(Some)
+                    sockets::prepare(address, &flow_cc(index), self.limits).map(Some)
                 })
                 .collect::<Result<Vec<_>>>()
         })??;
