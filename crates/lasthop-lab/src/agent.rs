@@ -2,7 +2,7 @@
 //! The agent on the base station: a process of `lasthop`.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -138,6 +138,34 @@ fn parse_status(text: &str) -> Result<Value> {
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .find(|object| object["dev"] == LOSSY_DEVICE)
         .with_context(|| format!("`lasthop status -j` says nothing about {LOSSY_DEVICE}"))
+}
+
+/// What the agent can be told of its device's link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkState {
+    /// Nothing comes through.
+    Down,
+    /// It is back.
+    Up,
+}
+
+/// Runs `lasthop link wl0 down` or `up` in `namespace`.
+///
+/// # Errors
+/// The command fails; the message holds its error output.
+pub fn tell_link(namespace: &Namespace, state: LinkState) -> Result<()> {
+    let word = match state {
+        LinkState::Down => "down",
+        LinkState::Up => "up",
+    };
+    let mut command = Command::new(process::find_binary(BINARY)?);
+    command
+        .args(["link", LOSSY_DEVICE, word])
+        .stdin(Stdio::null());
+    let what = format!("{BINARY} link {LOSSY_DEVICE} {word}");
+    // Entered here, so that the message is the same for every run.
+    let run = || process::run_to_end(None, command, &what).map(drop);
+    namespace.run(run)?
 }
 
 /// Arguments that hand a configuration file to the agent.

@@ -99,6 +99,8 @@ enum Described {
     Grid,
     Run,
     Replay,
+    /// `compare --samples`
+    Samples,
 }
 
 /// `compare`.
@@ -280,6 +282,7 @@ pub fn fields(options: &FieldsOptions) -> Result<ExitCode> {
         Described::Grid => grid::markdown(),
         Described::Run => experiment::fields_markdown(),
         Described::Replay => replay::markdown(),
+        Described::Samples => compare::samples_markdown(),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -80,7 +80,7 @@ enum Command {
     /// Replay captures through the agent, and print what it decides at each packet
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayOptions>),
-    /// Describe the fields of `compare -j`, `grid -j`, `run -j` or `replay -j`
+    /// Describe the fields of `compare -j`, `compare --samples`, `grid -j`, `run -j` or `replay -j`
     Fields(FieldsOptions),
 }
 

@@ -9,11 +9,10 @@ use serde_json::Value;
 use crate::agent::AgentHandle;
 use crate::emulator::EmulatorStats;
 use crate::netns::{Host, Namespace};
-use crate::options::{FULL_FRAME_BYTES, LinkOptions};
-use crate::profile;
+use crate::options::LinkOptions;
 use crate::testbed::TestBed;
-use crate::topology::Family;
-use crate::transfer::{ReceivedSample, RttSample, SAMPLE_INTERVAL, Way, sockets};
+use crate::transfer::sockets::FullSegment;
+use crate::transfer::{ReceivedSample, RttSample, SAMPLE_INTERVAL, Way};
 
 /// Over this time a flow's share is looked at, in samples.
 const SHARE_WINDOW_SAMPLES: usize = (1000 / SAMPLE_INTERVAL.as_millis()) as usize;
@@ -29,6 +28,8 @@ pub struct Counters {
     pub agent: Option<Value>,
     /// `TcpExt TCPLossProbes` in the sender's namespace.
     pub tail_probes: u64,
+    /// `TcpExt TCPTimeouts` there.
+    pub timeouts: u64,
 }
 
 impl Counters {
@@ -42,14 +43,11 @@ impl Counters {
             None => None,
             Some(agent) => Some(agent.status()?["counters"].take()),
         };
+        let of_sender = |name| kernel_counter(bed.namespace(sender), "netstat", "TcpExt", name);
         Ok(Self {
             agent,
-            tail_probes: kernel_counter(
-                bed.namespace(sender),
-                "netstat",
-                "TcpExt",
-                "TCPLossProbes",
-            )?,
+            tail_probes: of_sender("TCPLossProbes")?,
+            timeouts: of_sender("TCPTimeouts")?,
             emulators: bed.emulator_stats()?,
         })
     }
@@ -99,9 +97,14 @@ fn parse_counters(text: &str, group: &str, name: &str) -> Option<u64> {
 
 /// Mean share of full data frames that the hop loses, over the window `[from_ns, to_ns)` since
 /// the start of the transfer; without one, periodic outages count with their long-run share.
-pub fn mean_loss(link: &LinkOptions, way: Way, window_ns: Option<(u64, u64)>) -> f64 {
+pub fn mean_loss(
+    link: &LinkOptions,
+    full: FullSegment,
+    way: Way,
+    window_ns: Option<(u64, u64)>,
+) -> f64 {
     let random = way.random_loss(link);
-    let bits = 8.0 * FULL_FRAME_BYTES as f64;
+    let bits = 8.0 * full.frame_bytes as f64;
     let by_bit_errors = 1.0 - (1.0 - link.ber).powf(bits);
     let outage = link
         .outage
@@ -115,11 +118,9 @@ pub fn mean_loss(link: &LinkOptions, way: Way, window_ns: Option<(u64, u64)>) ->
 
 /// The most that any transport could deliver, in bit/s of payload: the smaller of the wired rate
 /// and what the hop does not lose of its mean rate, times payload bytes per frame byte.
-pub fn bound_bps(link: &LinkOptions, family: Family, way: Way, mean_loss: f64) -> f64 {
-    let timestamps = profile::has_timestamps(link.profile);
-    let payload = sockets::segment_payload_bytes(family, timestamps) as f64;
+pub fn bound_bps(link: &LinkOptions, full: FullSegment, way: Way, mean_loss: f64) -> f64 {
     let hop = link.mean_rate_bps(way) as f64 * (1.0 - mean_loss);
-    hop.min(link.wired_rate_bps as f64) * payload / FULL_FRAME_BYTES as f64
+    hop.min(link.wired_rate_bps as f64) * full.payload_share()
 }
 
 /// Jain's index of fairness: 1 when all are equal, 1/n when one has everything. None when nobody
@@ -189,6 +190,7 @@ pub fn rtt_percentiles_ms<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::Family;
     use serde_json::json;
 
     fn counters(agent: Option<Value>) -> Counters {
@@ -196,6 +198,7 @@ mod tests {
             emulators: EmulatorStats::default(),
             agent,
             tail_probes: 0,
+            timeouts: 0,
         }
     }
 
@@ -223,8 +226,9 @@ mod tests {
     #[test]
     fn bound_of_the_design() {
         let link = LinkOptions::default();
-        let loss = mean_loss(&link, Way::Down, None);
-        let bound = bound_bps(&link, Family::V4, Way::Down, loss);
+        let full = link.full_segment(Family::V4, None);
+        let loss = mean_loss(&link, full, Way::Down, None);
+        let bound = bound_bps(&link, full, Way::Down, loss);
         assert!((bound / 1e6 - 18.7).abs() < 0.05, "{bound}"); // 20 × 0.98 × 1448 / 1514
         let wired = LinkOptions {
             wired_rate_bps: 10_000_000,
@@ -232,8 +236,9 @@ mod tests {
             profile: crate::options::Profile::Vintage,
             ..link
         };
-        let loss = mean_loss(&wired, Way::Up, None);
-        let bound = bound_bps(&wired, Family::V6, Way::Up, loss);
+        let full = wired.full_segment(Family::V6, None);
+        let loss = mean_loss(&wired, full, Way::Up, None);
+        let bound = bound_bps(&wired, full, Way::Up, loss);
         assert!(
             (bound / 1e6 - 10.0 * 1440.0 / 1514.0).abs() < 1e-9,
             "{bound}"
@@ -250,13 +255,34 @@ mod tests {
             ..LinkOptions::default()
         };
         let by_bits = 1.0 - (1.0 - 1e-5f64).powi(8 * 1514);
-        let up = mean_loss(&link, Way::Up, None);
+        let full = link.full_segment(Family::V4, None);
+        let up = mean_loss(&link, full, Way::Up, None);
         assert!((up - (1.0 - (1.0 - by_bits) * 0.75)).abs() < 1e-9, "{up}");
-        let down = mean_loss(&link, Way::Down, Some((0, 1_000_000_000)));
+        let down = mean_loss(&link, full, Way::Down, Some((0, 1_000_000_000)));
         assert!(
             (down - (1.0 - 0.5 * (1.0 - by_bits))).abs() < 1e-9,
             "{down}"
         );
+    }
+
+    #[test]
+    fn short_segments_are_hit_less_and_carry_less() {
+        let link = LinkOptions {
+            rate_bps: 2_000_000,
+            loss: 0.0,
+            ber: 1e-5,
+            profile: crate::options::Profile::Vintage,
+            ..LinkOptions::default()
+        };
+        // Frames of 500 bytes, as in the paper of 1995: 3.9 % of them are hit.
+        let full = link.full_segment(Family::V4, Some(446));
+        for way in [Way::Down, Way::Up] {
+            let loss = mean_loss(&link, full, way, None);
+            assert!((loss - 0.0392).abs() < 1e-4, "{loss}");
+            let bound = bound_bps(&link, full, way, loss);
+            let expected = 2e6 * (1.0 - loss) * 446.0 / 500.0;
+            assert!((bound - expected).abs() < 1e-6, "{bound}");
+        }
     }
 
     #[test]

@@ -8,7 +8,11 @@ use anyhow::{Result, bail};
 use clap::builder::ArgPredicate;
 use serde::{Deserialize, Serialize};
 
+use crate::profile;
+use crate::stack::StackOptions;
+use crate::topology::Family;
 use crate::transfer::Way;
+use crate::transfer::sockets::FullSegment;
 use crate::units;
 use crate::variation::Variation;
 
@@ -202,6 +206,11 @@ pub struct LinkOptions {
     #[command(flatten)]
     #[serde(default)]
     #[allow(missing_docs)]
+    pub stack: StackOptions,
+
+    #[command(flatten)]
+    #[serde(default)]
+    #[allow(missing_docs)]
     pub variation: Variation,
 
     /// Seed of the emulators' losses.
@@ -240,6 +249,7 @@ impl Default for LinkOptions {
             gro: Gro::Off,
             checksum_offload: Switch::Off,
             profile: Profile::Modern,
+            stack: StackOptions::default(),
             variation: Variation::default(),
             seed: 1,
         }
@@ -299,17 +309,31 @@ impl LinkOptions {
         self.loss_up.unwrap_or(self.loss)
     }
 
+    /// Whether segments carry timestamps.
+    pub fn has_timestamps(&self) -> bool {
+        match self.stack.sysctl("ipv4.tcp_timestamps") {
+            Some(value) => value != "0",
+            None => profile::has_timestamps(self.profile),
+        }
+    }
+
+    /// A full segment of a transfer, with `--mss` if that was given.
+    pub fn full_segment(&self, family: Family, mss_bytes: Option<u16>) -> FullSegment {
+        FullSegment::new(family, self.has_timestamps(), mss_bytes)
+    }
+
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up, queue {}{}",
+            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
             self.loss * 100.0,
             self.loss_up() * 100.0,
             self.queue_packets(),
-            self.variation.summary()
+            self.variation.summary(),
+            self.stack.summary()
         )
     }
 }

@@ -99,6 +99,10 @@ impl TestBed {
         for cable in &CABLES {
             self.plug(cable)?;
         }
+        // Now that the devices are there, which have settings of their own.
+        for host in Host::ALL {
+            self.link.stack.apply(host, self.namespace(host))?;
+        }
         Ok(())
     }
 
@@ -115,7 +119,8 @@ impl TestBed {
     fn configure(&self, cable: &Cable) -> Result<()> {
         let mut lines = topology::configure_end(cable);
         if matches!(cable.end.host, Host::Fh | Host::Mh) {
-            lines.push_str(&topology::default_routes(cable, self.link.profile));
+            let attributes = self.link.stack.route_attributes(self.link.profile);
+            lines.push_str(&topology::default_routes(cable, &attributes));
         }
         ip_batch(self.namespace(cable.end.host), &lines)
     }

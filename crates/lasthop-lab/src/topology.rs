@@ -19,7 +19,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use serde::{Deserialize, Serialize};
 
 use crate::netns::Host;
-use crate::options::Profile;
 
 /// The base station's device towards the lossy hop, on which the agent is attached.
 pub const LOSSY_DEVICE: &str = "wl0";
@@ -176,12 +175,8 @@ pub fn configure_end(cable: &Cable) -> String {
     lines
 }
 
-/// `ip -batch` lines for an end host's default routes, with the profile's route attributes.
-pub fn default_routes(cable: &Cable, profile: Profile) -> String {
-    let attributes = match profile {
-        Profile::Modern => "",
-        Profile::Vintage => " rto_min 500ms initcwnd 2",
-    };
+/// `ip -batch` lines for an end host's default routes, followed by attributes such as `rto_min 500ms`.
+pub fn default_routes(cable: &Cable, attributes: &str) -> String {
     [Family::V4, Family::V6]
         .map(|family| {
             let gateway = ip(cable.net, 1, family);
@@ -218,9 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn vintage_routes_carry_the_old_constants() {
-        let routes = default_routes(&CABLES[3], Profile::Vintage);
-        assert!(routes.contains("default via 10.2.0.1 dev eth0 rto_min 500ms initcwnd 2"));
-        assert!(!default_routes(&CABLES[0], Profile::Modern).contains("initcwnd"));
+    fn both_default_routes_carry_the_attributes() {
+        let routes = default_routes(&CABLES[3], " initcwnd 2");
+        assert!(routes.contains("default via 10.2.0.1 dev eth0 initcwnd 2\n"));
+        assert!(routes.contains("default via fd02::1 dev eth0 initcwnd 2\n"));
     }
 }

@@ -68,7 +68,9 @@ fn a_wave_replaces_the_rate_and_its_mean_sizes_the_queue() {
     air.validate().unwrap();
     let sized = parse("--rate-wave 30mbit,10mbit,2s --rate 40mbit").unwrap();
     assert_eq!(sized.queue_packets(), 363);
-    let bound = |link| measure::bound_bps(link, Family::V4, Way::Down, 0.0);
+    let bound = |link: &LinkOptions| {
+        measure::bound_bps(link, link.full_segment(Family::V4, None), Way::Down, 0.0)
+    };
     assert_eq!(bound(&sized), bound(&link), "only the queue is larger");
     assert_eq!(bound(&link), bound(&LinkOptions::default()));
     assert!(link.summary().contains("30mbit/10mbit for 2s each"));
@@ -87,7 +89,8 @@ fn a_trace_holds_one_way_and_the_other_keeps_the_rate() {
 
     let link = parse(&format!("--rate-trace {file} --rate 15mbit")).unwrap();
     assert_eq!(air_config(&link).unwrap().b_to_a.rate_bps, 15_000_000);
-    let bound = |way| measure::bound_bps(&link, Family::V4, way, 0.0);
+    let full = link.full_segment(Family::V4, None);
+    let bound = |way| measure::bound_bps(&link, full, way, 0.0);
     let payload = 1448.0 / 1514.0;
     assert!((bound(Way::Down) - 6_056_000.0 * payload).abs() < 1.0);
     assert!((bound(Way::Up) - 15_000_000.0 * payload).abs() < 1.0);

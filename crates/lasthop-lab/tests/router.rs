@@ -13,6 +13,7 @@ use lasthop_lab::netns::Host;
 use lasthop_lab::options::{Gro, LinkOptions, Profile, Switch};
 use lasthop_lab::testbed::TestBed;
 use lasthop_lab::topology::Family;
+use lasthop_lab::transfer::sockets::SocketLimits;
 use lasthop_lab::transfer::{Opener, Transfer, TransferReport, Way};
 use serde_json::json;
 
@@ -170,6 +171,49 @@ fn vintage_sender_is_held_by_its_window() {
         route.contains("rto_min lock 500ms") && route.contains("initcwnd 2"),
         "{route}"
     );
+}
+
+/// The set-up of the paper of 1995: short segments, and a window of a few of them.
+#[test]
+fn segments_and_windows_are_as_small_as_asked_for() {
+    if common::skipped("segments_and_windows") {
+        return;
+    }
+    let _alone = alone();
+    for profile in [Profile::Modern, Profile::Vintage] {
+        for window_bytes in [9_000, 200_000] {
+            let bed = TestBed::up(&LinkOptions {
+                profile,
+                rtt_ns: 40_000_000,
+                ..link(0.0)
+            })
+            .unwrap();
+            let limits = SocketLimits {
+                mss_bytes: Some(446),
+                window_bytes: Some(window_bytes),
+            };
+            let bytes = 15 * u64::from(window_bytes);
+            let transfer = Transfer::new().limits(limits).cc("reno").bytes(bytes);
+            let report = run(&bed, transfer.watch(Duration::from_millis(5)));
+            let seen = report.moments.iter().filter_map(|m| m.senders[0]);
+            let widest = seen.map(|sender| sender.window_bytes).max().unwrap();
+            let wanted = match profile {
+                Profile::Modern => window_bytes,
+                Profile::Vintage => window_bytes.min(65_535), // no window scaling
+            };
+            assert!(widest <= wanted, "{profile:?}: {widest} of {wanted} bytes");
+            assert!(
+                widest >= wanted / 10 * 9,
+                "{profile:?}: {widest} of {wanted} bytes"
+            );
+            let air = bed.emulator_stats().unwrap().air.a_to_b;
+            let per_frame = bytes / air.data_received.max(1);
+            assert!(
+                (400..=446).contains(&per_frame),
+                "{per_frame} bytes per frame"
+            );
+        }
+    }
 }
 
 /// BS forwards fewer packets than the hop carries frames exactly when it sees super-packets; the

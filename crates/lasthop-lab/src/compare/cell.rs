@@ -6,12 +6,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::events::{self, Teller};
 use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
+use super::outage;
 use super::record::{Record, rounded};
+use super::samples;
 use crate::agent::{self, AgentHandle};
 use crate::emulator;
 use crate::interrupt;
 use crate::measure::{self, Counters};
+use crate::netns::Host;
 use crate::testbed::TestBed;
 use crate::transfer::{RunningTransfer, Snapshot, TransferReport, Way};
 
@@ -40,6 +44,8 @@ struct Measured {
     report: TransferReport,
     /// The upload beside a download.
     upload: Option<Upload>,
+    /// Why the agent could not be told of an outage.
+    untold: Vec<String>,
 }
 
 struct Upload {
@@ -60,11 +66,15 @@ pub fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Res
     let measured = measure_transfer(&bed, options, cell, &mut agent, progress)?;
     let mut notes = bed.notes().to_vec();
     notes.extend(emulator::distortion(&measured.after.emulators));
+    notes.extend_from_slice(&measured.untold);
     let record = record(options, cell, &measured)?;
     if let Some(agent) = agent {
         agent.stop()?;
     }
     bed.down()?;
+    if let Some(path) = &options.watch.samples {
+        samples::write(path, &measured.report.moments)?;
+    }
     let upload = measured.upload.as_ref();
     let up_failure = || {
         upload?
@@ -104,16 +114,14 @@ fn measure_transfer(
     let sender = direction.way().sender();
     let whole = options.traffic.bytes.is_some();
     let mut before = Counters::read(bed, agent.as_mut(), sender)?;
-    let running = options.transfer(cell, direction.way()).start(bed)?;
+    let running = options.watched_transfer(cell).start(bed)?;
     let upload = match direction {
         Direction::Both => Some(options.transfer(cell, Way::Up).start(bed)?),
         Direction::Down | Direction::Up => None,
     };
     let up_bytes = || upload.as_ref().map_or(0, RunningTransfer::received_bytes);
     let mut up_begin = 0;
-    if let Some(outage) = options.link.outage {
-        bed.schedule_outage(outage, running.started(), options.longest_cell())?;
-    }
+    let teller = schedule_outage(bed, options, &running, agent.is_some())?;
     let mut begin = Snapshot::default();
     if whole {
         wait_for_bytes(options, &running, progress)?;
@@ -135,6 +143,7 @@ fn measure_transfer(
         let after = Counters::read(bed, agent.as_mut(), sender)?;
         (after, running.snapshot())
     };
+    let untold = teller.map_or_else(Vec::new, Teller::stop);
     let bytes = up_bytes() - up_begin;
     let upload = upload.map(RunningTransfer::stop).transpose()?;
     Ok(Measured {
@@ -144,7 +153,27 @@ fn measure_transfer(
         end,
         report: running.stop()?,
         upload: upload.map(|report| Upload { bytes, report }),
+        untold,
     })
+}
+
+/// Schedules the outages, if any, and with `--outage-events` who tells the agent of them.
+fn schedule_outage(
+    bed: &TestBed,
+    options: &CompareOptions,
+    running: &RunningTransfer,
+    has_agent: bool,
+) -> Result<Option<Teller>> {
+    let Some(outage) = options.link.outage else {
+        return Ok(None);
+    };
+    let (zero, horizon) = (running.started(), options.longest_cell());
+    bed.schedule_outage(outage, zero, horizon)?;
+    if !(options.watch.outage_events && has_agent) {
+        return Ok(None);
+    }
+    let tell = events::tell_agent(bed.namespace(Host::Bs).clone());
+    Teller::start(outage, zero, horizon, tell).map(Some)
 }
 
 /// Waits until `deadline`, or until all flows have failed: then there is nothing to wait for.
@@ -196,6 +225,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         end,
         report,
         upload,
+        ..
     } = measured;
     let (link, traffic) = (&options.link, &options.traffic);
     let completion_ns = traffic.bytes.and_then(|_| report.completion_ns());
@@ -208,8 +238,9 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let goodput_mbit = mbit(bytes);
     let window_ns = traffic.bytes.is_none().then_some((begin.at_ns, end.at_ns));
     let way = traffic.direction.way();
-    let mean_loss = measure::mean_loss(link, way, window_ns);
-    let bound_mbit = measure::bound_bps(link, traffic.family, way, mean_loss) / 1e6;
+    let full = link.full_segment(traffic.family, traffic.mss_bytes);
+    let mean_loss = measure::mean_loss(link, full, way, window_ns);
+    let bound_mbit = measure::bound_bps(link, full, way, mean_loss) / 1e6;
     let (link_lost, queue_dropped) = hop_losses(measured, way);
     let rtt = measure::rtt_percentiles_ms(&report.rtt, begin.at_ns, [50.0, 95.0, 99.0]);
     let rtt = |index: usize| rtt.map(|ms| rounded(ms[index], 3));
@@ -220,6 +251,12 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     };
     let flow_rates = flow_rates_mbit(measured, span_ns);
     let completions = completions_ms(report).filter(|_| completion_ns.is_some());
+    let ms = |ns: u64| rounded(ns as f64 / 1e6, 3);
+    let one_connection = report.flows.len() == 1;
+    // An outage may begin with the measured time, of which the counters are read a bit later.
+    let from_ns = traffic.bytes.map_or(traffic.warmup_ns, |_| 0);
+    let measured_ns = (from_ns, end.at_ns);
+    let outage = outage::figures(&report.moments, link, measured_ns, one_connection);
     let (retransmits, tail_probes, segments) = (
         end.total_retransmits() - begin.total_retransmits(),
         after.tail_probes - before.tail_probes,
@@ -249,6 +286,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         sender_segments: segments,
         sender_retransmit_share: measure::retransmit_share(retransmits, tail_probes, segments)
             .map(|share| rounded(share, 6)),
+        sender_timeouts: after.timeouts - before.timeouts,
         local_retransmits: growth("local_retransmits")?,
         link_lost,
         queue_dropped,
@@ -259,6 +297,11 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         jain: measure::jain(&flow_rates).map(|jain| rounded(jain, 4)),
         completion_ms: completions.map(|(mean, _)| rounded(mean, 3)),
         completion_p95_ms: completions.map(|(_, p95)| rounded(p95, 3)),
+        outage_cwnd_before: outage.cwnd_before,
+        outage_cwnd_least: outage.cwnd_least,
+        outage_cwnd_left: outage.cwnd_left,
+        outage_pause_ms: outage.pause_ns.map(ms),
+        outage_recovery_ms: outage.recovery_ns.map(ms),
         bytes,
         content_ok: report.content_ok() && upload.as_ref().is_none_or(|up| up.report.content_ok()),
     })

@@ -2,9 +2,12 @@
 //! `compare`: the same transfer with every scheme, congestion control and seed.
 
 mod cell;
+mod events;
 mod options;
+mod outage;
 pub(crate) mod progress;
 pub(crate) mod record;
+mod samples;
 pub(crate) mod table;
 
 use std::collections::HashSet;
@@ -16,6 +19,7 @@ pub use self::cell::Outcome;
 pub use self::options::{Cell, CompareOptions, Direction, NO_AGENT, TrafficOptions};
 use self::progress::Progress;
 pub use self::record::{FIELDS, Record, fields_markdown};
+pub use self::samples::{SAMPLE_FIELDS, WatchOptions, samples_markdown};
 use crate::interrupt;
 
 /// How a comparison ended.

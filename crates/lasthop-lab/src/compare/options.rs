@@ -8,15 +8,21 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::samples::WatchOptions;
 use crate::agent;
 use crate::options::LinkOptions;
 use crate::process;
 use crate::topology::Family;
+use crate::transfer::sockets::SocketLimits;
 use crate::transfer::{Opener, Transfer, Way, sockets};
 use crate::units;
 
 /// Scheme that stands for the plain router, without any agent.
 pub const NO_AGENT: &str = "none";
+
+/// Above what the kernel takes in place of a smaller clamp, half of `SOCK_MIN_RCVBUF`.
+const LEAST_WINDOW_BYTES: u64 = 2304;
+const MAX_WINDOW_BYTES: u64 = 16 << 20;
 
 /// Which way the data goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -64,6 +70,15 @@ pub struct TrafficOptions {
     /// IP version: 4 or 6
     #[arg(long, value_name = "VERSION", default_value_t)]
     pub family: Family,
+
+    /// Bytes of a full segment, TCP options included, of both ends: 446 for frames of 500 bytes
+    /// over IPv4 [default: what a frame holds]
+    #[arg(long = "mss", value_name = "BYTES", value_parser = clap::value_parser!(u16).range(88..=1460))]
+    pub mss_bytes: Option<u16>,
+
+    /// The most that a receiver advertises: two segments to 16MiB [default: the profile's]
+    #[arg(long = "rcv-window", value_name = "SIZE", value_parser = units::size_bytes)]
+    pub rcv_window_bytes: Option<u64>,
 
     /// Which end calls connect()
     #[arg(long, value_enum, default_value_t)]
@@ -134,6 +149,10 @@ pub struct CompareOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub traffic: TrafficOptions,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub watch: WatchOptions,
 }
 
 /// One combination to run.
@@ -208,6 +227,8 @@ impl CompareOptions {
         for cc in self.cc.iter().chain(&self.traffic.flow_cc) {
             sockets::check_congestion_control(cc)?;
         }
+        self.watch
+            .check(self.cells().len(), self.link.outage.is_some())?;
         process::find_binary("linkemu")?;
         if self.schemes.iter().any(|scheme| scheme != NO_AGENT) {
             process::find_binary(agent::BINARY)?;
@@ -231,6 +252,18 @@ impl CompareOptions {
     fn check_traffic(&self) -> Result<()> {
         if self.traffic.bytes.is_none() && self.traffic.duration_ns == 0 {
             bail!("--duration 0: nothing would be measured");
+        }
+        let segment_bytes = self
+            .link
+            .full_segment(self.traffic.family, self.traffic.mss_bytes)
+            .payload_bytes;
+        let least_bytes = LEAST_WINDOW_BYTES.max(2 * segment_bytes);
+        if let Some(bytes) = self.traffic.rcv_window_bytes {
+            if !(least_bytes..=MAX_WINDOW_BYTES).contains(&bytes) {
+                bail!(
+                    "--rcv-window {bytes}: must be at least {least_bytes} bytes and at most 16MiB"
+                );
+            }
         }
         let chains = self.traffic.transfers > 1 || self.traffic.direction == Direction::Both;
         if chains && self.link.variation.flow_rtt_ns.len() > 1 {
@@ -256,6 +289,15 @@ impl CompareOptions {
         })
     }
 
+    /// The transfer of one cell whose figures are wanted.
+    pub fn watched_transfer(&self, cell: &Cell) -> Transfer {
+        let transfer = self.transfer(cell, self.traffic.direction.way());
+        match self.watch.interval_ns(self.link.outage.is_some()) {
+            Some(interval_ns) => transfer.watch(Duration::from_nanos(interval_ns)),
+            None => transfer,
+        }
+    }
+
     /// The transfer of one cell, in one direction.
     pub fn transfer(&self, cell: &Cell, way: Way) -> Transfer {
         let traffic = &self.traffic;
@@ -272,6 +314,10 @@ impl CompareOptions {
             .opener(traffic.opener)
             .direction(way)
             .transfers(traffic.transfers as usize)
+            .limits(SocketLimits {
+                mss_bytes: traffic.mss_bytes,
+                window_bytes: traffic.rcv_window_bytes.map(|bytes| bytes as u32),
+            })
             .seed(cell.seed)
             .deadline(self.longest_cell());
         match traffic.bytes {
@@ -342,6 +388,18 @@ mod tests {
         let options = parse("--bytes 1MB --transfers 2 --rtt 20ms --flow-rtt 20ms,50ms").unwrap();
         let error = options.check_traffic().unwrap_err().to_string();
         assert!(error.contains("--flow-rtt"), "{error}");
+        for (words, valid) in [
+            ("--rcv-window 10kB", true),
+            ("--rcv-window 2kB", false),
+            ("--rcv-window 2304 --mss 446", true),
+            ("--rcv-window 2303 --mss 446", false),
+            ("--rcv-window 17MiB", false),
+        ] {
+            let result = parse(words).unwrap().check_traffic();
+            assert_eq!(result.is_ok(), valid, "{words}");
+            let named = |e: anyhow::Error| e.to_string().contains("--rcv-window");
+            assert!(valid || result.is_err_and(named), "{words}");
+        }
     }
 
     #[test]
@@ -352,10 +410,16 @@ mod tests {
             ("--bytes 1MB --duration 3s", "--duration"),
             ("--family 5", "4 or 6"),
             ("--flows 0", "--flows"),
+            ("--mss 87", "--mss"),
+            ("--mss 1461", "--mss"),
+            ("--rcv-window much", "--rcv-window"),
+            ("--sysctl kernel.panic=1", "--sysctl"),
             ("--seed 5..1", "upwards"),
             ("--transfers 3", "--bytes"),
             ("--direction across", "both"),
             ("--outage 1s", "START,LENGTH"),
+            ("--sample-interval 1ms", "5ms"),
+            ("--outage-events", "--outage"),
         ] {
             let error = parse(words).unwrap_err();
             assert!(error.contains(hint), "{words}: {error}");

@@ -7,7 +7,7 @@ use crate::fields::{Field, markdown_table};
 use crate::options::Profile;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 34] = [
+pub const FIELDS: [Field; 40] = [
     Field::new(
         "scheme",
         "name",
@@ -111,6 +111,11 @@ pub const FIELDS: [Field; 34] = [
         "(`sender_retransmits` − `sender_tail_probes`, at least 0) / `sender_segments`; null if nothing was sent",
     ),
     Field::new(
+        "sender_timeouts",
+        "timeouts",
+        "retransmission timeouts of the sending host (`TcpExt TCPTimeouts`), those of handshakes included",
+    ),
+    Field::new(
         "local_retransmits",
         "segments",
         "sent again by the agent; null without an agent",
@@ -149,6 +154,31 @@ pub const FIELDS: [Field; 34] = [
     ),
     Field::new("completion_p95_ms", "ms", "95th percentile of the same"),
     Field::new(
+        "outage_cwnd_before",
+        "segments",
+        "sender's congestion window in the last sample before the first outage that begins within the measured time; this and the next four are null without such an outage, end with the measured time or when the next outage begins, and are as exact as `--sample-interval`; the windows are null with several flows or `--transfers`",
+    ),
+    Field::new(
+        "outage_cwnd_least",
+        "segments",
+        "the least from the outage's beginning until `outage_recovery_ms` after its end, or if that is null to the end of the samples",
+    ),
+    Field::new(
+        "outage_cwnd_left",
+        "segments",
+        "what recovery left: the window in the first sample after the outage in which the sender is in state open and all that it had sent by the outage's end is acknowledged; null if there is none",
+    ),
+    Field::new(
+        "outage_pause_ms",
+        "ms",
+        "from the outage's beginning to the first byte read by the receiving applications after its end; null if none is",
+    ),
+    Field::new(
+        "outage_recovery_ms",
+        "ms",
+        "from the outage's end until the goodput of all flows over a sliding window of max(500 ms, 2 × `--rtt`), beginning at that moment, first reaches 0.9 of its mean over the 2 s before the outage; null if it never does or nothing came then",
+    ),
+    Field::new(
         "bytes",
         "bytes",
         "read by the receiving applications in the measured time, all flows",
@@ -186,6 +216,9 @@ pub struct Record {
     pub sender_tail_probes: u64,
     pub sender_segments: u64,
     pub sender_retransmit_share: Option<f64>,
+    /// Records of earlier versions lack it.
+    #[serde(default)]
+    pub sender_timeouts: u64,
     pub local_retransmits: Option<u64>,
     pub link_lost: u64,
     pub queue_dropped: u64,
@@ -196,6 +229,11 @@ pub struct Record {
     pub jain: Option<f64>,
     pub completion_ms: Option<f64>,
     pub completion_p95_ms: Option<f64>,
+    pub outage_cwnd_before: Option<u32>,
+    pub outage_cwnd_least: Option<u32>,
+    pub outage_cwnd_left: Option<u32>,
+    pub outage_pause_ms: Option<f64>,
+    pub outage_recovery_ms: Option<f64>,
     pub bytes: u64,
     pub content_ok: bool,
 }
@@ -237,6 +275,7 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         sender_tail_probes: 1,
         sender_segments: 30_000,
         sender_retransmit_share: Some(0.0003),
+        sender_timeouts: 0,
         local_retransmits: (scheme != "none").then_some(100),
         link_lost: 100,
         queue_dropped: 0,
@@ -247,6 +286,11 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         jain: Some(1.0),
         completion_ms: None,
         completion_p95_ms: None,
+        outage_cwnd_before: None,
+        outage_cwnd_least: None,
+        outage_cwnd_left: None,
+        outage_pause_ms: None,
+        outage_recovery_ms: None,
         bytes: 1000,
         content_ok: true,
     }

@@ -2,10 +2,12 @@
 //! Transfers over the test bed with the kernel's real TCP, every byte of them verified.
 //!
 //! Both ends run in this process: sockets made inside a namespace stay there, whoever uses them.
-//! One thread sends all flows, one receives them, and one samples the senders' round-trip times.
+//! One thread sends all flows, one receives them, and one samples the senders' round-trip times;
+//! on request another watches both ends more closely.
 
 pub mod content;
 mod flow;
+mod moments;
 mod report;
 mod side;
 pub mod sockets;
@@ -20,9 +22,11 @@ use anyhow::{Context, Result, bail};
 
 use self::content::Content;
 use self::flow::{Connection, Shared};
+pub use self::moments::Moment;
 use self::report::Samples;
 pub use self::report::{FlowReport, ReceivedSample, RttSample, Snapshot, TransferReport};
 use self::side::{Entry, FlowCc, Role, Side};
+use self::sockets::SocketLimits;
 use crate::interrupt;
 use crate::netns::Host;
 use crate::options::LinkOptions;
@@ -102,6 +106,8 @@ pub struct Transfer {
     cc: Vec<String>,
     seed: u64,
     deadline: Duration,
+    watch: Option<Duration>,
+    limits: SocketLimits,
 }
 
 impl Default for Transfer {
@@ -118,6 +124,8 @@ impl Default for Transfer {
             cc: vec!["cubic".into()],
             seed: 1,
             deadline: DEFAULT_DEADLINE,
+            watch: None,
+            limits: SocketLimits::default(),
         }
     }
 }
@@ -214,6 +222,20 @@ impl Transfer {
         self
     }
 
+    /// Looks at both ends that often, for [`TransferReport::moments`] (never).
+    #[must_use]
+    pub fn watch(mut self, interval: Duration) -> Self {
+        self.watch = Some(interval);
+        self
+    }
+
+    /// What both ends are held to (nothing).
+    #[must_use]
+    pub fn limits(mut self, limits: SocketLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Starts it; the threads end with the returned handle.
     ///
     /// # Errors
@@ -256,11 +278,20 @@ impl Transfer {
         let sampler = thread::Builder::new()
             .name("sampler".into())
             .spawn(move || report::sample(&sampled))?;
+        let watcher = match self.watch {
+            Some(interval) => {
+                let watched = Arc::clone(&shared);
+                let name = thread::Builder::new().name("watcher".into());
+                Some(name.spawn(move || moments::watch(&watched, interval))?)
+            }
+            None => None,
+        };
         Ok(RunningTransfer {
             spec: self,
             shared,
             threads,
             sampler: Some(sampler),
+            watcher,
         })
     }
 
@@ -282,12 +313,14 @@ impl Transfer {
         let first_port = listen_port + 1;
         let to = SocketAddr::new(topology::address(accepter, self.family), listen_port);
         let from = topology::address(opener, self.family);
-        let listener = bed.run_in(accepter, || sockets::listen(to, self.flows, &flow_cc(0)))??;
+        let listener = bed.run_in(accepter, || {
+            sockets::listen(to, self.flows, &flow_cc(0), self.limits)
+        })??;
         let prepared = bed.run_in(opener, || {
             (0..connections)
                 .map(|index| {
                     let address = SocketAddr::new(from, first_port + index as u16);
-                    sockets::prepare(address, &flow_cc(index)).map(Some)
+                    sockets::prepare(address, &flow_cc(index), self.limits).map(Some)
                 })
                 .collect::<Result<Vec<_>>>()
         })??;
@@ -313,6 +346,7 @@ pub struct RunningTransfer {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     sampler: Option<JoinHandle<Samples>>,
+    watcher: Option<JoinHandle<Vec<Moment>>>,
 }
 
 impl RunningTransfer {
@@ -404,14 +438,21 @@ impl RunningTransfer {
     pub fn stop(mut self) -> Result<TransferReport> {
         let end = self.snapshot();
         self.halt();
-        let samples = match self.sampler.take() {
-            Some(sampler) => sampler.join().unwrap_or_default(),
-            None => Samples::default(),
-        };
+        let (samples, moments) = self.join_watchers();
         if let Some(failure) = self.shared.side_failure() {
             bail!("the transfer broke down: {failure}");
         }
-        Ok(TransferReport::new(&self.shared, &end, samples))
+        Ok(TransferReport::new(&self.shared, &end, samples, moments))
+    }
+
+    /// What the threads that only look on have seen.
+    fn join_watchers(&mut self) -> (Samples, Vec<Moment>) {
+        let samples = self.sampler.take().map(JoinHandle::join);
+        let moments = self.watcher.take().map(JoinHandle::join);
+        (
+            samples.and_then(Result::ok).unwrap_or_default(),
+            moments.and_then(Result::ok).unwrap_or_default(),
+        )
     }
 
     fn halt(&mut self) {
@@ -426,8 +467,6 @@ impl RunningTransfer {
 impl Drop for RunningTransfer {
     fn drop(&mut self) {
         self.halt();
-        if let Some(sampler) = self.sampler.take() {
-            let _ = sampler.join();
-        }
+        self.join_watchers();
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::SAMPLE_INTERVAL;
 use super::flow::{Connection, Shared};
+use super::moments::Moment;
 use super::sockets::TcpInfo;
 
 /// How soon the sampler notices the end.
@@ -117,12 +118,19 @@ pub struct TransferReport {
     pub rtt: Vec<RttSample>,
     /// Bytes at the receivers over the whole transfer.
     pub received: Vec<ReceivedSample>,
+    /// Both ends at short intervals, if [`super::Transfer::watch`] asked for it.
+    pub moments: Vec<Moment>,
     /// From its beginning to its end.
     pub elapsed_ns: u64,
 }
 
 impl TransferReport {
-    pub(super) fn new(shared: &Shared, end: &Snapshot, samples: Samples) -> Self {
+    pub(super) fn new(
+        shared: &Shared,
+        end: &Snapshot,
+        samples: Samples,
+        moments: Vec<Moment>,
+    ) -> Self {
         let report = |index: usize| {
             let flow = &shared.connections[index];
             let received_bytes = flow.received_bytes.load(Ordering::Relaxed);
@@ -156,6 +164,7 @@ impl TransferReport {
             parallel: shared.parallel,
             rtt: samples.rtt,
             received: samples.received,
+            moments,
             elapsed_ns: end.at_ns,
         }
     }
@@ -206,7 +215,7 @@ fn span_ns<'a>(connections: impl Iterator<Item = &'a FlowReport> + Clone) -> Opt
     Some(last_ns - first_ns)
 }
 
-fn received_bytes(shared: &Shared) -> Vec<u64> {
+pub(super) fn received_bytes(shared: &Shared) -> Vec<u64> {
     let of_flow = |flow| {
         let connections = shared.of_flow(flow);
         connections

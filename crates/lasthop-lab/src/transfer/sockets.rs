@@ -9,19 +9,84 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::topology::Family;
 
+/// The kernel's slow-start threshold of a connection that has not lost anything yet
+/// (`TCP_INFINITE_SSTHRESH`).
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// Descriptors beyond the two of each connection.
 const SPARE_DESCRIPTORS: u64 = 200;
+
+/// Receive buffer of a socket whose window is held down.
+const LEAST_BUFFER_BYTES: u32 = 256 * 1024;
+const ETHERNET_HEADER_BYTES: u64 = 14;
+
+/// What both ends of a connection are held to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SocketLimits {
+    /// Bytes of a segment, TCP options included; none: what a frame holds.
+    pub mss_bytes: Option<u16>,
+    /// The most that the receiver advertises; none: what the kernel chooses.
+    pub window_bytes: Option<u32>,
+}
+
+impl SocketLimits {
+    /// To be called before connect() or listen(): the handshake carries both.
+    fn apply(&self, socket: &Socket) -> Result<()> {
+        if let Some(mss_bytes) = self.mss_bytes {
+            let set = socket.set_tcp_mss(mss_bytes.into());
+            set.with_context(|| format!("segments of {mss_bytes} bytes"))?;
+        }
+        if let Some(window_bytes) = self.window_bytes {
+            // A buffer of a given size stops the kernel from moving the clamp along with its own
+            // idea of the buffer. The size counts the kernel's overhead, too, of which short
+            // segments have several times their payload.
+            let buffer_bytes = window_bytes.saturating_mul(8).max(LEAST_BUFFER_BYTES);
+            let options = [
+                (libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, buffer_bytes),
+                (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window_bytes),
+            ];
+            for (level, name, value) in options {
+                set_option(socket, level, name, value)
+                    .with_context(|| format!("a window of {window_bytes} bytes"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn set_option(
+    socket: &Socket,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: u32,
+) -> std::io::Result<()> {
+    // SAFETY: the kernel reads as many bytes as an u32 has.
+    let failed = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            mem::size_of::<u32>() as libc::socklen_t,
+        )
+    };
+    match failed {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
 
 /// A listening socket for `flows` connections that arrive at once.
 ///
 /// # Errors
 /// The address is in use, or the congestion control unknown.
-pub fn listen(address: SocketAddr, flows: usize, cc: &str) -> Result<Socket> {
+pub fn listen(address: SocketAddr, flows: usize, cc: &str, limits: SocketLimits) -> Result<Socket> {
     let socket = tcp_socket(address, cc)?;
+    limits.apply(&socket)?;
     socket.set_reuse_address(true)?;
     socket
         .bind(&address.into())
@@ -35,8 +100,9 @@ pub fn listen(address: SocketAddr, flows: usize, cc: &str) -> Result<Socket> {
 ///
 /// # Errors
 /// The address is in use, or the congestion control unknown.
-pub fn prepare(address: SocketAddr, cc: &str) -> Result<Socket> {
+pub fn prepare(address: SocketAddr, cc: &str, limits: SocketLimits) -> Result<Socket> {
     let socket = tcp_socket(address, cc)?;
+    limits.apply(&socket)?;
     socket.set_reuse_address(true)?;
     socket
         .bind(&address.into())
@@ -82,6 +148,35 @@ pub fn reset(socket: &Socket) {
     let _ = socket.set_linger(Some(Duration::ZERO));
 }
 
+/// State of a sender's loss recovery (`tcpi_ca_state`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CaState {
+    /// Nothing is wrong.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs have come, too few to act.
+    Disorder,
+    /// The window shrinks because of an ECN mark or a full local queue.
+    Cwr,
+    /// Fast retransmit.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+impl CaState {
+    fn from_kernel(state: u8) -> Self {
+        match state {
+            0 => Self::Open,
+            1 => Self::Disorder,
+            2 => Self::Cwr,
+            3 => Self::Recovery,
+            _ => Self::Loss, // 4; there are no more
+        }
+    }
+}
+
 /// What is read of a sender's `TCP_INFO`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpInfo {
@@ -93,8 +188,16 @@ pub struct TcpInfo {
     pub data_segments: u64,
     /// Congestion window in segments.
     pub cwnd_segments: u32,
+    /// Slow-start threshold in segments; none while there is none.
+    pub ssthresh_segments: Option<u32>,
+    /// State of loss recovery.
+    pub ca_state: CaState,
     /// Segments on their way.
     pub unacked_segments: u32,
+    /// Bytes that the receiver has acknowledged.
+    pub acked_bytes: u64,
+    /// Bytes that were sent at least once.
+    pub sent_bytes: u64,
     /// Times that the retransmission timeout has been doubled since the last progress.
     pub backoff: u8,
     /// Retransmission timeout in microseconds.
@@ -153,7 +256,11 @@ pub fn tcp_info(socket: &Socket) -> Result<TcpInfo> {
         retransmits: u64::from(info.tcpi_total_retrans),
         data_segments: u64::from(info.tcpi_data_segs_out),
         cwnd_segments: info.tcpi_snd_cwnd,
+        ssthresh_segments: Some(info.tcpi_snd_ssthresh).filter(|s| *s < INFINITE_SSTHRESH),
+        ca_state: CaState::from_kernel(info.tcpi_ca_state),
         unacked_segments: info.tcpi_unacked,
+        acked_bytes: info.tcpi_bytes_acked,
+        sent_bytes: info.tcpi_bytes_sent.saturating_sub(info.tcpi_bytes_retrans),
         backoff: info.tcpi_backoff,
         rto_us: info.tcpi_rto,
         unsent_bytes: info.tcpi_notsent_bytes,
@@ -179,14 +286,36 @@ pub fn allow_descriptors(connections: usize) -> Result<()> {
     })
 }
 
-/// Payload bytes of a full segment.
-pub fn segment_payload_bytes(family: Family, timestamps: bool) -> u64 {
-    let headers = match family {
-        Family::V4 => 20 + 20,
-        Family::V6 => 40 + 20,
-    };
-    let options = if timestamps { 12 } else { 0 };
-    u64::from(crate::topology::MTU_BYTES) - headers - options
+/// A full segment, as the lossy hop sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullSegment {
+    /// Bytes of the stream in it.
+    pub payload_bytes: u64,
+    /// Bytes of its frame as the emulator counts them.
+    pub frame_bytes: u64,
+}
+
+impl FullSegment {
+    /// That of a connection whose ends have agreed on `mss_bytes`, or on what a frame holds. As
+    /// on the wire, that counts the bytes of TCP options, but not those of the headers.
+    pub fn new(family: Family, timestamps: bool, mss_bytes: Option<u16>) -> Self {
+        let headers = match family {
+            Family::V4 => 20 + 20,
+            Family::V6 => 40 + 20,
+        };
+        let options = if timestamps { 12 } else { 0 };
+        let fits_bytes = u64::from(crate::topology::MTU_BYTES) - headers;
+        let mss_bytes = mss_bytes.map_or(fits_bytes, |mss| fits_bytes.min(mss.into()));
+        Self {
+            payload_bytes: mss_bytes - options,
+            frame_bytes: mss_bytes + headers + ETHERNET_HEADER_BYTES,
+        }
+    }
+
+    /// Bytes of the stream per byte on the hop.
+    pub fn payload_share(self) -> f64 {
+        self.payload_bytes as f64 / self.frame_bytes as f64
+    }
 }
 
 #[cfg(test)]
@@ -194,15 +323,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn payload_of_a_full_segment() {
-        for (family, timestamps, bytes) in [
-            (Family::V4, true, 1448),
-            (Family::V4, false, 1460),
-            (Family::V6, true, 1428),
-            (Family::V6, false, 1440),
+    fn full_segments() {
+        for (family, timestamps, mss_bytes, expected) in [
+            (Family::V4, true, None, (1448, 1514)),
+            (Family::V4, false, None, (1460, 1514)),
+            (Family::V6, true, None, (1428, 1514)),
+            (Family::V6, false, None, (1440, 1514)),
+            (Family::V4, false, Some(446), (446, 500)),
+            (Family::V4, true, Some(446), (434, 500)),
+            (Family::V6, false, Some(446), (446, 520)),
+            (Family::V6, true, Some(1460), (1428, 1514)),
         ] {
-            assert_eq!(segment_payload_bytes(family, timestamps), bytes);
+            let full = FullSegment::new(family, timestamps, mss_bytes);
+            assert_eq!((full.payload_bytes, full.frame_bytes), expected);
         }
+    }
+
+    #[test]
+    fn limits_of_a_socket() {
+        let limits = SocketLimits {
+            mss_bytes: Some(446),
+            window_bytes: Some(10_000),
+        };
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+        limits.apply(&socket).unwrap();
+        assert_eq!(socket.tcp_mss().unwrap(), 446);
+        let odd = SocketLimits {
+            mss_bytes: Some(1),
+            ..limits
+        };
+        let error = format!("{:#}", odd.apply(&socket).unwrap_err());
+        assert!(error.contains("1 bytes"), "{error}");
     }
 
     #[test]
