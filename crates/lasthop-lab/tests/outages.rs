@@ -64,9 +64,10 @@ fn an_outage_shows_in_the_samples_and_in_the_record() {
     }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("samples");
-    // A window that the path holds: no loss but the outage's.
+    // A window that the path holds: no loss but the outage's. On a busy machine round trips, and
+    // with them timeouts, are several times as long, but not as the outage.
     let mut command = compare(
-        "--scheme none --loss 0 --rcv-window 60kB --warmup 1s --duration 3s --outage 2s,300ms",
+        "--scheme none --loss 0 --queue 200 --rcv-window 60kB --warmup 1s --duration 7s --outage 2s,1s",
     );
     command.arg("--samples").arg(&path);
     let (records, _) = records(command, 0);
@@ -77,8 +78,8 @@ fn an_outage_shows_in_the_samples_and_in_the_record() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
 
-    // 4 s, every 10 ms by default; a busy machine may miss some.
-    assert!((200..=410).contains(&samples.len()), "{}", samples.len());
+    // 8 s, every 10 ms by default; a busy machine may miss some.
+    assert!((200..=810).contains(&samples.len()), "{}", samples.len());
     for pair in samples.windows(2) {
         assert!(number(&pair[0], "at_ms") < number(&pair[1], "at_ms"));
         assert!(number(&pair[0], "received_bytes") <= number(&pair[1], "received_bytes"));
@@ -88,9 +89,9 @@ fn an_outage_shows_in_the_samples_and_in_the_record() {
         .filter_map(|s| s["ca_state"].as_str())
         .collect();
     for state in ["open", "loss"] {
-        assert!(states.contains(&state), "no {state} in {states:?}");
+        assert!(states.contains(&state), "never {state}");
     }
-    let in_outage = |s: &&Value| (2100.0..2300.0).contains(&number(s, "at_ms"));
+    let in_outage = |s: &&Value| (2100.0..2900.0).contains(&number(s, "at_ms"));
     let mut held = samples.iter().filter(in_outage);
     let received = held.next().map(|s| &s["received_bytes"]).unwrap();
     assert!(held.all(|s| &s["received_bytes"] == received), "an outage");
@@ -101,7 +102,7 @@ fn an_outage_shows_in_the_samples_and_in_the_record() {
     assert!(number(record, least) >= 1.0, "{record}");
     assert!(number(record, least) < number(record, before), "{record}");
     assert!(number(record, "outage_cwnd_left") >= number(record, least));
-    assert!(number(record, "outage_pause_ms") >= 300.0, "{record}");
+    assert!(number(record, "outage_pause_ms") >= 1000.0, "{record}");
     assert!(number(record, "outage_recovery_ms") >= 0.0, "{record}");
     assert!(number(record, "sender_timeouts") >= 1.0, "{record}");
 }
