@@ -123,6 +123,11 @@ pub fn bound_bps(link: &LinkOptions, full: FullSegment, way: Way, mean_loss: f64
     hop.min(link.wired_rate_bps as f64) * full.payload_share()
 }
 
+/// Part of the bound that was delivered; 0 on a hop that lets nothing through.
+pub fn efficiency(goodput: f64, bound: f64) -> f64 {
+    if bound > 0.0 { goodput / bound } else { 0.0 }
+}
+
 /// Jain's index of fairness: 1 when all are equal, 1/n when one has everything. None when nobody
 /// has anything.
 pub fn jain(shares: &[f64]) -> Option<f64> {
@@ -283,6 +288,12 @@ mod tests {
             let expected = 2e6 * (1.0 - loss) * 446.0 / 500.0;
             assert!((bound - expected).abs() < 1e-6, "{bound}");
         }
+    }
+
+    #[test]
+    fn a_hop_that_lets_nothing_through() {
+        assert_eq!(efficiency(0.0, 0.0), 0.0);
+        assert_eq!(efficiency(1.0, 4.0), 0.25);
     }
 
     #[test]

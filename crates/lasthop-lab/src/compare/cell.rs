@@ -280,7 +280,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         up_goodput_mbit: upload.as_ref().map(|up| rounded(mbit(up.bytes), 3)),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         bound_mbit: rounded(bound_mbit, 3),
-        efficiency: rounded(goodput_mbit / bound_mbit, 4),
+        efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),
         sender_retransmits: retransmits,
         sender_tail_probes: tail_probes,
         sender_segments: segments,

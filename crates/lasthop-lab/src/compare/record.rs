@@ -88,7 +88,7 @@ pub const FIELDS: [Field; 40] = [
     Field::new(
         "efficiency",
         "ratio",
-        "`goodput_mbit` / `bound_mbit`; above 1 over a short time in which bytes that had waited behind a hole were read",
+        "`goodput_mbit` / `bound_mbit`; above 1 over a short time in which bytes that had waited behind a hole were read; 0 if the bound is",
     ),
     Field::new(
         "sender_retransmits",
