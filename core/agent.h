@@ -112,6 +112,7 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 hole
 		f->sacked_bytes -= e->end - e->seq;
 	else
 		lh_delivered(env, f, e, !hole);
+	lh_own_dups_expect(env, f, e);
 	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
 	env->ack.popped_bytes += e->end - e->seq;
@@ -174,6 +175,8 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->nr_dup = 0;
 	f->exp_dup = 0;
 	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
+	if (!lh_before(f->una, f->own_dups_end))
+		f->own_dups = 0;
 	if (!lh_before(f->una, f->rtx_end))
 		f->flags &= ~LH_FLOW_RTX;
 	if ((f->flags & LH_FLOW_BLOCKED) && !lh_before(f->una, f->blocked_end))
@@ -208,6 +211,8 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		lh_cache_echo(env, f, s->tsecr);
 	if (class == LH_ACK_DUPLICATE)
 		lh_host_count(env, LH_C_duplicate_acks, 1);
+	if (class == LH_ACK_DUPLICATE && !lh_flow_sack(f) && lh_own_dup(f))
+		class = LH_ACK_OWN;
 	if (s->nr_sack && class != LH_ACK_OLD)
 		lh_sack_blocks(env, f, s);
 	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
@@ -218,7 +223,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		f->last_window = s->window;
 		f->own_edge = lh_window_edge(f, s);
 	}
-	if (out->verdict == LH_PASS && class == LH_ACK_SAME)
+	if (out->verdict == LH_PASS && (class == LH_ACK_SAME || class == LH_ACK_OWN))
 		lh_hold_newer(f, s, out);
 	if (out->verdict == LH_PASS && class != LH_ACK_OLD)
 		lh_forwarded(f, s, out);

@@ -33,7 +33,7 @@
 	X(released_acks, "kept ACKs that were sent on after all, copies counted") \
 	X(held_expired, "times that the hold timer ran out") \
 	X(window_updates, "duplicate ACKs that went on as mere window updates") \
-	X(dsacks_dropped, "ACKs kept from the sender for good: they only report a superfluous repair") \
+	X(dsacks_dropped, "ACKs kept from the sender for good: they only report a superfluous repair, by a DSACK block or as the duplicate that a receiver without SACK makes of it") \
 	X(windows_edited, "ACKs that passed with a window smaller than the receiver's own") \
 	X(clock_engaged, "times that the window clock began to limit a flow") \
 	X(clock_released, "times that it let the flow go") \

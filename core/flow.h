@@ -36,7 +36,8 @@ struct lh_seg {
 	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
-	u8 pad[2];
+	u8 behind; /* segments cached behind it when it was last sent again, at most 255 */
+	u8 pad[1];
 };
 
 /* The ring of a flow is made of chunks, so that an idle flow holds none. */
@@ -142,6 +143,9 @@ struct lh_flow {
 	u32 fh_rtx_end; /* highest end of what FH sent twice */
 	u32 rtx_end; /* what had departed when anything below it was last sent again */
 	u32 nr_probes; /* local probes since the last delivery */
+	/* Duplicates still to come that superfluous repairs cause at a receiver
+	 * without SACK; none once una has reached own_dups_end. */
+	u32 own_dups, own_dups_end;
 	struct lh_sack_block seen[LH_MAX_SACK]; /* blocks of the last ACK: looked through */
 	u64 xmit_ns; /* latest departure among first transmissions that arrived */
 	u64 rtx_xmit_ns; /* the same among local repairs */

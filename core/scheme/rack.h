@@ -102,7 +102,7 @@ LH_INLINE void lh_rack_blank(struct lh_env *env, struct lh_flow *f, struct lh_ac
 }
 
 /* What FH gets to see of a duplicate, or of an ACK that only reports a
- * superfluous repair: nothing, or a mere window update. */
+ * superfluous repair (DSACK, LH_ACK_OWN): nothing, or a mere window update. */
 LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				 enum lh_ack_class class, struct lh_actions *out)
 {
@@ -113,7 +113,7 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 	    (s->dsack && !lh_dsack_ours(f, s)) || lh_before(own, f->fwd_edge) ||
 	    lh_sack_unseen(f, s))
 		goto pass;
-	if (class == LH_ACK_DUPLICATE && !lh_in_hand(env, f))
+	if (class != LH_ACK_SAME && !lh_in_hand(env, f))
 		goto pass;
 	if (class == LH_ACK_SAME && !lh_dsack_ours(f, s))
 		goto pass;
@@ -121,7 +121,7 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 		update = lh_window_needed(env, f, s);
 	else
 		update = lh_after(lh_clock_edge(env, f, own), f->fwd_edge);
-	if (class == LH_ACK_SAME) {
+	if (class != LH_ACK_DUPLICATE) {
 		out->blank_sack = update;
 		out->verdict = update ? LH_PASS : LH_DROP;
 		if (!update)

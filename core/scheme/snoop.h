@@ -67,6 +67,17 @@ LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_act
 	lh_resend(env, f, e, LH_BY_PARTIAL, out);
 }
 
+/* A duplicate of our own making: FH, which knows of no second copy, would take
+ * it for a loss. It has nothing else to tell, if what MH lacks next is here. */
+LH_INLINE void lh_snoop_own(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			    struct lh_actions *out)
+{
+	if (!lh_suppressible(env, f, s))
+		return;
+	out->verdict = LH_DROP;
+	lh_host_count(env, LH_C_dsacks_dropped, 1);
+}
+
 LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       enum lh_ack_class class, struct lh_actions *out)
 {
@@ -74,6 +85,8 @@ LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 		lh_snoop_new(env, f, out);
 	else if (class == LH_ACK_DUPLICATE)
 		lh_snoop_duplicate(env, f, s, out);
+	else if (class == LH_ACK_OWN)
+		lh_snoop_own(env, f, s, out);
 }
 
 /* The head's timer. */

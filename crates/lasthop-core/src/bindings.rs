@@ -371,7 +371,9 @@ pub struct lh_seg {
     pub n_local: u8,
     #[doc = " enum lh_seg_flag"]
     pub flags: u8,
-    pub pad: [u8; 2usize],
+    #[doc = " segments cached behind it when it was last sent again, at most 255"]
+    pub behind: u8,
+    pub pad: [u8; 1usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -386,7 +388,8 @@ const _: () = {
     ["Offset of field: lh_seg::tsval"][::core::mem::offset_of!(lh_seg, tsval) - 24usize];
     ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 28usize];
     ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 29usize];
-    ["Offset of field: lh_seg::pad"][::core::mem::offset_of!(lh_seg, pad) - 30usize];
+    ["Offset of field: lh_seg::behind"][::core::mem::offset_of!(lh_seg, behind) - 30usize];
+    ["Offset of field: lh_seg::pad"][::core::mem::offset_of!(lh_seg, pad) - 31usize];
 };
 #[doc = " The ring of a flow is made of chunks, so that an idle flow holds none."]
 #[repr(C)]
@@ -633,6 +636,10 @@ pub struct lh_flow {
     pub rtx_end: u32,
     #[doc = " local probes since the last delivery"]
     pub nr_probes: u32,
+    #[doc = " Duplicates still to come that superfluous repairs cause at a receiver\n without SACK; none once una has reached own_dups_end."]
+    pub own_dups: u32,
+    #[doc = " Duplicates still to come that superfluous repairs cause at a receiver\n without SACK; none once una has reached own_dups_end."]
+    pub own_dups_end: u32,
     #[doc = " blocks of the last ACK: looked through"]
     pub seen: [lh_sack_block; 4usize],
     #[doc = " latest departure among first transmissions that arrived"]
@@ -720,7 +727,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1168usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1176usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -748,75 +755,80 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, fh_rtx_end) - 572usize];
     ["Offset of field: lh_flow::rtx_end"][::core::mem::offset_of!(lh_flow, rtx_end) - 576usize];
     ["Offset of field: lh_flow::nr_probes"][::core::mem::offset_of!(lh_flow, nr_probes) - 580usize];
-    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 584usize];
-    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 616usize];
+    ["Offset of field: lh_flow::own_dups"][::core::mem::offset_of!(lh_flow, own_dups) - 584usize];
+    ["Offset of field: lh_flow::own_dups_end"]
+        [::core::mem::offset_of!(lh_flow, own_dups_end) - 588usize];
+    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 592usize];
+    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 624usize];
     ["Offset of field: lh_flow::rtx_xmit_ns"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 624usize];
-    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 632usize];
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 632usize];
+    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 640usize];
     ["Offset of field: lh_flow::rtx_xmit_end"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 636usize];
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 644usize];
     ["Offset of field: lh_flow::rack_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 640usize];
+        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 648usize];
     ["Offset of field: lh_flow::delivered_ns"]
-        [::core::mem::offset_of!(lh_flow, delivered_ns) - 648usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 656usize];
-    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 664usize];
+        [::core::mem::offset_of!(lh_flow, delivered_ns) - 656usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 664usize];
+    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 672usize];
     ["Offset of field: lh_flow::reo_seen_ns"]
-        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 672usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 680usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 684usize];
-    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 976usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 980usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 984usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 988usize];
+        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 680usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 688usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 692usize];
+    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 696usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 984usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 988usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 992usize];
+    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 996usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 990usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 992usize];
-    ["Offset of field: lh_flow::wscale_fh"][::core::mem::offset_of!(lh_flow, wscale_fh) - 994usize];
-    ["Offset of field: lh_flow::wscale_mh"][::core::mem::offset_of!(lh_flow, wscale_mh) - 995usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 996usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1000usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 998usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1000usize];
+    ["Offset of field: lh_flow::wscale_fh"]
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1002usize];
+    ["Offset of field: lh_flow::wscale_mh"]
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1003usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1004usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1008usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1004usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1008usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1016usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1012usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1016usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1024usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1024usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1032usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1032usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1040usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1040usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1048usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1048usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1056usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1056usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1064usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1064usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1072usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1080usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1088usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1088usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1096usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1092usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1100usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1104usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1112usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1112usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1120usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1128usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1136usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1144usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1152usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1160usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1160usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1168usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1390,7 +1402,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1656usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1664usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1412,7 +1424,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1384usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1392usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -60,6 +60,9 @@ const VINTAGE: Sysctls = &[
     ("ipv4.tcp_frto", "0"),
     ("ipv4.tcp_early_retrans", "0"),
     ("ipv4.tcp_recovery", "0"),
+    // Three duplicates, always: without SACK today's Linux takes a duplicate too many for
+    // reordering, and waits for a window of them from then on.
+    ("ipv4.tcp_max_reordering", "3"),
     ("ipv4.tcp_ecn", "0"),
     ("ipv4.tcp_no_metrics_save", "1"),
     ("ipv4.tcp_no_ssthresh_metrics_save", "1"),

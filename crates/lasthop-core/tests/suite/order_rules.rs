@@ -203,3 +203,47 @@ fn what_paws_would_drop_is_left_to_fh() {
     data(&mut rig, 500, 2_000, 400);
     assert!(rig.deadline().is_some());
 }
+
+// Our own duplicates.
+
+/// A receiver without SACK answers a superfluous repair with a duplicate, which must make no
+/// repair: before a standing queue behind a short round trip that went on for ever.
+#[test]
+fn the_duplicate_of_a_superfluous_repair_repairs_nothing() {
+    for scheme in [LH_SCHEME_rack, LH_SCHEME_snoop] {
+        let config = Config {
+            scheme,
+            queue_guard: 0,
+            ..Config::default()
+        };
+        let mut rig = crate::rack::rig_with(config, false);
+        rig.burst(200, 0, 1_000, 20);
+        for i in 1..=5 {
+            ack!(rig, 238 + 2 * i as u64, 1_000 * i => pass);
+        }
+        // A duplicate that no loss caused, such as a keepalive's answer.
+        ack!(rig, 249, 5_000 => hold, resend [5_000]);
+        // One way is 20 ms and more: this is the original's.
+        ack!(rig, 250, 6_000 => pass);
+        ack!(rig, 252, 7_000 => pass);
+        // And this the copy's.
+        ack!(rig, 290, 7_000 => hold);
+        assert_eq!(rig.count(LH_C_local_retransmits), 1, "scheme {scheme}");
+        assert_eq!(rig.count(LH_C_dsacks_dropped), 1);
+        // The next one has another cause.
+        ack!(rig, 291, 7_000 => hold, resend [7_000]);
+    }
+}
+
+/// Copies that got lost answer nothing: what had departed by then is a bound.
+#[test]
+fn duplicates_are_not_ours_for_ever() {
+    let mut rig = rig(false);
+    rig.burst(200, 0, 1_000, 10);
+    ack!(rig, 240, 1_000 => pass);
+    ack!(rig, 241, 1_000 => hold, resend [1_000]);
+    ack!(rig, 242, 2_000 => pass);
+    ack!(rig, 260, 10_000 => pass);
+    rig.burst(261, 10_000, 1_000, 3);
+    ack!(rig, 301, 10_000 => hold, resend [10_000]);
+}

@@ -341,7 +341,6 @@ fn without_sack_the_first_duplicate_and_partial_acks() {
 }
 
 #[test]
-
 fn without_sack_no_timer_spins() {
     let mut rig = rig(false);
     rig.burst(200, 0, 1_000, 4);
