@@ -121,6 +121,23 @@ struct lh_clock {
 	u64 marked_ns; /* last CE mark */
 };
 
+/* An outage of the hop, and what FH is told of it (outage.h; scheme slack). */
+struct lh_outage {
+	u64 heard_ns; /* last ACK from MH */
+	u64 since_ns; /* when the outage was noticed; 0: there is none */
+	u64 down_ns; /* when the link was said to be down; 0: it was not, or MH was heard since */
+	u64 rto_from_ns; /* FH's timer finds an ACK in time that leaves here within its RTO of this */
+	u32 kept_ack; /* number of the ACK that the host has a copy of; with kept */
+	u32 next; /* sequence number up to which the lost window is repaired; with resuming */
+	u8 kept; /* 1: the held ACK's buffer is filled, and as new as what FH knows */
+	u8 told; /* bursts and freezes since the last new ACK */
+	u8 frozen; /* 1: FH believes the window closed, by our word */
+	u8 mute; /* 1: FH can't be told of this outage */
+	u8 resuming; /* 1: MH is back, the window that the outage swallowed is repaired */
+	u8 nr_probes; /* of the head in this outage */
+	u8 pad[2];
+};
+
 struct lh_flow {
 	u32 flags; /* enum lh_flow_flag */
 	/* Data direction. */
@@ -153,6 +170,7 @@ struct lh_flow {
 	u64 reo_seen_ns; /* when it was last seen */
 	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
 	struct lh_clock clock;
+	struct lh_outage outage;
 	/* The ACK that FH saw last, and the last one that came. */
 	u32 fwd_ack;
 	u32 fwd_edge; /* right edge of the window that FH knows */

@@ -24,7 +24,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Setup};
+use crate::agent::{Agent, KICKS_MAX, Setup};
 use crate::bytes;
 use crate::control::Control;
 use crate::device::{self, Device};
@@ -37,8 +37,6 @@ const SWEEP: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(200);
 /// How soon it is tried again to attach to a device that came back.
 const RETRY: Duration = Duration::from_secs(2);
-/// A flow that is busy on another CPU is asked again so often.
-const KICKS_MAX: usize = 64;
 /// Above this process, who carries other people's traffic.
 const NICE: i32 = -10;
 
