@@ -89,6 +89,8 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		lh_cache_fh_again(f, s->end); /* or late, which looks the same */
 	if ((s->flags & LH_SYN) && LH_CFG(env)->scheme == LH_SCHEME_rack)
 		lh_rack_syn(env, f, s, out);
+	if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_outage_stale(env, f, s);
 	if (lh_is_data(f, s)) {
 		if (LH_CFG(env)->scheme == LH_SCHEME_none || lh_is_probe(f, s))
 			lh_track_max(f, s);
@@ -122,6 +124,8 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 hole
 		lh_delivered(env, f, e, !hole);
 	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
+	if (LH_CFG(env)->scheme == LH_SCHEME_slack && (e->n_local || e->flags & LH_SEG_SENDER_RTX))
+		env->ack.nr_twice += env->now_ns - e->last_tx_ns < f->srtt_ns;
 	env->ack.popped_bytes += e->end - e->seq;
 	env->ack.last_ns = e->last_tx_ns;
 	env->ack.last_end = e->end;

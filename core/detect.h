@@ -44,12 +44,15 @@ enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_ORDER, LH_BY_TIMER };
 LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
 			     enum lh_reason why, struct lh_actions *out)
 {
-	u32 n = out->nr_retransmit;
+	u32 n = out->nr_retransmit, i = n;
 
 	if (n >= lh_min(env->room, LH_MAX_RETRANSMIT))
 		return false;
-	out->retransmit[n].slot = e->slot;
-	out->retransmit[n].seq = e->seq;
+	/* Before 6.12 the verifier forgets the bound when clang spills @n. */
+	lh_barrier(i);
+	i &= LH_MAX_RETRANSMIT - 1;
+	out->retransmit[i].slot = e->slot;
+	out->retransmit[i].seq = e->seq;
 	out->nr_retransmit = n + 1;
 	e->last_tx_ns = f->sent_ns = env->now_ns;
 	lh_cache_again(f);

@@ -25,11 +25,11 @@ LH_INLINE void lh_slack_new(struct lh_env *env, struct lh_flow *f, struct lh_act
 	u32 budget = lh_clamp64(2 * env->ack.nr_segs, 2, LH_OUTAGE_BURST);
 
 	lh_guard_new(f);
-	if (lh_before(f->una, f->recovery_point)) {
+	if (lh_before(f->una, f->outage.lost_end)) {
 		lh_outage_repair(env, f, budget, LH_BY_PARTIAL, out);
 		return;
 	}
-	f->outage.resuming = 0;
+	f->outage.back_ns = 0;
 	f->flags &= ~LH_FLOW_RECOVERY;
 }
 
@@ -43,14 +43,22 @@ LH_INLINE void lh_slack_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 		f->outage.rto_from_ns = env->now_ns;
 	}
 	if (class == LH_ACK_BEYOND)
-		f->outage.since_ns = f->outage.resuming = 0;
+		f->outage.since_ns = f->outage.back_ns = 0;
 	lh_outage_heard(env, f);
-	if (class == LH_ACK_NEW && f->outage.resuming)
+	if (env->ack.nr_twice)
+		lh_outage_echo(env, f, env->ack.nr_twice);
+	if (class == LH_ACK_NEW && f->outage.back_ns) {
 		lh_slack_new(env, f, out);
-	else
+	} else if ((class == LH_ACK_DUPLICATE || class == LH_ACK_SAME) &&
+		   lh_outage_is_echo(env, f, s)) {
+		out->verdict = LH_DROP;
+		f->nr_suppressed++;
+		lh_host_count(env, LH_C_suppressed_acks, 1);
+	} else {
 		lh_snoop_on_ack(env, f, s, class, out);
+	}
 	/* MH is back and says nothing new: the oldest segment, at once. */
-	if (was_out && f->outage.resuming && class != LH_ACK_NEW && !out->nr_retransmit)
+	if (was_out && f->outage.back_ns && class != LH_ACK_NEW && !out->nr_retransmit)
 		lh_outage_repair(env, f, 1, LH_BY_TIMER, out);
 }
 

@@ -632,8 +632,16 @@ pub struct lh_outage {
     pub rto_from_ns: u64,
     #[doc = " number of the ACK that the host has a copy of; with kept"]
     pub kept_ack: u32,
-    #[doc = " sequence number up to which the lost window is repaired; with resuming"]
+    #[doc = " when MH was heard again; 0: no lost window is being repaired"]
+    pub back_ns: u64,
+    #[doc = " when the last of nr_echoes was caused"]
+    pub echo_ns: u64,
+    #[doc = " sequence number up to which the lost window is repaired; with back_ns"]
     pub next: u32,
+    #[doc = " what had departed at back_ns"]
+    pub lost_end: u32,
+    #[doc = " duplicate ACKs to come for what MH gets twice"]
+    pub nr_echoes: u32,
     #[doc = " 1: the held ACK's buffer is filled, and as new as what FH knows"]
     pub kept: u8,
     #[doc = " bursts and freezes since the last new ACK"]
@@ -642,16 +650,14 @@ pub struct lh_outage {
     pub frozen: u8,
     #[doc = " 1: FH can't be told of this outage"]
     pub mute: u8,
-    #[doc = " 1: MH is back, the window that the outage swallowed is repaired"]
-    pub resuming: u8,
     #[doc = " of the head in this outage"]
     pub nr_probes: u8,
-    pub pad: [u8; 2usize],
+    pub pad: [u8; 3usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 48usize];
+    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 80usize];
     ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
     ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
     ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
@@ -660,16 +666,20 @@ const _: () = {
         [::core::mem::offset_of!(lh_outage, rto_from_ns) - 24usize];
     ["Offset of field: lh_outage::kept_ack"]
         [::core::mem::offset_of!(lh_outage, kept_ack) - 32usize];
-    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 36usize];
-    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 40usize];
-    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 41usize];
-    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 42usize];
-    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 43usize];
-    ["Offset of field: lh_outage::resuming"]
-        [::core::mem::offset_of!(lh_outage, resuming) - 44usize];
+    ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 40usize];
+    ["Offset of field: lh_outage::echo_ns"][::core::mem::offset_of!(lh_outage, echo_ns) - 48usize];
+    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 56usize];
+    ["Offset of field: lh_outage::lost_end"]
+        [::core::mem::offset_of!(lh_outage, lost_end) - 60usize];
+    ["Offset of field: lh_outage::nr_echoes"]
+        [::core::mem::offset_of!(lh_outage, nr_echoes) - 64usize];
+    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 68usize];
+    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 69usize];
+    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 70usize];
+    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 71usize];
     ["Offset of field: lh_outage::nr_probes"]
-        [::core::mem::offset_of!(lh_outage, nr_probes) - 45usize];
-    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 46usize];
+        [::core::mem::offset_of!(lh_outage, nr_probes) - 72usize];
+    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 73usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -800,7 +810,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1216usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1248usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -847,60 +857,60 @@ const _: () = {
     ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 684usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 688usize];
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 976usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1024usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1028usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1032usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1056usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1060usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1064usize];
     ["Offset of field: lh_flow::fwd_flags"]
-        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1036usize];
+        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1068usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 1038usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1040usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 1070usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1072usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1042usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1074usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1043usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1044usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1048usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1075usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1076usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1080usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1052usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1056usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1064usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1084usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1088usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1096usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1104usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1112usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1088usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1120usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1096usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1128usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1136usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1144usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1152usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1160usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1168usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1140usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1172usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1176usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1184usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1160usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1168usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1192usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1200usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1176usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1208usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1184usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1216usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1192usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1224usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1200usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1232usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1240usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1024,6 +1034,8 @@ pub struct lh_ack_sum {
     pub sample_delivered: u32,
     #[doc = " newly delivered"]
     pub bytes: u32,
+    #[doc = " segments of which another copy is still under way"]
+    pub nr_twice: u32,
     #[doc = " of what the ACK number covers, that was cached"]
     pub popped_bytes: u32,
     pub nr_segs: u32,
@@ -1053,12 +1065,14 @@ const _: () = {
     ["Offset of field: lh_ack_sum::sample_delivered"]
         [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 32usize];
     ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 36usize];
+    ["Offset of field: lh_ack_sum::nr_twice"]
+        [::core::mem::offset_of!(lh_ack_sum, nr_twice) - 40usize];
     ["Offset of field: lh_ack_sum::popped_bytes"]
-        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 40usize];
+        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 44usize];
     ["Offset of field: lh_ack_sum::nr_segs"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 44usize];
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 48usize];
     ["Offset of field: lh_ack_sum::sample_full"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 48usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 52usize];
     ["Offset of field: lh_ack_sum::last_ns"]
         [::core::mem::offset_of!(lh_ack_sum, last_ns) - 56usize];
     ["Offset of field: lh_ack_sum::last_end"]
@@ -1484,7 +1498,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1704usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1736usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1506,7 +1520,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1432usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1464usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -283,18 +283,18 @@ fn a_whole_window_is_repaired_as_by_slow_start() {
     run_until(&mut rig, 1_000);
     // The answer to a probe; then MH acknowledges every second segment.
     ack!(rig, 1_010, 200 => pass, resend [200, 300]);
-    ack!(rig, 1_020, 400 => pass, resend [400, 500, 600, 700]);
-    ack!(rig, 1_030, 600 => pass, resend [800, 900, 1_000, 1_100]);
-    ack!(rig, 1_031, 800 => pass, resend [1_200, 1_300, 1_400, 1_500]);
+    ack!(rig, 1_022, 400 => pass, resend [400, 500, 600, 700]);
+    ack!(rig, 1_034, 600 => pass, resend [800, 900, 1_000, 1_100]);
+    ack!(rig, 1_035, 800 => pass, resend [1_200, 1_300, 1_400, 1_500]);
+    ack!(rig, 1_047, 1_000 => pass, resend [1_600, 1_700, 1_800, 1_900]);
+    ack!(rig, 1_048, 1_200 => pass, resend [2_000, 2_100, 2_200, 2_300]);
     // One got lost again: found by the duplicate, as ever.
-    ack!(rig, 1_041, 1_000 => pass, resend [1_600, 1_700, 1_800, 1_900]);
-    ack!(rig, 1_042, 1_200 => pass, resend [2_000, 2_100, 2_200, 2_300]);
-    ack!(rig, 1_043, 1_200 => hold, resend [1_200]);
-    ack!(rig, 1_052, 1_200 => hold);
-    ack!(rig, 1_063, 2_400 => pass, resend [2_400]);
-    ack!(rig, 1_073, 2_500 => pass);
+    ack!(rig, 1_049, 1_200 => hold, resend [1_200]);
+    ack!(rig, 1_050, 1_200 => hold);
+    ack!(rig, 1_062, 2_400 => pass, resend [2_400]);
+    ack!(rig, 1_074, 2_500 => pass);
     assert!(!rig.flow().has(LH_FLOW_RECOVERY));
-    assert_eq!(rig.flow().raw().outage.resuming, 0);
+    assert_eq!(rig.flow().raw().outage.back_ns, 0);
     assert_eq!(rig.deadline(), None);
     assert_eq!(rig.count(LH_C_exhausted_segments), 0);
 }
@@ -319,6 +319,35 @@ fn not_twice_within_a_round_trip() {
     timer!(rig, 435 => pass, release 3);
     timer!(rig, 450 => pass, resend [100]);
     ack!(rig, 455, 100 => pass, resend [200]);
+}
+
+/// What MH gets twice it answers with a duplicate ACK, which is no loss.
+#[test]
+fn echoes_of_fhs_own_repairs_are_none_of_a_loss() {
+    let mut rig = rig();
+    run_until(&mut rig, 700);
+    ack!(rig, 755, 1_100 => pass);
+    rig.burst(760, 1_100, 100, 5);
+    for (ms, seq) in [(765, 300), (766, 400)] {
+        assert!(!rig.data(ms, seq, 100), "MH has it");
+    }
+    ack!(rig, 775, 1_100 => hold);
+    ack!(rig, 776, 1_100 => hold);
+    assert!(!rig.flow().is_held(), "kept for good");
+    ack!(rig, 777, 1_100 => hold, resend [1_100]);
+}
+
+/// FH repeats because an ACK was lost beyond the agent: the echo is what it waits for. So it is
+/// where it asks whether anybody is there.
+#[test]
+fn echoes_that_fh_waits_for_pass() {
+    for (ms, seq, len) in [(900, 300, 100), (760, 1_099, 1)] {
+        let mut rig = rig();
+        run_until(&mut rig, 700);
+        ack!(rig, 755, 1_100 => pass);
+        assert!(!rig.data(ms, seq, len), "MH has it");
+        ack!(rig, ms + 10, 1_100 => pass);
+    }
 }
 
 #[test]
