@@ -441,7 +441,7 @@ impl Watch {
     }
 
     /// The exception to invariant 16 that has a name: `freeze`.
-    fn closes_window(&mut self, packet: &Vec<u8>) -> bool {
+    fn closes_window(&mut self, packet: &[u8]) -> bool {
         let (s, _) = parse(packet, 0, None, false).expect("TCP");
         if self.config.freeze == 0 || s.window != 0 || self.own_edge == self.place(s.ack) {
             return false;
