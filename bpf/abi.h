@@ -143,7 +143,16 @@ struct lh_shared {
 enum lh_cb {
 	LH_CB_FLOW, /* kick: index; sweep: first index */
 	LH_CB_GENERATION, /* kick: generation; sweep: number of entries, at most LH_SWEEP_MAX */
-	LH_CB_FORCE, /* sweep: 1 forgets also live flows, held ACKs are emitted first */
+	LH_CB_LINK, /* kick: enum lh_link */
+	LH_CB_FORCE =
+		LH_CB_LINK, /* sweep: 1 forgets also live flows, held ACKs are emitted first */
+};
+
+/* What a kick is to tell the core of the link, in place of the time. */
+enum lh_link {
+	LH_LINK_SAME,
+	LH_LINK_DOWN,
+	LH_LINK_UP,
 };
 
 #define LH_SWEEP_MAX 512

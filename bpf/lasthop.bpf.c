@@ -428,18 +428,22 @@ LH_FUNC int lh_kick_one(struct __sk_buff *skb, struct lh_flow_value *v, struct l
 	return err ? err : lh_send_loaded(skb, proto, tci, 0, env);
 }
 
-/* Runs the flow's timer and sends what it and deferred repairs ask for. With
- * the lock; returns without it. */
+/* Runs the flow's timer, or tells it of the link, and sends what that and
+ * deferred repairs ask for. With the lock; returns without it. */
 LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
 			 struct lh_scratch *sc, u32 index)
 {
+	u32 link = skb->cb[LH_CB_LINK];
 	struct lh_flow_entry *e = &v->entry;
 	u32 n, copies;
 	int i;
 
 	e->kick_sent = 0;
 	lh_set_room(env, e);
-	lh_on_timer(env, &e->flow, &sc->act);
+	if (link == LH_LINK_SAME)
+		lh_on_timer(env, &e->flow, &sc->act);
+	else
+		lh_on_link(env, &e->flow, link == LH_LINK_UP, &sc->act);
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	copies = sc->act.emit_held;
 	if (copies)
@@ -464,7 +468,7 @@ LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	return n + copies;
 }
 
-/* Test run by user space: cb[LH_CB_FLOW], cb[LH_CB_GENERATION]. @return 1:
+/* Test run by user space: cb[LH_CB_FLOW], cb[LH_CB_GENERATION], cb[LH_CB_LINK]. @return 1:
  * the flow was busy, run again; else 0. */
 SEC("tc")
 int lh_kick(struct __sk_buff *skb)
@@ -493,12 +497,14 @@ LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
 {
 	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
 	struct lh_flow_entry *e;
+	bool fits;
 
 	if (!v || !env || !sc || !v->entry.used)
 		return 0;
 	e = &v->entry;
 	/* What may be emitted has the family of the test run's packet. */
-	if (force && (e->key.family == 6) != (skb->protocol == lh_be16(0x86dd)))
+	fits = (e->key.family == 6) == (skb->protocol == lh_be16(0x86dd));
+	if (force && !fits)
 		return 0;
 	if (!lh_lock(e))
 		return 0;
@@ -514,7 +520,7 @@ LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
 		if (copies)
 			lh_held_to_slot(&e->held, &sc->slot, sc->act.held_window);
 		lh_flow_remove(env, v, index);
-		if (copies)
+		if (copies && fits)
 			lh_send_held(skb, &sc->slot, env);
 		return 1;
 	}

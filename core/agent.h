@@ -6,6 +6,7 @@
  *   lh_on_data()   a segment leaves towards MH
  *   lh_on_ack()    a segment came from MH
  *   lh_on_timer()  actions.next_deadline_ns has passed
+ *   lh_on_link()   the link went down or came up
  *
  * Every function is pure but for the flow, the actions and the memory and
  * counters that the host lends (flow.h); work per call is bounded.
@@ -16,7 +17,7 @@
 #include "edit.h"
 #include "lifecycle.h"
 #include "scheme/rack.h"
-#include "scheme/snoop.h"
+#include "scheme/slack.h"
 
 LH_INLINE void lh_actions_init(struct lh_actions *out)
 {
@@ -53,9 +54,14 @@ LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
 
 	if (LH_CFG(env)->scheme == LH_SCHEME_none)
 		return 0;
-	if (!(f->flags & LH_FLOW_RESET)) /* nobody wants repairs any more */
-		at = LH_CFG(env)->scheme == LH_SCHEME_rack ? lh_rack_deadline(env, f)
-							   : lh_head_deadline(env, f);
+	if (f->flags & LH_FLOW_RESET)
+		; /* nobody wants repairs any more */
+	else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+		at = lh_rack_deadline(env, f);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		at = lh_slack_deadline(env, f);
+	else
+		at = lh_head_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD) {
 		u64 hold = f->held_since_ns + lh_hold_time(env, f);
 
@@ -83,6 +89,8 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		lh_cache_fh_again(f, s->end); /* or late, which looks the same */
 	if ((s->flags & LH_SYN) && LH_CFG(env)->scheme == LH_SCHEME_rack)
 		lh_rack_syn(env, f, s, out);
+	if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_outage_stale(env, f, s);
 	if (lh_is_data(f, s)) {
 		if (LH_CFG(env)->scheme == LH_SCHEME_none || lh_is_probe(f, s))
 			lh_track_max(f, s);
@@ -90,6 +98,8 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 			lh_rack_on_data(env, f, s, out);
 		else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
 			lh_snoop_on_data(env, f, s, out);
+		else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+			lh_slack_on_data(env, f, s, out);
 	}
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
@@ -115,6 +125,8 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 hole
 	lh_own_dups_expect(env, f, e);
 	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
+	if (LH_CFG(env)->scheme == LH_SCHEME_slack && (e->n_local || e->flags & LH_SEG_SENDER_RTX))
+		env->ack.nr_twice += env->now_ns - e->last_tx_ns < f->srtt_ns;
 	env->ack.popped_bytes += e->end - e->seq;
 	env->ack.last_ns = e->last_tx_ns;
 	env->ack.last_end = e->end;
@@ -219,6 +231,8 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		lh_rack_on_ack(env, f, s, class, out);
 	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
 		lh_snoop_on_ack(env, f, s, class, out);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_slack_on_ack(env, f, s, class, out);
 	if (class != LH_ACK_OLD) {
 		f->last_window = s->window;
 		f->own_edge = lh_window_edge(f, s);
@@ -227,6 +241,8 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		lh_hold_newer(f, s, out);
 	if (out->verdict == LH_PASS && class != LH_ACK_OLD)
 		lh_forwarded(f, s, out);
+	if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_outage_keep(f, s, class, out);
 done:
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
@@ -256,9 +272,25 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 		lh_rack_on_timer(env, f, out);
 	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
 		lh_snoop_on_timer(env, f, out);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_slack_on_timer(env, f, out);
 	if (out->nr_retransmit || out->emit_held)
 		lh_host_count(env, LH_C_timer_kicks, 1);
 done:
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+/* The link went down (@up 0) or came up: a hint of the host's, which may be
+ * wrong or missing. */
+LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh_actions *out)
+{
+	if (!env || !f || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	if (LH_CFG(env)->scheme == LH_SCHEME_slack && !(f->flags & LH_FLOW_RESET))
+		lh_slack_on_link(env, f, up, out);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }
@@ -282,6 +314,8 @@ LH_ENTRY int lh_on_release(struct lh_env *env, struct lh_flow *f, struct lh_acti
 	lh_actions_init(out);
 	if (f->flags & LH_FLOW_HELD)
 		lh_release(env, f, out);
+	else if (f->outage.frozen && lh_outage_has_ack(f))
+		lh_outage_thaw(f, out);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #define LH_SCHEMES(X) \
 	X(none, "observe and count only") \
 	X(rack, "loss by time order, probe timer and window clock, for today's senders") \
+	X(slack, "snoop, and the last ACK again before an outage drives the sender into a timeout") \
 	X(snoop, "classic Snoop (1995) with the local timers of the Linux version")
 /* clang-format on */
 
@@ -58,6 +59,13 @@ struct lh_config {
 	u32 suppress; /* enum lh_suppress_mode */
 	u32 clock; /* 1: the window clock may run */
 	u64 target_ns; /* standing queue that the clock aims at, where the hop is steady */
+	/* Scheme slack. */
+	u64 slack_quiet_ns; /* least silence of MH that counts as an outage */
+	u64 rto_min_ns; /* FH's least timeout, beyond the round trip */
+	u32 slack_bursts; /* bursts of three copies until the next new ACK, 1 to 3 */
+	u32 freeze; /* 1: one copy that closes the window instead of the burst */
+	u32 handoff; /* copies of the last ACK when the link comes up, 0 to 3 */
+	u32 pad;
 };
 
 #endif /* LH_CONFIG_H */

@@ -109,6 +109,15 @@ void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const str
 	lh_on_timer(&env, flow, out);
 }
 
+void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 u32 up, const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_link(&env, flow, up, out);
+}
+
 void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,
 		    const struct lh_config *cfg, const struct lh_call *call, struct lh_actions *out)
 {

@@ -43,6 +43,8 @@ void lhc_on_ack(const struct lh_host_ops *ops, struct lh_flow *flow, const struc
 		const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
 void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		  const struct lh_call *call, struct lh_actions *out);
+void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 u32 up, const struct lh_call *call, struct lh_actions *out);
 void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 		      const struct lh_actions *actions);
 void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,

@@ -39,6 +39,11 @@
 	X(clock_released, "times that it let the flow go") \
 	X(lmin_raised, "times that the unloaded local round trip of a receiver was found to have grown") \
 	X(ce_marks, "data packets marked Congestion Experienced") \
+	X(outages, "times that a connection was found cut off: repairs fail and the receiver is silent, or the link is down") \
+	X(slack_bursts, "times that the last ACK was sent again three times (or a kept one released) before the sender's timeout") \
+	X(slack_inapplicable, "outages that the sender could not be told of: SACK and no kept ACK, MPTCP, TCP-AO or MD5, no copy of the last ACK") \
+	X(freezes, "times that the last ACK was sent again with a closed window") \
+	X(handoff_acks, "copies of the last ACK sent because the link came up") \
 	X(bypass_not_tcp, "packets that are not TCP") \
 	X(bypass_fragment, "IP fragments") \
 	X(bypass_malformed, "packets whose headers could not be parsed") \

@@ -75,19 +75,21 @@ LH_INLINE bool lh_own_dup(struct lh_flow *f)
 /* What drives a local retransmission, for the counters. */
 enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_ORDER, LH_BY_TIMER };
 
-/* Sends the segment @e again. False: no room in this call's actions. */
-LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
-			 enum lh_reason why, struct lh_actions *out)
+/* Sends the segment @e again, limit or not. False: no room in this call's actions. */
+LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
+			     enum lh_reason why, struct lh_actions *out)
 {
-	u32 n = out->nr_retransmit;
+	u32 n = out->nr_retransmit, i = n;
 
 	if (n >= lh_min(env->room, LH_MAX_RETRANSMIT))
 		return false;
-	out->retransmit[n].slot = e->slot;
-	out->retransmit[n].seq = e->seq;
+	/* Before 6.12 the verifier forgets the bound when clang spills @n. */
+	lh_barrier(i);
+	i &= LH_MAX_RETRANSMIT - 1;
+	out->retransmit[i].slot = e->slot;
+	out->retransmit[i].seq = e->seq;
 	out->nr_retransmit = n + 1;
 	e->last_tx_ns = f->sent_ns = env->now_ns;
-	e->n_local++;
 	e->behind = lh_min(lh_cached(f) - 1, 255);
 	lh_cache_again(f);
 	f->syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
@@ -99,6 +101,16 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 		      : why == LH_BY_ORDER   ? LH_C_retransmits_order
 					     : LH_C_retransmits_timer,
 		      1);
+	return true;
+}
+
+/* The same, as one of the max_local tries. */
+LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
+			 enum lh_reason why, struct lh_actions *out)
+{
+	if (!lh_send_again(env, f, e, why, out))
+		return false;
+	e->n_local++;
 	if (e->n_local >= LH_CFG(env)->max_local) {
 		/* The limit's last try is under way; whatever FH does about the
 		 * hole from here on is its own affair (invariant 6). */
@@ -159,7 +171,9 @@ LH_INLINE bool lh_dup_repair(struct lh_env *env, struct lh_flow *f, struct lh_se
 /*
  * When the oldest segment counts as lost: LRTO after the later of its latest
  * departure and the last progress (on a FIFO link a segment behind a queue
- * that still moves is not late), doubled per repair (SPEC 1, rule b).
+ * that still moves is not late), doubled per repair (SPEC 1, rule b). Scheme
+ * slack doubles from the second repair on: after 80, 160 and 320 ms it would
+ * find out about an outage when FH's 200 ms are over.
  * 0: no such time.
  */
 LH_INLINE u64 lh_head_deadline(struct lh_env *env, const struct lh_flow *f)
@@ -174,6 +188,8 @@ LH_INLINE u64 lh_head_deadline(struct lh_env *env, const struct lh_flow *f)
 		return 0;
 	from = lh_max(e->last_tx_ns, f->progress_ns);
 	shift = lh_min(e->n_local, 4);
+	if (LH_CFG(env)->scheme == LH_SCHEME_slack && shift)
+		shift--;
 	return from + (lh_lrto(env, f) << shift);
 }
 

@@ -15,7 +15,7 @@
 #define LH_CHUNK_SEGS (1 << LH_CHUNK_SHIFT)
 #define LH_FLOW_CHUNKS 128 /* directory entries, a power of two */
 #define LH_FLOW_SEGS 4096 /* most segments cached per flow: 8 MiB of 2 KiB slots */
-#define LH_MAX_RETRANSMIT 4 /* per event */
+#define LH_MAX_RETRANSMIT 4 /* per event, a power of two */
 #define LH_NO_SLOT 0xffffffffU
 #define LH_KEEP_WINDOW 0xffffffffU
 
@@ -122,6 +122,26 @@ struct lh_clock {
 	u64 marked_ns; /* last CE mark */
 };
 
+/* An outage of the hop, and what FH is told of it (outage.h; scheme slack). */
+struct lh_outage {
+	u64 heard_ns; /* last ACK from MH */
+	u64 since_ns; /* when the outage was noticed; 0: there is none */
+	u64 down_ns; /* when the link was said to be down; 0: it was not, or MH was heard since */
+	u64 rto_from_ns; /* FH's timer finds an ACK in time that leaves here within its RTO of this */
+	u32 kept_ack; /* number of the ACK that the host has a copy of; with kept */
+	u64 back_ns; /* when MH was heard again; 0: no lost window is being repaired */
+	u64 echo_ns; /* when the last of nr_echoes was caused */
+	u32 next; /* sequence number up to which the lost window is repaired; with back_ns */
+	u32 lost_end; /* what had departed at back_ns */
+	u32 nr_echoes; /* duplicate ACKs to come for what MH gets twice */
+	u8 kept; /* 1: the held ACK's buffer is filled, and as new as what FH knows */
+	u8 told; /* bursts and freezes since the last new ACK */
+	u8 frozen; /* 1: FH believes the window closed, by our word */
+	u8 mute; /* 1: FH can't be told of this outage */
+	u8 nr_probes; /* of the head in this outage */
+	u8 pad[3];
+};
+
 struct lh_flow {
 	u32 flags; /* enum lh_flow_flag */
 	/* Data direction. */
@@ -157,6 +177,7 @@ struct lh_flow {
 	u64 reo_seen_ns; /* when it was last seen */
 	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
 	struct lh_clock clock;
+	struct lh_outage outage;
 	/* The ACK that FH saw last, and the last one that came. */
 	u32 fwd_ack;
 	u32 fwd_edge; /* right edge of the window that FH knows */
@@ -226,6 +247,7 @@ struct lh_ack_sum {
 	u64 sample_ns; /* departure of the segment that gives a sojourn sample; 0: none */
 	u32 sample_delivered; /* lh_flow.delivered at that departure */
 	u32 bytes; /* newly delivered */
+	u32 nr_twice; /* segments of which another copy is still under way */
 	u32 popped_bytes; /* of what the ACK number covers, that was cached */
 	u32 nr_segs;
 	u32 sample_full; /* 1: that segment was no small one */

@@ -117,7 +117,7 @@ LH_INLINE bool lh_suppressible(struct lh_env *env, const struct lh_flow *f,
 			       const struct lh_segment *s)
 {
 	/* FH must have seen an ACK of this very number. */
-	return lh_bare(env, f, s) && !s->dsack && f->fwd_ack == s->ack &&
+	return lh_bare(env, f, s) && !s->dsack && f->fwd_ack == s->ack && !f->outage.frozen &&
 	       !lh_window_needed(env, f, s) && lh_in_hand(env, f);
 }
 
@@ -172,6 +172,7 @@ LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s,
 	f->fwd_ack = s->ack;
 	f->fwd_edge = lh_edited_edge(f, s, out);
 	f->fwd_flags = s->flags;
+	f->outage.frozen = 0; /* FH has MH's own word on the window again */
 }
 
 #endif /* LH_HOLD_H */

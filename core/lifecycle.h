@@ -215,12 +215,13 @@ LH_INLINE bool lh_is_data(const struct lh_flow *f, const struct lh_segment *s)
 	return !(s->flags & (LH_SYN | LH_RST)) && s->end != s->seq && lh_after(s->end, f->una);
 }
 
-/* A zero-window probe: one byte into a closed window (RFC 9293 3.8.6.1). It is
- * meant to be answered, not delivered: never cached. */
+/* A zero-window probe: one byte into a closed window (RFC 9293 3.8.6.1), whether
+ * MH has closed it or we have. It is meant to be answered, not delivered: never
+ * cached. */
 LH_INLINE bool lh_is_probe(const struct lh_flow *f, const struct lh_segment *s)
 {
-	return (f->flags & LH_FLOW_FWD) && !f->last_window && s->payload_bytes <= 1 &&
-	       !(s->flags & LH_FIN);
+	return (f->flags & LH_FLOW_FWD) && (!f->last_window || f->outage.frozen) &&
+	       s->payload_bytes <= 1 && !(s->flags & LH_FIN);
 }
 
 /* @s departs without a place in the cache. */

@@ -87,6 +87,30 @@ positive() { # positive NAME
 	fi
 }
 
+# The verifier sees another program with each scheme: all of them must load.
+try_schemes() {
+	schemes=$(lasthop attach lossy0 --scheme '?' 2>&1 | sed -n 's/.*have: //p' | tr -d ,)
+	[ "$(echo "$schemes" | wc -w)" -ge 4 ] || echo "fail: schemes: only '$schemes'"
+	for scheme in $schemes; do
+		lasthop attach lossy0 --scheme "$scheme" >/tmp/out 2>/tmp/err </dev/null &
+		tried=$!
+		for _ in $(seq 60); do
+			grep -q attached /tmp/out && break
+			kill -0 $tried 2>/dev/null || break
+			sleep 1
+		done
+		if grep -q attached /tmp/out; then
+			echo "ok: scheme $scheme: $(verified | tr '\n' ' ')"
+		else
+			echo "fail: scheme $scheme: $(head -n 5 /tmp/err | tr '\n' '|')"
+			RUST_LOG=lasthop=debug lasthop attach lossy0 --scheme "$scheme" 2>&1 </dev/null |
+				grep -B 60 '^processed' # the verifier's last words
+		fi
+		kill -TERM $tried 2>/dev/null
+		wait $tried
+	done
+}
+
 check_agent() {
 	timeout 60 lasthop check lossy0 >/tmp/out 2>&1 </dev/null
 	rc=$?
@@ -160,6 +184,7 @@ minor=${release#*.}
 minor=${minor%%[!0-9]*}
 if [ "$major" -gt 6 ] || { [ "$major" = 6 ] && [ "$minor" -ge 6 ]; }; then
 	check_agent
+	try_schemes
 else
 	check_old
 fi

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Boots stock kernels of Debian and Ubuntu in QEMU (pure emulation, no KVM) and
 # tries the agent on each (guest.sh): `lasthop check`, an attach to a lossy veth
-# with a transfer through it, the verifier's count of instructions; on a kernel
-# before 6.6 that it fails with one clear line.
+# with a transfer through it, the verifier's count of instructions with every
+# scheme; on a kernel before 6.6 that it fails with one clear line.
 #   scripts/kernels/run.sh [KERNEL-PACKAGE...]
 # A package may be a pattern; the newest match is taken:
 #   scripts/kernels/run.sh 'linux-image-6.12.*-cloud-amd64' linux-image-6.8.0-31-generic

@@ -228,6 +228,23 @@ impl Agent {
         Some(self.finish(key, actions, None))
     }
 
+    /// The link went down or came up: every flow with something cached is told, as by
+    /// `lasthop link`.
+    pub fn on_link(&mut self, up: bool, now_ns: u64) -> Vec<(Key, Outcome)> {
+        let call = self.call(now_ns);
+        let config = self.setup.config;
+        let mut told = Vec::new();
+        for (key, tracked) in &mut self.flows {
+            if tracked.flow.cached() > 0 {
+                let actions = self.host.on_link(&mut tracked.flow, &config, up, &call);
+                told.push((*key, actions));
+            }
+        }
+        told.into_iter()
+            .map(|(key, actions)| (key, self.finish(&key, actions, None)))
+            .collect()
+    }
+
     /// Forgets the flows that are closed or idle. @return how many.
     pub fn sweep(&mut self, now_ns: u64) -> usize {
         let config = &self.setup.config;

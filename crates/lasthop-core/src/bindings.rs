@@ -31,8 +31,9 @@ pub const LH_BATCH_SLOTS: u32 = 32;
 pub const LH_SWEEP_MAX: u32 = 512;
 pub const LH_SCHEME_none: lh_scheme = 0;
 pub const LH_SCHEME_rack: lh_scheme = 1;
-pub const LH_SCHEME_snoop: lh_scheme = 2;
-pub const LH_NR_SCHEMES: lh_scheme = 3;
+pub const LH_SCHEME_slack: lh_scheme = 2;
+pub const LH_SCHEME_snoop: lh_scheme = 3;
+pub const LH_NR_SCHEMES: lh_scheme = 4;
 pub type lh_scheme = ::core::ffi::c_uint;
 #[doc = " RFC 6298 gains, floor against delayed ACKs"]
 pub const LH_RTT_STD: lh_rtt_profile = 0;
@@ -88,11 +89,22 @@ pub struct lh_config {
     pub clock: u32,
     #[doc = " standing queue that the clock aims at, where the hop is steady"]
     pub target_ns: u64,
+    #[doc = " least silence of MH that counts as an outage"]
+    pub slack_quiet_ns: u64,
+    #[doc = " FH's least timeout, beyond the round trip"]
+    pub rto_min_ns: u64,
+    #[doc = " bursts of three copies until the next new ACK, 1 to 3"]
+    pub slack_bursts: u32,
+    #[doc = " 1: one copy that closes the window instead of the burst"]
+    pub freeze: u32,
+    #[doc = " copies of the last ACK when the link comes up, 0 to 3"]
+    pub handoff: u32,
+    pub pad: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 112usize];
+    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 144usize];
     ["Alignment of lh_config"][::core::mem::align_of::<lh_config>() - 8usize];
     ["Offset of field: lh_config::scheme"][::core::mem::offset_of!(lh_config, scheme) - 0usize];
     ["Offset of field: lh_config::rtt_profile"]
@@ -129,6 +141,15 @@ const _: () = {
     ["Offset of field: lh_config::clock"][::core::mem::offset_of!(lh_config, clock) - 100usize];
     ["Offset of field: lh_config::target_ns"]
         [::core::mem::offset_of!(lh_config, target_ns) - 104usize];
+    ["Offset of field: lh_config::slack_quiet_ns"]
+        [::core::mem::offset_of!(lh_config, slack_quiet_ns) - 112usize];
+    ["Offset of field: lh_config::rto_min_ns"]
+        [::core::mem::offset_of!(lh_config, rto_min_ns) - 120usize];
+    ["Offset of field: lh_config::slack_bursts"]
+        [::core::mem::offset_of!(lh_config, slack_bursts) - 128usize];
+    ["Offset of field: lh_config::freeze"][::core::mem::offset_of!(lh_config, freeze) - 132usize];
+    ["Offset of field: lh_config::handoff"][::core::mem::offset_of!(lh_config, handoff) - 136usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 140usize];
 };
 pub const LH_C_data_segments: lh_counter = 0;
 pub const LH_C_data_bytes: lh_counter = 1;
@@ -160,17 +181,22 @@ pub const LH_C_clock_engaged: lh_counter = 26;
 pub const LH_C_clock_released: lh_counter = 27;
 pub const LH_C_lmin_raised: lh_counter = 28;
 pub const LH_C_ce_marks: lh_counter = 29;
-pub const LH_C_bypass_not_tcp: lh_counter = 30;
-pub const LH_C_bypass_fragment: lh_counter = 31;
-pub const LH_C_bypass_malformed: lh_counter = 32;
-pub const LH_C_bypass_filtered: lh_counter = 33;
-pub const LH_C_bypass_table_full: lh_counter = 34;
-pub const LH_C_bypass_lock: lh_counter = 35;
-pub const LH_C_bypass_stale: lh_counter = 36;
-pub const LH_C_flows_created: lh_counter = 37;
-pub const LH_C_flows_removed: lh_counter = 38;
-pub const LH_C_timer_kicks: lh_counter = 39;
-pub const LH_NR_COUNTERS: lh_counter = 40;
+pub const LH_C_outages: lh_counter = 30;
+pub const LH_C_slack_bursts: lh_counter = 31;
+pub const LH_C_slack_inapplicable: lh_counter = 32;
+pub const LH_C_freezes: lh_counter = 33;
+pub const LH_C_handoff_acks: lh_counter = 34;
+pub const LH_C_bypass_not_tcp: lh_counter = 35;
+pub const LH_C_bypass_fragment: lh_counter = 36;
+pub const LH_C_bypass_malformed: lh_counter = 37;
+pub const LH_C_bypass_filtered: lh_counter = 38;
+pub const LH_C_bypass_table_full: lh_counter = 39;
+pub const LH_C_bypass_lock: lh_counter = 40;
+pub const LH_C_bypass_stale: lh_counter = 41;
+pub const LH_C_flows_created: lh_counter = 42;
+pub const LH_C_flows_removed: lh_counter = 43;
+pub const LH_C_timer_kicks: lh_counter = 44;
+pub const LH_NR_COUNTERS: lh_counter = 45;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
@@ -595,6 +621,69 @@ const _: () = {
     ["Offset of field: lh_clock::marked_ns"]
         [::core::mem::offset_of!(lh_clock, marked_ns) - 280usize];
 };
+#[doc = " An outage of the hop, and what FH is told of it (outage.h; scheme slack)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_outage {
+    #[doc = " last ACK from MH"]
+    pub heard_ns: u64,
+    #[doc = " when the outage was noticed; 0: there is none"]
+    pub since_ns: u64,
+    #[doc = " when the link was said to be down; 0: it was not, or MH was heard since"]
+    pub down_ns: u64,
+    #[doc = " FH's timer finds an ACK in time that leaves here within its RTO of this"]
+    pub rto_from_ns: u64,
+    #[doc = " number of the ACK that the host has a copy of; with kept"]
+    pub kept_ack: u32,
+    #[doc = " when MH was heard again; 0: no lost window is being repaired"]
+    pub back_ns: u64,
+    #[doc = " when the last of nr_echoes was caused"]
+    pub echo_ns: u64,
+    #[doc = " sequence number up to which the lost window is repaired; with back_ns"]
+    pub next: u32,
+    #[doc = " what had departed at back_ns"]
+    pub lost_end: u32,
+    #[doc = " duplicate ACKs to come for what MH gets twice"]
+    pub nr_echoes: u32,
+    #[doc = " 1: the held ACK's buffer is filled, and as new as what FH knows"]
+    pub kept: u8,
+    #[doc = " bursts and freezes since the last new ACK"]
+    pub told: u8,
+    #[doc = " 1: FH believes the window closed, by our word"]
+    pub frozen: u8,
+    #[doc = " 1: FH can't be told of this outage"]
+    pub mute: u8,
+    #[doc = " of the head in this outage"]
+    pub nr_probes: u8,
+    pub pad: [u8; 3usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 80usize];
+    ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
+    ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
+    ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
+    ["Offset of field: lh_outage::down_ns"][::core::mem::offset_of!(lh_outage, down_ns) - 16usize];
+    ["Offset of field: lh_outage::rto_from_ns"]
+        [::core::mem::offset_of!(lh_outage, rto_from_ns) - 24usize];
+    ["Offset of field: lh_outage::kept_ack"]
+        [::core::mem::offset_of!(lh_outage, kept_ack) - 32usize];
+    ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 40usize];
+    ["Offset of field: lh_outage::echo_ns"][::core::mem::offset_of!(lh_outage, echo_ns) - 48usize];
+    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 56usize];
+    ["Offset of field: lh_outage::lost_end"]
+        [::core::mem::offset_of!(lh_outage, lost_end) - 60usize];
+    ["Offset of field: lh_outage::nr_echoes"]
+        [::core::mem::offset_of!(lh_outage, nr_echoes) - 64usize];
+    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 68usize];
+    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 69usize];
+    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 70usize];
+    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 71usize];
+    ["Offset of field: lh_outage::nr_probes"]
+        [::core::mem::offset_of!(lh_outage, nr_probes) - 72usize];
+    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 73usize];
+};
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_flow {
@@ -665,6 +754,7 @@ pub struct lh_flow {
     #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer_tag: u32,
     pub clock: lh_clock,
+    pub outage: lh_outage,
     #[doc = " The ACK that FH saw last, and the last one that came."]
     pub fwd_ack: u32,
     #[doc = " right edge of the window that FH knows"]
@@ -727,7 +817,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1176usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1256usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -776,59 +866,61 @@ const _: () = {
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 688usize];
     ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 692usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 696usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 984usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 988usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 992usize];
-    ["Offset of field: lh_flow::fwd_flags"][::core::mem::offset_of!(lh_flow, fwd_flags) - 996usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 984usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1064usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1068usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1072usize];
+    ["Offset of field: lh_flow::fwd_flags"]
+        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1076usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 998usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1000usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 1078usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1080usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1002usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1082usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1003usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1004usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1008usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1083usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1084usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1088usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1012usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1016usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1024usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1092usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1096usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1104usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1032usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1112usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1040usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1120usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1048usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1128usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1056usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1064usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1136usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1144usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1152usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1160usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1088usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1168usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1176usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1100usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1180usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1184usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1192usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1120usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1200usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1208usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1216usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1224usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1232usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1160usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1240usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1168usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1248usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -916,12 +1008,12 @@ impl Default for lh_device {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 40usize],
+    pub n: [u64; 45usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 320usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 360usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -952,6 +1044,8 @@ pub struct lh_ack_sum {
     pub sample_delivered: u32,
     #[doc = " newly delivered"]
     pub bytes: u32,
+    #[doc = " segments of which another copy is still under way"]
+    pub nr_twice: u32,
     #[doc = " of what the ACK number covers, that was cached"]
     pub popped_bytes: u32,
     pub nr_segs: u32,
@@ -981,12 +1075,14 @@ const _: () = {
     ["Offset of field: lh_ack_sum::sample_delivered"]
         [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 32usize];
     ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 36usize];
+    ["Offset of field: lh_ack_sum::nr_twice"]
+        [::core::mem::offset_of!(lh_ack_sum, nr_twice) - 40usize];
     ["Offset of field: lh_ack_sum::popped_bytes"]
-        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 40usize];
+        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 44usize];
     ["Offset of field: lh_ack_sum::nr_segs"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 44usize];
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 48usize];
     ["Offset of field: lh_ack_sum::sample_full"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 48usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 52usize];
     ["Offset of field: lh_ack_sum::last_ns"]
         [::core::mem::offset_of!(lh_ack_sum, last_ns) - 56usize];
     ["Offset of field: lh_ack_sum::last_end"]
@@ -1185,6 +1281,16 @@ unsafe extern "C" {
         ops: *const lh_host_ops,
         flow: *mut lh_flow,
         cfg: *const lh_config,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_on_link(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        up: u32,
         call: *const lh_call,
         out: *mut lh_actions,
     );
@@ -1402,7 +1508,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1664usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1744usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1424,7 +1530,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1392usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1472usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
@@ -1518,28 +1624,28 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 168usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 200usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
-    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 112usize];
-    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 116usize];
+    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 144usize];
+    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 148usize];
     ["Offset of field: lh_setup::mark_value"]
-        [::core::mem::offset_of!(lh_setup, mark_value) - 120usize];
+        [::core::mem::offset_of!(lh_setup, mark_value) - 152usize];
     ["Offset of field: lh_setup::mark_mask"]
-        [::core::mem::offset_of!(lh_setup, mark_mask) - 124usize];
-    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 128usize];
-    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 132usize];
+        [::core::mem::offset_of!(lh_setup, mark_mask) - 156usize];
+    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 160usize];
+    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 164usize];
     ["Offset of field: lh_setup::nr_chunks"]
-        [::core::mem::offset_of!(lh_setup, nr_chunks) - 136usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 140usize];
+        [::core::mem::offset_of!(lh_setup, nr_chunks) - 168usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 172usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 144usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 148usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 176usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 180usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 152usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 184usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 156usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 160usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 188usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 192usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {
@@ -1600,7 +1706,13 @@ const _: () = {
 pub const LH_CB_FLOW: lh_cb = 0;
 #[doc = " kick: generation; sweep: number of entries, at most LH_SWEEP_MAX"]
 pub const LH_CB_GENERATION: lh_cb = 1;
-#[doc = " sweep: 1 forgets also live flows, held ACKs are emitted first"]
+#[doc = " kick: enum lh_link"]
+pub const LH_CB_LINK: lh_cb = 2;
 pub const LH_CB_FORCE: lh_cb = 2;
 #[doc = " skb->cb of a test run of lh_kick or lh_sweep."]
 pub type lh_cb = ::core::ffi::c_uint;
+pub const LH_LINK_SAME: lh_link = 0;
+pub const LH_LINK_DOWN: lh_link = 1;
+pub const LH_LINK_UP: lh_link = 2;
+#[doc = " What a kick is to tell the core of the link, in place of the time."]
+pub type lh_link = ::core::ffi::c_uint;

@@ -3,8 +3,8 @@
 //! core/config.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_rack, LH_SCHEME_snoop, LH_SUPPRESS_AUTO,
-    LH_TIMER_ALWAYS, lh_config,
+    LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_rack, LH_SCHEME_slack, LH_SCHEME_snoop,
+    LH_SUPPRESS_AUTO, LH_TIMER_ALWAYS, lh_config,
 };
 
 /// What an operator or an experiment may set (core/config.h).
@@ -32,6 +32,14 @@ impl lh_config {
     pub fn snoop() -> Self {
         Self {
             scheme: LH_SCHEME_snoop,
+            ..Self::default()
+        }
+    }
+
+    /// Scheme `slack`: `snoop`, and what it does in outages.
+    pub fn slack() -> Self {
+        Self {
+            scheme: LH_SCHEME_slack,
             ..Self::default()
         }
     }
@@ -67,6 +75,12 @@ impl Default for lh_config {
             suppress: LH_SUPPRESS_AUTO,
             clock: 1,
             target_ns: 5 * MSEC_NS,
+            slack_quiet_ns: 50 * MSEC_NS,
+            rto_min_ns: 200 * MSEC_NS, // Linux' TCP_RTO_MIN
+            slack_bursts: 1,
+            freeze: 0,
+            handoff: 0,
+            pad: 0,
         }
     }
 }

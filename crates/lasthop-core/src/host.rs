@@ -5,7 +5,7 @@ use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
     LH_NO_SLOT, lh_actions, lh_call, lh_flow, lh_peer, lh_retransmit, lh_seg, lhc_edit_ack,
     lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
-    lhc_on_release, lhc_on_timer, lhc_peer_join, lhc_seg_at, lhc_store_failed,
+    lhc_on_link, lhc_on_release, lhc_on_timer, lhc_peer_join, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};
@@ -217,6 +217,16 @@ impl Host {
         let ops = self.pool.ops();
         // SAFETY: as in on_data().
         unsafe { lhc_on_timer(&ops, &mut *flow.0, config, call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// The link went down or came up.
+    pub fn on_link(&mut self, flow: &mut Flow, config: &Config, up: bool, call: &Call) -> Actions {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_link(&ops, &mut *flow.0, config, up.into(), call, &mut actions) };
         self.pool.check();
         actions
     }

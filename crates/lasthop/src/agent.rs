@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::{
-    self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_FLOW_SEGS, LH_MAX_RULES,
-    LH_SLOT_BYTES, LH_SWEEP_MAX, lh_batch, lh_config, lh_counters, lh_flow_entry, lh_rule,
-    lh_setup,
+    self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_SEGS,
+    LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_slack, LH_SLOT_BYTES,
+    LH_SWEEP_MAX, lh_batch, lh_config, lh_counters, lh_flow_entry, lh_rule, lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
@@ -24,6 +24,8 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o")
 
 /// `struct bpf_timer`, which precedes the entry in the values of map `flows`.
 const TIMER_BYTES: usize = 16;
+/// A flow that is busy on another CPU is asked again so often.
+pub const KICKS_MAX: usize = 64;
 /// User space has to show a sign of life this often.
 pub const STALE: Duration = Duration::from_secs(2);
 /// The kernel's least and a bit: an Ethernet header and room for an address pair.
@@ -287,11 +289,45 @@ impl Agent {
     /// # Errors
     /// The kernel refuses to run the program.
     pub fn kick(&self, flow: u32, generation: u32, family: u32) -> Result<bool> {
-        let context = context_with(&[(LH_CB_FLOW, flow), (LH_CB_GENERATION, generation)]);
+        self.kick_with(flow, generation, family, LH_LINK_SAME)
+    }
+
+    fn kick_with(&self, flow: u32, generation: u32, family: u32, link: u32) -> Result<bool> {
+        let context = context_with(&[
+            (LH_CB_FLOW, flow),
+            (LH_CB_GENERATION, generation),
+            (LH_CB_LINK, link),
+        ]);
         Ok(self
             .run(Program::Kick, &template(family), &context, 1)?
             .retval
             > 0)
+    }
+
+    /// Tells every flow with something cached that the link went down or came up; one that stays
+    /// busy on another CPU is left out. Returns how many were told.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program, or the map can't be read.
+    pub fn link(&self, up: bool) -> Result<u64> {
+        let link = if up { LH_LINK_UP } else { LH_LINK_DOWN };
+        let mut told = 0;
+        if self.setup.config.scheme != LH_SCHEME_slack {
+            return Ok(0); // nobody there would do anything
+        }
+        for (index, entry) in self.used()? {
+            if entry.flow.head == entry.flow.tail {
+                continue;
+            }
+            let kick = || self.kick_with(index, entry.generation, entry.key.family.into(), link);
+            for _ in 0..KICKS_MAX {
+                if !kick()? {
+                    told += 1;
+                    break;
+                }
+            }
+        }
+        Ok(told)
     }
 
     /// Forgets flows that are over; with `force` all, after releasing what they hold. Returns how
@@ -403,6 +439,11 @@ impl Agent {
     /// # Errors
     /// The map can't be read.
     pub fn flows(&self) -> Result<Vec<lh_flow_entry>> {
+        Ok(self.used()?.into_iter().map(|(_, entry)| entry).collect())
+    }
+
+    /// All flows in use, with their indices.
+    fn used(&self) -> Result<Vec<(u32, lh_flow_entry)>> {
         let mut left = self.usage().flows;
         let mut found = Vec::new();
         for index in 0..self.setup.nr_flows {
@@ -410,7 +451,7 @@ impl Agent {
                 break;
             }
             if let Some(entry) = self.flow(index)?.filter(|entry| entry.used != 0) {
-                found.push(entry);
+                found.push((index, entry));
                 left -= 1;
             }
         }

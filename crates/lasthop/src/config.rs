@@ -100,6 +100,11 @@ pub struct File {
     suppress: Option<Suppress>,
     clock: Option<bool>,
     target: Option<Time>,
+    slack_bursts: Option<u32>,
+    slack_quiet: Option<Time>,
+    rto_min: Option<Time>,
+    freeze: Option<bool>,
+    handoff: Option<u32>,
     lrto_floor: Option<Time>,
     lrto_max: Option<Time>,
     hold_min: Option<Time>,
@@ -281,6 +286,8 @@ impl File {
     fn check_ranges(&self) -> Result<(), (&'static str, String)> {
         within("dup_thresh", self.dup_thresh, 1..=100)?;
         within("max_local", self.max_local, 1..=100)?;
+        within("slack_bursts", self.slack_bursts, 1..=3)?;
+        within("handoff", self.handoff, 0..=3)?;
         within("max_flows", self.max_flows, 1..=1_000_000)?;
         if let Some(scheme) = &self.scheme {
             scheme_id(scheme).map_err(|error| ("scheme", error.to_string()))?;
@@ -289,6 +296,8 @@ impl File {
         time_within("lrto_max", self.lrto_max, "1ms"..="60s")?;
         time_within("hold_min", self.hold_min, "1ms"..="10s")?;
         time_within("hold_max", self.hold_max, "1ms"..="10s")?;
+        time_within("slack_quiet", self.slack_quiet, "1ms"..="10s")?;
+        time_within("rto_min", self.rto_min, "1ms"..="60s")?;
         time_within("target", self.target, "500us"..="1s")?;
         time_within("idle", self.idle, "1s"..="1440min")?;
         size_within("cache_flow", self.cache_flow, "2KiB"..="8MiB")?;
@@ -346,6 +355,11 @@ impl File {
         config.queue_guard = self.queue_guard.map_or(config.queue_guard, u32::from);
         config.clock = self.clock.map_or(config.clock, u32::from);
         time(&mut config.target_ns, self.target);
+        time(&mut config.slack_quiet_ns, self.slack_quiet);
+        time(&mut config.rto_min_ns, self.rto_min);
+        config.slack_bursts = self.slack_bursts.unwrap_or(config.slack_bursts);
+        config.freeze = self.freeze.map_or(config.freeze, u32::from);
+        config.handoff = self.handoff.unwrap_or(config.handoff);
         config.suppress = match self.suppress {
             Some(Suppress::Auto) => LH_SUPPRESS_AUTO,
             Some(Suppress::On) => LH_SUPPRESS_ON,
@@ -390,7 +404,7 @@ impl File {
 }
 
 /// Schemes of the papers that are still to come: who asks for one has not mistyped.
-const PLANNED: [&str; 5] = ["sack", "slack", "snack", "csnoop", "dproxy"];
+const PLANNED: [&str; 4] = ["sack", "snack", "csnoop", "dproxy"];
 
 fn scheme_id(name: &str) -> Result<u32> {
     if let Some(id) = lasthop_core::scheme_by_name(name) {
@@ -446,9 +460,9 @@ mod tests {
         assert_eq!(order, "x.toml:3: hold_max: is below hold_min");
         let order = error("\nlrto_max = \"50ms\"\n");
         assert_eq!(order, "x.toml:2: lrto_max: is below lrto_floor");
-        let scheme = error("\nscheme = \"slack\"\n");
+        let scheme = error("\nscheme = \"snack\"\n");
         assert!(
-            scheme.starts_with("x.toml:2: scheme: scheme 'slack' is not built yet; have: none"),
+            scheme.starts_with("x.toml:2: scheme: scheme 'snack' is not built yet; have: none"),
             "{scheme}"
         );
         let bare = error("\nidle = 60\n");
@@ -481,6 +495,42 @@ mod tests {
     }
 
     #[test]
+    fn outage_keys() {
+        let text = "slack_bursts = 3\nslack_quiet = \"80ms\"\nrto_min = \"500ms\"\n\
+                    freeze = true\nhandoff = 2\n";
+        let config = parse(text, "x")
+            .unwrap()
+            .setup("slack", u64::MAX)
+            .unwrap()
+            .config;
+        assert_eq!(config.scheme, lh_config::slack().scheme);
+        assert_eq!(
+            (config.slack_bursts, config.freeze, config.handoff),
+            (3, 1, 2)
+        );
+        assert_eq!(
+            (config.slack_quiet_ns, config.rto_min_ns),
+            (80_000_000, 500_000_000)
+        );
+        for (text, message) in [
+            (
+                "slack_bursts = 0",
+                "x:1: slack_bursts: 0 is not from 1 to 3",
+            ),
+            ("handoff = 4", "x:1: handoff: 4 is not from 0 to 3"),
+            ("rto_min = \"61s\"", "x:1: rto_min: must be from 1ms to 60s"),
+            (
+                "slack_quiet = \"0ms\"",
+                "x:1: slack_quiet: must be from 1ms to 10s",
+            ),
+        ] {
+            assert_eq!(parse(text, "x").unwrap_err().to_string(), message);
+        }
+        let kind = parse("freeze = 1", "x").unwrap_err().to_string();
+        assert!(kind.starts_with("x:1: freeze: "), "{kind}");
+    }
+
+    #[test]
     fn values_arrive() {
         let text = "profile = \"ns2\"\nmax_local = 3\nidle = \"5s\"\ncache_total = \"1MiB\"\n\
                     timer_arm = \"after_dup\"\nmark = \"0x10/0x30\"\nexclude = [\":22\"]\n";
@@ -499,7 +549,7 @@ mod tests {
     fn small_machines_get_a_small_cache() {
         let setup = File::default().setup("snoop", 128 << 20).unwrap();
         assert_eq!(setup.cache_total_bytes, 16 << 20);
-        assert!(File::default().setup("slack", 1 << 30).is_err());
+        assert!(File::default().setup("snack", 1 << 30).is_err());
     }
 
     /// The example shows every key, with its default.
@@ -522,7 +572,7 @@ mod tests {
         assert_eq!(setup.cache_total_bytes, defaults.cache_total_bytes);
         assert_eq!(setup.cache_flow_bytes, defaults.cache_flow_bytes);
         assert_eq!(file.runtime_dir(), Path::new(DEFAULT_RUNTIME_DIR));
-        assert_eq!(shown.lines().count(), 23, "a key is missing");
+        assert_eq!(shown.lines().count(), 28, "a key is missing");
         assert!(parse(EXAMPLE, "lasthop.example.toml").is_ok());
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The way from `status` and `flows` to the process that has a device attached: a socket per
+//! The way from `status`, `flows` and `link` to the process that has a device attached: a socket per
 //! device and network namespace, and a lock that says whose it is.
 //!
 //! The lock goes with its process, whatever kills it; a socket without a process behind it

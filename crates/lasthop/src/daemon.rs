@@ -24,8 +24,9 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Setup};
+use crate::agent::{Agent, KICKS_MAX, Setup};
 use crate::bytes;
+use crate::carrier::Carrier;
 use crate::control::Control;
 use crate::device::{self, Device};
 use crate::report::{self, Served};
@@ -37,8 +38,8 @@ const SWEEP: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(200);
 /// How soon it is tried again to attach to a device that came back.
 const RETRY: Duration = Duration::from_secs(2);
-/// A flow that is busy on another CPU is asked again so often.
-const KICKS_MAX: usize = 64;
+/// The scheme that does something about a link that comes or goes.
+const HEEDS_LINK: &str = "slack";
 /// Above this process, who carries other people's traffic.
 const NICE: i32 = -10;
 
@@ -70,6 +71,8 @@ struct Live {
     ring: RingBuffer<'static>,
     queue: Rc<RefCell<VecDeque<lh_event>>>,
     ifindex: u32,
+    /// The link was there when it was last asked.
+    running: bool,
 }
 
 impl Live {
@@ -103,7 +106,21 @@ impl Live {
             ring,
             queue,
             ifindex: device.ifindex,
+            running: device::running(&device.name).unwrap_or(true),
         })
+    }
+
+    /// Tells the connections if the link has come or gone.
+    fn look_at_link(&mut self, name: &str) {
+        let running = device::running(name).unwrap_or(self.running);
+        if running == self.running {
+            return;
+        }
+        self.running = running;
+        match self.agent.link(running) {
+            Ok(told) => tracing::info!("{name}: carrier {running}, {told} connections told"),
+            Err(error) => tracing::debug!("{name}: carrier: {error:#}"),
+        }
     }
 
     /// Does the work that the programs asked for.
@@ -265,7 +282,24 @@ impl Place {
                 let line = |entry| format!("{}\n", report::flow(&self.name, entry, now_ns));
                 flows.iter().map(line).collect()
             }
+            "link up" => self.link(true, scheme),
+            "link down" => self.link(false, scheme),
             _ => String::new(),
+        }
+    }
+
+    /// What somebody else says of the link.
+    fn link(&self, up: bool, scheme: &str) -> String {
+        let name = &self.name;
+        let state = if up { "up" } else { "down" };
+        match self.live.as_ref().map(|live| live.agent.link(up)) {
+            None => format!("{name} {state}: the device is away\n"),
+            Some(Ok(_)) if scheme != HEEDS_LINK => {
+                format!("{name} {state}: scheme {scheme} takes no notice\n")
+            }
+            Some(Ok(1)) => format!("{name} {state}: 1 connection told\n"),
+            Some(Ok(told)) => format!("{name} {state}: {told} connections told\n"),
+            Some(Err(error)) => format!("{name} {state}: {error:#}\n"),
         }
     }
 
@@ -295,13 +329,14 @@ pub fn run(options: &Options) -> Result<()> {
         .collect::<Result<_>>()?;
     check_distinct(&devices)?;
     let signals = block_signals()?;
+    let carrier = Carrier::open()?;
     raise_priority();
     let mut places: Vec<Place> = devices
         .iter()
         .map(|device| Place::claim(device, options))
         .collect::<Result<_>>()?;
     let result = attach_all(&mut places, &devices, options)
-        .and_then(|()| serve(&mut places, &signals, options));
+        .and_then(|()| serve(&mut places, &signals, &carrier, options));
     for place in &mut places {
         place.leave(options);
     }
@@ -335,19 +370,33 @@ fn raise_priority() {
     }
 }
 
-fn serve(places: &mut [Place], signals: &SignalFd, options: &Options) -> Result<()> {
+fn serve(
+    places: &mut [Place],
+    signals: &SignalFd,
+    carrier: &Carrier,
+    options: &Options,
+) -> Result<()> {
     let (mut next_beat, mut next_sweep, mut next_look) = (
         Instant::now(),
         Instant::now() + SWEEP,
         Instant::now() + LOOK,
     );
     loop {
-        wait(places, signals, next_beat.min(next_sweep).min(next_look))?;
+        wait(
+            places,
+            signals,
+            carrier,
+            next_beat.min(next_sweep).min(next_look),
+        )?;
         if signals.read_signal().context("signalfd")?.is_some() {
             return Ok(());
         }
+        let links = carrier.changed();
         for place in places.iter_mut() {
-            if let Some(live) = &place.live {
+            if let Some(live) = &mut place.live {
+                if links {
+                    live.look_at_link(&place.name);
+                }
                 live.serve();
             }
             for question in place.control.questions() {
@@ -388,9 +437,12 @@ fn sweep(live: &Live) {
     }
 }
 
-/// Sleeps until an event, a question, a signal or `until`.
-fn wait(places: &[Place], signals: &SignalFd, until: Instant) -> Result<()> {
-    let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+/// Sleeps until an event, a question, a signal, a change of a link or `until`.
+fn wait(places: &[Place], signals: &SignalFd, carrier: &Carrier, until: Instant) -> Result<()> {
+    let mut fds = vec![
+        PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+        PollFd::new(carrier.fd(), PollFlags::POLLIN),
+    ];
     for place in places {
         for fd in place.control.fds() {
             fds.push(PollFd::new(fd, PollFlags::POLLIN));

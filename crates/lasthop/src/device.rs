@@ -60,6 +60,15 @@ fn ask(name: &str, request: libc::Ioctl) -> Result<libc::ifreq> {
     Ok(ifreq)
 }
 
+/// Whether the device is up and its link is there; none if that can't be told.
+pub fn running(name: &str) -> Option<bool> {
+    let answer = ask(name, libc::SIOCGIFFLAGS).ok()?;
+    // SAFETY: the member that this request fills in.
+    let flags = i32::from(unsafe { answer.ifr_ifru.ifru_flags });
+    let both = libc::IFF_UP | libc::IFF_RUNNING;
+    Some(flags & both == both)
+}
+
 impl Device {
     /// Looks the device up.
     ///
@@ -169,6 +178,8 @@ mod tests {
         let lo = Device::find("lo").unwrap();
         assert_eq!(lo.l2_bytes, 14);
         assert!(lo.mtu_bytes > 0);
+        assert!(running("lo").is_some());
+        assert_eq!(running("nosuch0"), None);
         let missing = Device::find("nosuch0").unwrap_err().to_string();
         assert!(
             missing.contains("nosuch0") && missing.contains("ip link"),

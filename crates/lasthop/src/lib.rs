@@ -4,6 +4,7 @@
 
 pub mod agent;
 mod bytes;
+mod carrier;
 pub mod check;
 pub mod config;
 pub mod control;

@@ -26,6 +26,7 @@ enum Verb {
     Status(Status),
     Flows(Flows),
     Check(Check),
+    Link(Link),
     /// Print the reference of all JSON fields (docs/json.md)
     #[command(hide = true)]
     Fields,
@@ -93,6 +94,33 @@ struct Check {
     /// JSON Lines
     #[arg(short, long)]
     json: bool,
+}
+
+/// Tell the agent that a device's link went down or came up
+///
+/// For what the device's carrier doesn't show: an association lost or won, a handoff, a modem. The
+/// carrier is heeded without this. Scheme `slack` acts on it (down: no need to wait for repairs to
+/// fail; up: the oldest segment goes out at once), others take no notice.
+#[derive(Args)]
+#[command(
+    after_help = "Example, an action script for wpa_cli -a:\n  #!/bin/sh\n  case $2 in\n  CONNECTED) lasthop link \"$1\" up ;;\n  DISCONNECTED) lasthop link \"$1\" down ;;\n  esac"
+)]
+struct Link {
+    /// Device that the agent is attached to
+    #[arg(value_name = "DEV")]
+    device: String,
+    /// What has become of its link
+    #[arg(value_enum)]
+    state: LinkState,
+    /// Configuration file, for its runtime_dir
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum LinkState {
+    Up,
+    Down,
 }
 
 #[derive(Args)]
@@ -190,6 +218,18 @@ fn flows(args: &Flows) -> Result<()> {
     complain(&silent)
 }
 
+fn link(args: &Link) -> Result<()> {
+    let runtime_dir = config::read_or_default(args.config.as_deref())?.runtime_dir();
+    let device = device::real_name(&args.device);
+    let request = match args.state {
+        LinkState::Up => "link up",
+        LinkState::Down => "link down",
+    };
+    let answers = control::ask_all(&runtime_dir, Some(&device), request)?;
+    answers.lines.iter().for_each(|line| println!("{line}"));
+    complain(&answers.silent)
+}
+
 /// Whether attach can work.
 fn check_all(args: &Check) -> bool {
     let mut findings = check::machine();
@@ -240,6 +280,7 @@ fn main() -> ExitCode {
         Verb::Attach(args) => attach(args),
         Verb::Status(args) => status(args),
         Verb::Flows(args) => flows(args),
+        Verb::Link(args) => link(args),
         Verb::Check(args) => {
             return if check_all(args) {
                 ExitCode::SUCCESS

@@ -20,6 +20,7 @@ mod model;
 mod names;
 mod nonsense;
 mod order_rules;
+mod outage;
 mod parser;
 mod property;
 mod rack;

@@ -66,6 +66,20 @@ fn rack() -> impl Strategy<Value = Config> {
         })
 }
 
+/// Scheme slack on top of what the classic rules leave open.
+fn slack() -> impl Strategy<Value = Config> {
+    (config(), any::<bool>(), 0u32..4, 1u32..4, 20u64..400).prop_map(
+        |(classic, freeze, handoff, slack_bursts, rto_min_ms)| Config {
+            scheme: LH_SCHEME_slack,
+            freeze: u32::from(freeze),
+            handoff,
+            slack_bursts,
+            rto_min_ns: rto_min_ms * MSEC_NS,
+            ..classic
+        },
+    )
+}
+
 /// Initial numbers: anywhere, but often where something wraps.
 fn base() -> impl Strategy<Value = u32> {
     prop_oneof![
@@ -157,6 +171,26 @@ proptest! {
         let loss = if alternate { 0 } else { 500 };
         let hop = |p: Path| Path { loss, ..p };
         Sim::new(Params { alternate, down: hop(params.down), up: hop(params.up), ..params }).run();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn slack_keeps_the_invariants_over_any_link(params in params(slack().boxed())) {
+        Sim::new(params).run();
+    }
+
+    #[test]
+    fn slack_keeps_the_invariants_where_half_gets_lost(
+        params in params(slack().boxed()),
+        forget in 0u32..20,
+        dying in 0u32..20,
+    ) {
+        let hop = |p: Path| Path { loss: 500, ..p };
+        let lossy = Params { down: hop(params.down), up: hop(params.up), ..params };
+        Sim::new(Params { forget, dying, ..lossy }).run();
     }
 }
 

@@ -7,6 +7,7 @@ mod devices;
 mod ecn;
 mod faults;
 mod many;
+mod outage;
 mod rack;
 mod repairs;
 mod robust;

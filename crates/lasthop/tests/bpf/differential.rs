@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use lasthop::agent::{Agent as Bpf, Program, SkbContext};
 use lasthop_core::agent::{Agent as Native, Setup as NativeSetup};
 use lasthop_core::bindings::{
-    LH_ACK, LH_ECE, LH_FIN, LH_PSH, LH_RST, LH_SCHEME_rack, LH_SUPPRESS_OFF, LH_SUPPRESS_ON,
-    LH_SYN, LH_URG, lh_config,
+    LH_ACK, LH_ECE, LH_FIN, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_PSH, LH_RST, LH_SCHEME_rack,
+    LH_SCHEME_slack, LH_SUPPRESS_OFF, LH_SUPPRESS_ON, LH_SYN, LH_URG, lh_config,
 };
 use lasthop_core::packet::{Ends, Tcp, checksum, checksum_ok, option};
 use lasthop_core::{Key, parse};
@@ -286,8 +286,21 @@ impl Pair {
         keys
     }
 
+    /// Tells both hosts of the link.
+    fn link(&mut self) {
+        let up = self.rng.random_bool(0.6);
+        let told = self.native.on_link(up, self.now_ns);
+        for (key, _) in told {
+            self.kick_with(&key, if up { LH_LINK_UP } else { LH_LINK_DOWN });
+        }
+    }
+
     /// Runs the programs' timer of a flow; it also sends what an ACK could not carry.
     fn kick(&mut self, key: &Key) {
+        self.kick_with(key, LH_LINK_SAME);
+    }
+
+    fn kick_with(&mut self, key: &Key, link: u32) {
         let (index, entry) = (0..64)
             .filter_map(|i| Some((i, self.bpf.flow(i).ok()??)))
             .find(|(_, e)| e.used != 0 && e.key == *key)
@@ -298,6 +311,7 @@ impl Pair {
         };
         context.cb[0] = index;
         context.cb[1] = entry.generation;
+        context.cb[2] = link;
         let mut template = [0u8; 64];
         let kind: u16 = if entry.key.family == 6 {
             0x86dd
@@ -328,6 +342,9 @@ impl Pair {
                 self.now_ns += 300_000_000; // long enough for timers
             }
             self.timers();
+            if self.rng.random_bool(0.01) {
+                self.link();
+            }
             let n = self.rng.random_range(0..self.talks.len());
             if self.rng.random_bool(0.5) {
                 self.egress(n);
@@ -354,7 +371,7 @@ fn set_ce(frame: &mut [u8]) {
 
 fn compare(config: lh_config, seed: u64) -> BTreeMap<&'static str, u64> {
     let mut pair = Pair::new(config, seed);
-    if config.scheme == LH_SCHEME_rack {
+    if [LH_SCHEME_rack, LH_SCHEME_slack].contains(&config.scheme) {
         pair.open();
     }
     pair.go();
@@ -389,6 +406,36 @@ fn native_and_bpf_decide_the_same() {
             "upstream_lost",
         ] {
             assert!(total[name] > 10, "{name} only {}", total[name]);
+        }
+    });
+}
+
+#[test]
+fn native_and_bpf_decide_the_same_with_slack() {
+    in_namespace(|| {
+        let with = |freeze, slack_bursts, handoff| lh_config {
+            freeze,
+            slack_bursts,
+            handoff,
+            ..lh_config::slack()
+        };
+        let mut total = BTreeMap::<&str, u64>::new();
+        for (i, config) in [with(0, 1, 0), with(0, 3, 2), with(1, 1, 1)]
+            .into_iter()
+            .enumerate()
+        {
+            for (name, n) in compare(config, 20 + i as u64) {
+                *total.entry(name).or_default() += n;
+            }
+        }
+        for name in [
+            "outages",
+            "slack_bursts",
+            "slack_inapplicable",
+            "freezes",
+            "handoff_acks",
+        ] {
+            assert!(total[name] > 2, "{name} only {}", total[name]);
         }
     });
 }
