@@ -23,7 +23,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: E402
+from matplotlib.transforms import offset_copy  # noqa: E402
 
 # Okabe and Ito, without black, which is the paper's, and yellow, which is too pale for a line.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -116,12 +117,14 @@ def draw_curve(axis, curve):
         axis.plot(
             [seed["x"] for seed in seeds],
             [seed["value"] for seed in seeds],
+            # Beside the bars, which would hide them.
+            transform=offset_copy(axis.transData, axis.figure, x=6, units="points"),
             linestyle="none",
             marker=marker,
-            markersize=3,
+            markersize=3.2,
             markeredgewidth=0,
             color=own,
-            alpha=0.35,
+            alpha=0.45,
             zorder=2,
         )
     points = curve["points"]
@@ -188,20 +191,29 @@ def plain_number(value, _position):
     return f"{value:g}"
 
 
-def set_scales(axis, figure):
-    for which, axis_text in ((axis.xaxis, figure["x"]), (axis.yaxis, figure["y"])):
-        if axis_text["scale"] != "log":
-            continue
-        if which is axis.xaxis:
-            axis.set_xscale("log")
-        else:
-            axis.set_yscale("log", nonpositive="clip")
-        low, high = which.get_view_interval()
-        if 1e-3 <= low and high <= 1e4:
-            few = high < 30 * low
-            which.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
-            which.set_major_formatter(FuncFormatter(plain_number))
+def set_log_ticks(which, points):
+    """At the points themselves where these have room, since powers of ten may be far apart."""
+    low, high = which.get_view_interval()
+    if not (1e-3 <= low and high <= 1e5):
         which.set_minor_formatter(NullFormatter())
+        return
+    apart = min((b / a for a, b in zip(points, points[1:])), default=1)
+    if points and math.log(apart) >= math.log(high / low) / 16:
+        which.set_ticks(points)
+        which.set_minor_locator(NullLocator())
+    else:
+        which.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    which.set_major_formatter(FuncFormatter(plain_number))
+    which.set_minor_formatter(NullFormatter())
+
+
+def set_scales(axis, figure):
+    if figure["x"]["scale"] == "log":
+        axis.set_xscale("log")
+        set_log_ticks(axis.xaxis, sorted({point["x"] for curve in figure["curves"] for point in curve["points"]}))
+    if figure["y"]["scale"] == "log":
+        axis.set_yscale("log", nonpositive="clip")
+        set_log_ticks(axis.yaxis, [])
     if figure["ticks"]:
         axis.set_xticks([tick["x"] for tick in figure["ticks"]], [tick["label"] for tick in figure["ticks"]])
         axis.minorticks_off()
@@ -216,8 +228,8 @@ def draw_sweep(figure, stem):
         axis.axhline(neutral, color="#555555", linewidth=1, zorder=1)
     set_scales(axis, figure)
     if figure["kind"] == "value" and figure["y"]["scale"] == "linear":
-        low, _ = axis.get_ylim()
-        if low > 0 or all(point["value"] is None or point["value"] >= 0 for curve in figure["curves"] for point in curve["points"]):
+        values = [point["value"] for curve in figure["curves"] for point in curve["points"]]
+        if all(value >= 0 for value in values if finite(value)):
             axis.set_ylim(bottom=0)
     axis.set_xlabel(axis_label(figure["x"]))
     axis.set_ylabel(axis_label(figure["y"]))

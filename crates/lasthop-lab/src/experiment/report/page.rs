@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::super::judge::{Judgement, Outcome, Value};
-use super::super::spec::{FigureKind, Relation};
+use super::super::spec::{Axis, FigureKind, Relation};
 use super::super::summary::{AxisText, Curve, FigureData};
 use super::section::{Part, Section};
 use super::{FIGURES_FILE, tables};
@@ -122,9 +122,10 @@ fn origin(parts: &[Part]) -> Markup {
     html! {
         dl.origin {
             dt { "Runs of" } dd { (when) }
-            dt { "Kernel" } dd { "Linux " (join(kernels)) }
+            @if !kernels.is_empty() { dt { "Kernel" } dd { "Linux " (join(kernels)) } }
             @if !cpus.is_empty() { dt { "CPUs" } dd { (join(cpus.iter().map(usize::to_string))) } }
-            dt { "Program" } dd { "lasthop-lab " (join(versions)) ", revision " (join(revisions)) }
+            @if !versions.is_empty() { dt { "lasthop-lab" } dd { (join(versions)) } }
+            @if !revisions.is_empty() { dt { "Revision" } dd { (join(revisions)) } }
         }
     }
 }
@@ -135,9 +136,9 @@ fn day(seconds: u64) -> String {
     time.to_string().chars().take(10).collect()
 }
 
-/// A table that scrolls by itself where the page is narrow, by keyboard, too.
-fn scrolling(label: &str, table: &Markup) -> Markup {
-    html! { div.scroll role="region" aria-label=(label) tabindex="0" { (table) } }
+/// What scrolls by itself where the page is narrow, by keyboard, too.
+fn scrolling(label: &str, wide: &Markup) -> Markup {
+    html! { div.scroll role="region" aria-label=(label) tabindex="0" { (wide) } }
 }
 
 fn overview(parts: &[Part]) -> Markup {
@@ -145,22 +146,22 @@ fn overview(parts: &[Part]) -> Markup {
         table.overview {
             thead { tr {
                 th scope="col" { "Experiment" }
-                th scope="col" { "Source" }
-                th scope="col" { "Runs" }
-                th scope="col" { "Conditions met" }
                 th scope="col" { "Result" }
+                th scope="col" { "Conditions met" }
+                th scope="col" { "Runs" }
+                th scope="col" { "Source" }
             } }
             tbody { @for part in parts { tr {
                 th scope="row" { a href={ "#" (part.name()) } { (part.name()) } }
+                td { (Standing::of(part).badge()) }
                 @match part.section() {
                     Some(section) => {
-                        td { (section.experiment.source) }
-                        td.number { (section.wanted() - section.missing().len()) "/" (section.wanted()) }
                         td.number { (section.count(Outcome::Met)) "/" (section.judgements.len()) }
+                        td.number { (section.wanted() - section.missing().len()) "/" (section.wanted()) }
+                        td { (section.experiment.source) }
                     }
                     None => { td {} td {} td {} }
                 }
-                td { (Standing::of(part).badge()) }
             } } }
         }
     };
@@ -247,21 +248,31 @@ fn axis(axis: &AxisText) -> String {
 }
 
 fn figure(section: &Section, data: &FigureData) -> Markup {
-    let svg = fs::read(section.picture(&data.name, "svg"));
+    let Ok(svg) = fs::read(section.picture(&data.name, "svg")) else {
+        return html! { p.note { "No picture of “" (data.title) "”." } };
+    };
+    let src = format!("data:image/svg+xml;base64,{}", BASE64.encode(svg));
     html! {
         figure {
-            @match svg {
-                Ok(svg) => {
-                    img alt=(alt(data)) src={ "data:image/svg+xml;base64," (BASE64.encode(svg)) };
-                }
-                Err(_) => p.remark { "No picture of “" (data.title) "”." },
-            }
+            (scrolling(&data.title, &html! { img alt=(alt(data)) src=(src); }))
             figcaption {
+                (shown_run(section, data))
                 "Beside this page: " (file(section, &format!("{}.svg", data.name)))
                 ", " (file(section, &format!("{}.png", data.name)))
             }
         }
     }
+}
+
+/// Which run a window figure shows.
+fn shown_run(section: &Section, data: &FigureData) -> String {
+    let experiment = &section.experiment;
+    let figure = experiment.figures.iter().find(|f| f.name == data.name);
+    let Some((seed, x)) = figure.and_then(|figure| Some((figure.seed, figure.at?))) else {
+        return String::new();
+    };
+    let Axis { label, unit, .. } = &experiment.axis;
+    format!("One run per series: seed {seed}, {label} {x} {unit}. ")
 }
 
 /// A file of the experiment, as a link that holds while the page lies where it was made.
@@ -298,22 +309,19 @@ fn course(curve: &Curve) -> String {
 }
 
 fn legend_note(section: &Section) -> Markup {
-    let kinds = || section.figures.iter().map(|figure| figure.kind);
+    let mut kinds = section.figures.iter().map(|figure| figure.kind);
     html! {
-        @if kinds().any(|kind| kind != FigureKind::Window) {
+        @if kinds.any(|kind| kind != FigureKind::Window) {
             p.note {
                 "Lines join the means over the seeds; bars are 95 % intervals of the mean (Student’s t; "
                 "for ratios and differences over pairs of equal seeds), small marks the seeds. Black: "
                 "what the source reports."
             }
         }
-        @if kinds().any(|kind| kind == FigureKind::Window) {
-            p.note { "Windows are those of one run each, seed and place as the experiment’s file says." }
-        }
     }
 }
 
-/// With so many digits as tell something.
+/// With as many digits as tell something.
 fn number(value: f64) -> String {
     if value.is_infinite() {
         return "never".to_owned();
@@ -336,6 +344,7 @@ fn values(data: &FigureData) -> Markup {
     xs.dedup();
     let tick = |x: f64| data.ticks.iter().find(|tick| tick.x == x);
     let caption = match &data.to {
+        None if data.title == data.y.label => axis(&data.y),
         None => format!("{}: {}", data.title, axis(&data.y)),
         Some(to) => format!("{}: {}, against {to}", data.title, axis(&data.y)),
     };

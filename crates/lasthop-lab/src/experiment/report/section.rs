@@ -10,6 +10,9 @@ use super::super::spec::{Experiment, Point, Series, same_x};
 use super::super::summary::{FigureData, figures};
 use super::super::{SPEC_FILE, Stored, cells};
 
+/// Where a command is continued on the next line.
+const COMMAND_COLUMNS: usize = 64;
+
 /// An experiment's directory of results.
 #[derive(Debug)]
 pub enum Part {
@@ -171,8 +174,19 @@ impl Section {
     }
 }
 
-/// For a shell. A word that no shell can hold (a zero byte) is in no command line either.
+/// For a shell, in lines that a page has room for.
 fn command(words: &[&str]) -> String {
-    let words = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
-    format!("sudo lasthop-lab {words}")
+    let mut text = "sudo lasthop-lab".to_owned();
+    let mut line_starts = 0;
+    for word in words {
+        // A word with a zero byte can't be quoted, and is in no command line either.
+        let word = shlex::try_quote(word).unwrap_or((*word).into());
+        if text.len() - line_starts + word.len() > COMMAND_COLUMNS && word.starts_with("--") {
+            text.push_str(" \\\n   ");
+            line_starts = text.len();
+        }
+        text.push(' ');
+        text.push_str(&word);
+    }
+    text
 }
