@@ -211,7 +211,8 @@ def set_scales(axis, figure):
     if figure["x"]["scale"] == "log":
         axis.set_xscale("log")
         set_log_ticks(axis.xaxis, sorted({point["x"] for curve in figure["curves"] for point in curve["points"]}))
-    if figure["y"]["scale"] == "log":
+    # Without a value above 0 there is nothing that it could show.
+    if figure["y"]["scale"] == "log" and axis.dataLim.y1 > 0:
         axis.set_yscale("log", nonpositive="clip")
         set_log_ticks(axis.yaxis, [])
     if figure["ticks"]:
@@ -226,7 +227,10 @@ def draw_sweep(figure, stem):
     neutral = {"ratio": 1, "difference": 0}.get(figure["kind"])
     if neutral is not None:
         axis.axhline(neutral, color="#555555", linewidth=1, zorder=1)
-    set_scales(axis, figure)
+    if any(curve["points"] for curve in figure["curves"] + figure["reported"]):
+        set_scales(axis, figure)
+    else:
+        axis.text(0.5, 0.5, "no runs yet", transform=axis.transAxes, ha="center", va="center", color="#555555")
     if figure["kind"] == "value" and figure["y"]["scale"] == "linear":
         values = [point["value"] for curve in figure["curves"] for point in curve["points"]]
         if all(value >= 0 for value in values if finite(value)):

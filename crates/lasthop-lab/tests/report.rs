@@ -183,6 +183,23 @@ fn pictures_tables_and_the_page() {
 }
 
 #[test]
+fn before_the_first_run_there_is_a_page_already() {
+    let dir = tempfile::tempdir().unwrap();
+    generate(dir.path());
+    fs::write(dir.path().join("outage/runs.jsonl"), "").unwrap();
+    fs::remove_dir_all(dir.path().join("outage/samples")).unwrap();
+    let output = report(dir.path()).output().unwrap();
+    assert!(output.status.success());
+    let errors = text(&output.stderr);
+    assert!(
+        errors.is_empty() || errors.contains("matplotlib is missing"),
+        "{errors}"
+    );
+    let page = fs::read_to_string(dir.path().join("index.html")).unwrap();
+    assert!(page.contains("0 of 12 runs") && page.contains("… incomplete"));
+}
+
+#[test]
 fn without_matplotlib_there_are_tables_and_one_remark() {
     let dir = tempfile::tempdir().unwrap();
     generate(dir.path());
