@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use lasthop_lab::agent;
 use lasthop_lab::compare::{self, CompareOptions, NO_AGENT, Verdict};
-use lasthop_lab::experiment::{self, RunOptions};
+use lasthop_lab::experiment::{self, ReportOptions, RunOptions};
 use lasthop_lab::grid::{self, GridOptions};
 use lasthop_lab::interrupt;
 use lasthop_lab::netns::{self, Host, Namespace};
@@ -91,13 +91,14 @@ pub struct FieldsOptions {
     command: Described,
 }
 
-/// Commands with JSON output.
+/// Commands with output for programs.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 enum Described {
     #[default]
     Compare,
     Grid,
     Run,
+    Report,
     Replay,
     /// `compare --samples`
     Samples,
@@ -119,6 +120,13 @@ pub fn grid(options: &GridOptions) -> Result<ExitCode> {
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
     interrupt::install()?;
     Ok(exit_code(experiment::run(options)?))
+}
+
+/// `report`.
+pub fn report(options: &ReportOptions) -> Result<ExitCode> {
+    let page = experiment::report(options)?;
+    print(&format!("{}\n", page.display()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn exit_code(verdict: Verdict) -> ExitCode {
@@ -281,6 +289,7 @@ pub fn fields(options: &FieldsOptions) -> Result<ExitCode> {
         Described::Compare => compare::fields_markdown(),
         Described::Grid => grid::markdown(),
         Described::Run => experiment::fields_markdown(),
+        Described::Report => experiment::columns_markdown(),
         Described::Replay => replay::markdown(),
         Described::Samples => compare::samples_markdown(),
     })?;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use lasthop_lab::compare::CompareOptions;
-use lasthop_lab::experiment::RunOptions;
+use lasthop_lab::experiment::{ReportOptions, RunOptions};
 use lasthop_lab::grid::GridOptions;
 use lasthop_lab::replay::ReplayOptions;
 
@@ -37,6 +37,14 @@ const RUN_EXAMPLES: &str = "Examples (as root):
 
 crates/lasthop-lab/docs/experiments.md describes the files. Ends with 1 if a condition is not met or
 a run could not be made.";
+
+const REPORT_EXAMPLES: &str = "\
+Example:
+  lasthop-lab report /var/tmp/results && xdg-open /var/tmp/results/index.html
+
+Prints the page's path. Beside it, per experiment: runs.csv, summary.csv, figures.json, and each
+figure as SVG and PNG, which needs matplotlib (Debian, Ubuntu: python3-matplotlib). Conditions that
+are not met are content, no failure: `run` is what ends with 1.";
 
 const REPLAY_EXAMPLES: &str = "\
 Capture on both devices of the base station, which the headers suffice for (as root):
@@ -69,6 +77,9 @@ enum Command {
     /// Run experiments from their files, go on where they were stopped, and judge the results
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunOptions>),
+    /// Write a page with figures, tables and conditions about what `run` has measured
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportOptions),
     /// Build a test bed that stays until `down`
     Up(Box<UpOptions>),
     /// Remove a test bed, or all that nobody uses any more
@@ -80,7 +91,8 @@ enum Command {
     /// Replay captures through the agent, and print what it decides at each packet
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayOptions>),
-    /// Describe the fields of `compare -j`, `compare --samples`, `grid -j`, `run -j` or `replay -j`
+    /// Describe the fields of `compare -j`, `compare --samples`, `grid -j`, `run -j` or `replay -j`, and
+    /// the columns of `report`
     Fields(FieldsOptions),
 }
 
@@ -90,6 +102,7 @@ fn main() -> ExitCode {
         Command::Compare(options) => commands::compare(&options),
         Command::Grid(options) => commands::grid(&options),
         Command::Run(options) => commands::run(&options),
+        Command::Report(options) => commands::report(&options),
         Command::Up(options) => commands::up(&options),
         Command::Down(options) => commands::down(&options),
         Command::Shell(options) => commands::shell(&options),

@@ -3,6 +3,7 @@
 //! gone on with.
 
 mod line;
+pub mod plot;
 mod progress;
 mod runner;
 pub mod stats;

@@ -55,6 +55,23 @@ pub fn cells(experiment: &Experiment, seeds: &[u64], directory: &Path) -> Result
     Ok(cells)
 }
 
+/// Its options of `compare`, without scheme, seed and what only concerns the output.
+pub fn args(experiment: &Experiment, point: &Point, series: &Series) -> Vec<String> {
+    let parts = [&experiment.args, &point.args, &series.args];
+    parts.into_iter().flatten().cloned().collect()
+}
+
+/// What decides whether a result is one of the experiment as its file is now.
+pub fn setup(experiment: &Experiment, point: &Point, series: &Series) -> String {
+    let args = args(experiment, point, series).join(" ");
+    let mut setup = format!("{args} --scheme {}", series.scheme);
+    if let Some(config) = &series.agent {
+        let config = config.trim_end().replace('\n', ", ");
+        setup.push_str(&format!(" agent: {config}"));
+    }
+    setup
+}
+
 fn cell(
     experiment: &Experiment,
     point: &Point,
@@ -62,17 +79,10 @@ fn cell(
     seed: u64,
     directory: &Path,
 ) -> Cell {
-    let parts = [&experiment.args, &point.args, &series.args];
-    let mut args: Vec<String> = parts.into_iter().flatten().cloned().collect();
+    let mut args = args(experiment, point, series);
     let compare = CompareLine::parse(&args).ok();
+    let setup = setup(experiment, point, series);
     args.extend(["--scheme".to_owned(), series.scheme.clone()]);
-    let mut setup = args.join(" ");
-    if let Some(config) = &series.agent {
-        setup.push_str(&format!(
-            " agent: {}",
-            config.trim_end().replace('\n', ", ")
-        ));
-    }
     if let Some(path) = agent_config(series, directory) {
         args.extend(["--agent-config".to_owned(), path.display().to_string()]);
     }
@@ -98,7 +108,8 @@ fn cell(
     }
 }
 
-fn agent_config(series: &Series, directory: &Path) -> Option<PathBuf> {
+/// Where the configuration of a series' agent is, if it has one.
+pub fn agent_config(series: &Series, directory: &Path) -> Option<PathBuf> {
     let has_agent = series.scheme != NO_AGENT && series.agent.is_some();
     has_agent.then(|| directory.join(format!("agent-{}.toml", series.name)))
 }

@@ -8,6 +8,7 @@ mod line;
 mod meta;
 mod options;
 mod parse;
+mod report;
 mod spec;
 mod summary;
 mod text;
@@ -25,6 +26,7 @@ pub use self::judge::{JUDGEMENT_FIELDS, Judgement, Outcome, Runs};
 pub use self::line::Line;
 pub use self::meta::Meta;
 pub use self::options::{ReportOptions, RunOptions};
+pub use self::report::{columns_markdown, report};
 pub use self::spec::{Experiment, FigureKind, Scale};
 pub use self::summary::{FigureData, figures};
 use crate::campaign::{self, Event, Figures, Job, Progress, Results, Store};
@@ -212,34 +214,73 @@ fn line_of(cell: &Cell, figures: Figures) -> Line {
     }
 }
 
-/// The lines that count: of the experiment as its file is now.
-///
-/// # Errors
-/// The file is there and cannot be read.
-pub fn read_lines(experiment: &Experiment, directory: &Path) -> Result<Vec<Line>> {
-    let results = Results::<Line>::read(&directory.join(line::FILE))?;
-    if !results.ignored.is_empty() {
-        say(&format!(
-            "note: {}: lines {:?} are no results of this version: ignored",
-            directory.join(line::FILE).display(),
-            results.ignored
-        ));
+/// What an experiment's directory of results holds.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// The lines that count: of the experiment as its file is now.
+    pub lines: Vec<Line>,
+    /// Numbers of lines that are no results of this version.
+    pub unreadable: Vec<usize>,
+    /// How many cells have no other result than one made with other options, or a point or
+    /// series that the file has no more.
+    pub stale: usize,
+}
+
+impl Stored {
+    /// Reads it; without results there are none.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn read(experiment: &Experiment, directory: &Path) -> Result<Self> {
+        let results = Results::<Line>::read(&directory.join(line::FILE))?;
+        let current = |line: &&Line| {
+            let point = experiment.point(line.x);
+            let series = experiment.series(&line.series);
+            point
+                .zip(series)
+                .is_some_and(|(p, s)| line.setup == cells::setup(experiment, p, s))
+        };
+        let lines: Vec<Line> = results.lines().iter().filter(current).cloned().collect();
+        Ok(Self {
+            stale: results.lines().len() - lines.len(),
+            lines,
+            unreadable: results.ignored,
+        })
     }
-    let known = |line: &&Line| {
-        experiment.point(line.x).is_some() && experiment.series(&line.series).is_some()
-    };
-    Ok(results.lines().iter().filter(known).cloned().collect())
+
+    /// What was left out, in words.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if !self.unreadable.is_empty() {
+            remarks.push(format!(
+                "{}: lines {:?} are no results of this version: ignored",
+                line::FILE,
+                self.unreadable
+            ));
+        }
+        if self.stale > 0 {
+            remarks.push(format!(
+                "{}: {} results of another state of the experiment's file are left out",
+                line::FILE,
+                self.stale
+            ));
+        }
+        remarks
+    }
 }
 
 /// Prints what the experiment came to. Returns whether all conditions are met.
 fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
     let (experiment, directory) = (&planned.experiment, &planned.directory);
-    let lines = read_lines(experiment, directory)?;
-    if lines.is_empty() {
+    let stored = Stored::read(experiment, directory)?;
+    for remark in stored.remarks() {
+        say(&format!("note: {}: {remark}", experiment.name));
+    }
+    if stored.lines.is_empty() {
         bail!("{}: no results", directory.join(line::FILE).display());
     }
     let wanted = |line: &&Line| planned.seeds.contains(&line.record.seed);
-    let lines: Vec<&Line> = lines.iter().filter(wanted).collect();
+    let lines: Vec<&Line> = stored.lines.iter().filter(wanted).collect();
     let runs = Runs::new(&lines);
     let judgements = judge::judge(experiment, runs, planned.seeds.len());
     let text = if options.json {
@@ -256,11 +297,6 @@ fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
     Ok(judgements
         .iter()
         .all(|judgement| judgement.outcome == Outcome::Met))
-}
-
-/// Judges an experiment by the lines that it has, for the report.
-pub fn judge_lines(experiment: &Experiment, lines: &[&Line]) -> Vec<Judgement> {
-    judge::judge(experiment, Runs::new(lines), experiment.seeds.len())
 }
 
 /// The fields of `run -j` as a table in Markdown.

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::cells::samples_file;
+use super::cells::{self, samples_file};
 use super::judge::{Measure, Runs, Value};
-use super::spec::{Experiment, Figure, FigureKind, Reported, Scale, Statistic};
+use super::spec::{Experiment, Figure, FigureKind, Reported, Scale, Series, Statistic};
+use crate::campaign::CompareLine;
 
 /// One axis of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +20,27 @@ pub struct AxisText {
     pub unit: String,
     /// How it is divided.
     pub scale: Scale,
+}
+
+/// A point of the axis that has a name beside its number.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tick {
+    /// Where.
+    pub x: f64,
+    /// Its name.
+    pub label: String,
+}
+
+/// What one seed came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeedValue {
+    /// Where.
+    pub x: f64,
+    /// The seed.
+    pub seed: u64,
+    /// Its value, or its ratio or difference to the other series with the same seed; null:
+    /// infinite.
+    pub value: f64,
 }
 
 /// One curve of a figure.
@@ -32,8 +54,12 @@ pub struct Curve {
     pub index: usize,
     /// Its points in the order of x; empty in a window figure.
     pub points: Vec<Value>,
+    /// What the points are made of, in the order of x and seed.
+    pub seeds: Vec<SeedValue>,
     /// File with the samples of a window figure's run, below the experiment's directory.
     pub samples: Option<String>,
+    /// Outages of a window figure's run: first and last moment, s since the transfer's start.
+    pub outages_s: Vec<[f64; 2]>,
 }
 
 /// One figure.
@@ -45,10 +71,14 @@ pub struct FigureData {
     pub title: String,
     /// What it shows.
     pub kind: FigureKind,
+    /// Field of `compare -j`; empty for a window figure.
+    pub metric: String,
     /// The axes.
     pub x: AxisText,
     /// The axes.
     pub y: AxisText,
+    /// Points of the x axis with a name; empty in a window figure.
+    pub ticks: Vec<Tick>,
     /// The series that a ratio or difference is taken against, by its label.
     pub to: Option<String>,
     /// The curves.
@@ -76,11 +106,13 @@ fn data(experiment: &Experiment, figure: &Figure, runs: Runs<'_>, directory: &Pa
             label: series.label.clone(),
             index,
             points: points(experiment, figure, &series.name, runs),
+            seeds: seeds(experiment, figure, &series.name, runs),
             samples: figure
                 .at
                 .map(|x| samples_file(x, &series.name, figure.seed))
                 .filter(|file| directory.join(file).is_file())
                 .map(|file| file.display().to_string()),
+            outages_s: outages_s(experiment, figure, series),
         })
         .collect();
     let x = match figure.kind {
@@ -100,6 +132,8 @@ fn data(experiment: &Experiment, figure: &Figure, runs: Runs<'_>, directory: &Pa
         name: figure.name.clone(),
         title: figure.title.clone(),
         kind: figure.kind,
+        metric: figure.metric.clone(),
+        ticks: ticks(experiment, figure),
         x,
         y: AxisText {
             label: figure.label.clone(),
@@ -111,6 +145,20 @@ fn data(experiment: &Experiment, figure: &Figure, runs: Runs<'_>, directory: &Pa
         reported: figure.reported.clone(),
         span_s: figure.span_s,
     }
+}
+
+fn ticks(experiment: &Experiment, figure: &Figure) -> Vec<Tick> {
+    if figure.kind == FigureKind::Window {
+        return Vec::new();
+    }
+    let points = experiment.axis.points.iter();
+    let tick = |x, label: &String| Tick {
+        x,
+        label: label.clone(),
+    };
+    points
+        .filter_map(|point| Some(tick(point.x, point.label.as_ref()?)))
+        .collect()
 }
 
 fn points(experiment: &Experiment, figure: &Figure, series: &str, runs: Runs<'_>) -> Vec<Value> {
@@ -133,4 +181,45 @@ fn points(experiment: &Experiment, figure: &Figure, series: &str, runs: Runs<'_>
         .collect();
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
     points
+}
+
+fn seeds(experiment: &Experiment, figure: &Figure, series: &str, runs: Runs<'_>) -> Vec<SeedValue> {
+    let relation = figure.kind.relation().zip(figure.to.as_ref());
+    let of_point = |x: f64| -> Vec<(u64, f64)> {
+        let own = runs.values(x, series, &figure.metric);
+        let Some((relation, to)) = relation else {
+            return own;
+        };
+        let other = runs.values(x, to, &figure.metric);
+        let of_seed = |seed| other.iter().find(|(s, _)| *s == seed).map(|(_, v)| *v);
+        own.into_iter()
+            .filter_map(|(seed, own)| Some((seed, relation.of(own, of_seed(seed)?))))
+            .collect()
+    };
+    let mut xs: Vec<f64> = experiment.axis.points.iter().map(|p| p.x).collect();
+    if figure.kind == FigureKind::Window {
+        xs.clear();
+    }
+    xs.sort_by(f64::total_cmp);
+    xs.into_iter()
+        .flat_map(|x| {
+            let values = of_point(x).into_iter();
+            values.map(move |(seed, value)| SeedValue { x, seed, value })
+        })
+        .collect()
+}
+
+/// Of the run that a window figure shows, as its options say.
+fn outages_s(experiment: &Experiment, figure: &Figure, series: &Series) -> Vec<[f64; 2]> {
+    let point = figure.at.and_then(|x| experiment.point(x));
+    let compare = point.and_then(|p| CompareLine::parse(&cells::args(experiment, p, series)).ok());
+    let Some((compare, outage)) = compare.and_then(|c| c.link.outage.map(|o| (c, o))) else {
+        return Vec::new();
+    };
+    let until_ns = compare.longest_cell().as_nanos() as u64;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let intervals = outage.intervals_ns(until_ns);
+    intervals
+        .map(|(start, end)| [seconds(start), seconds(end)])
+        .collect()
 }

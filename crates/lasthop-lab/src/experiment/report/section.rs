@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What the page says about one experiment, gathered.
+
+use std::path::{Path, PathBuf};
+
+use super::super::judge::{Judgement, Outcome, Runs, judge};
+use super::super::line::Line;
+use super::super::meta::Meta;
+use super::super::spec::{Experiment, Point, Series, same_x};
+use super::super::summary::{FigureData, figures};
+use super::super::{SPEC_FILE, Stored, cells};
+
+/// Where a command is continued on the next line.
+const COMMAND_COLUMNS: usize = 64;
+
+/// An experiment's directory of results.
+#[derive(Debug)]
+pub enum Part {
+    /// It could be read.
+    Read(Box<Section>),
+    /// It could not.
+    Broken {
+        /// Name of the experiment.
+        name: String,
+        /// File, line and what is wrong with it.
+        why: String,
+    },
+}
+
+/// An experiment with its results.
+#[derive(Debug)]
+pub struct Section {
+    /// What was asked.
+    pub experiment: Experiment,
+    /// Where the results are.
+    pub directory: PathBuf,
+    /// Where they come from.
+    pub meta: Option<Meta>,
+    /// The runs.
+    pub lines: Vec<Line>,
+    /// What was left out, and why.
+    pub remarks: Vec<String>,
+    /// What the figures show.
+    pub figures: Vec<FigureData>,
+    /// The conditions.
+    pub judgements: Vec<Judgement>,
+}
+
+impl Part {
+    /// Reads what is in `directory`.
+    pub fn read(directory: &Path) -> Self {
+        let name = directory.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        match Experiment::read(&directory.join(SPEC_FILE)) {
+            // The copy is called like all copies.
+            Ok(experiment) => Self::Read(Box::new(Section::of(
+                Experiment { name, ..experiment },
+                directory,
+            ))),
+            Err(error) => Self::Broken {
+                name,
+                why: format!("{error:#}"),
+            },
+        }
+    }
+
+    /// If it could be read.
+    pub fn section(&self) -> Option<&Section> {
+        match self {
+            Self::Read(section) => Some(section),
+            Self::Broken { .. } => None,
+        }
+    }
+
+    /// Name of the experiment.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Read(section) => &section.experiment.name,
+            Self::Broken { name, .. } => name,
+        }
+    }
+}
+
+impl Section {
+    fn of(experiment: Experiment, directory: &Path) -> Self {
+        let (stored, unread) = match Stored::read(&experiment, directory) {
+            Ok(stored) => (stored, None),
+            Err(error) => (Stored::default(), Some(format!("{error:#}"))),
+        };
+        let mut remarks = stored.remarks();
+        remarks.extend(unread);
+        let lines: Vec<&Line> = stored.lines.iter().collect();
+        let runs = Runs::new(&lines);
+        Self {
+            figures: figures(&experiment, runs, directory),
+            judgements: judge(&experiment, runs, experiment.seeds.len()),
+            meta: Meta::read(directory),
+            directory: directory.to_owned(),
+            lines: stored.lines,
+            remarks,
+            experiment,
+        }
+    }
+
+    /// File of a figure's picture.
+    pub fn picture(&self, figure: &str, suffix: &str) -> PathBuf {
+        self.directory.join(format!("{figure}.{suffix}"))
+    }
+
+    /// How many runs the experiment asks for.
+    pub fn wanted(&self) -> usize {
+        let experiment = &self.experiment;
+        experiment.axis.points.len() * experiment.series.len() * experiment.seeds.len()
+    }
+
+    /// Names of the runs that are missing: not made yet, or failed.
+    pub fn missing(&self) -> Vec<String> {
+        let has = |x: f64, series: &str, seed: u64| {
+            self.lines
+                .iter()
+                .any(|line| line.record.seed == seed && line.series == series && same_x(line.x, x))
+        };
+        let mut missing = Vec::new();
+        for seed in &self.experiment.seeds {
+            for point in &self.experiment.axis.points {
+                for series in &self.experiment.series {
+                    if !has(point.x, &series.name, *seed) {
+                        missing.push(format!("{}/{}/{seed}", point.x, series.name));
+                    }
+                }
+            }
+        }
+        missing
+    }
+
+    /// How many conditions stand like that.
+    pub fn count(&self, outcome: Outcome) -> usize {
+        let judgements = self.judgements.iter();
+        judgements.filter(|j| j.outcome == outcome).count()
+    }
+
+    /// The command that runs it again.
+    pub fn run_command(&self, out: &Path) -> String {
+        let file = format!("experiments/{}.toml", self.experiment.name);
+        let out = out.display().to_string();
+        command(&["run", &file, "--out", &out])
+    }
+
+    /// The `compare` of one run: that which the first condition is about.
+    pub fn compare_command(&self) -> String {
+        let (point, series) = self.telling();
+        let mut words = vec!["compare".to_owned()];
+        words.extend(cells::args(&self.experiment, point, series));
+        words.extend(["--scheme".to_owned(), series.scheme.clone()]);
+        if let Some(path) = cells::agent_config(series, &self.directory) {
+            words.extend(["--agent-config".to_owned(), path.display().to_string()]);
+        }
+        words.extend(["--seed".to_owned(), self.experiment.seeds[0].to_string()]);
+        command(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// An axis and the series are never empty: the parser sees to it.
+    fn telling(&self) -> (&Point, &Series) {
+        let experiment = &self.experiment;
+        let check = experiment.checks.first();
+        let x = check.and_then(|check| check.at.as_ref()?.first().copied());
+        let point = x.and_then(|x| experiment.point(x));
+        let series = check.and_then(|check| experiment.series(&check.of));
+        let points = &experiment.axis.points;
+        (
+            point.unwrap_or(&points[points.len() / 2]),
+            series.unwrap_or(&experiment.series[experiment.series.len() - 1]),
+        )
+    }
+}
+
+/// For a shell, in lines that a page has room for.
+fn command(words: &[&str]) -> String {
+    let mut text = "sudo lasthop-lab".to_owned();
+    let mut line_starts = 0;
+    for word in words {
+        // A word with a zero byte can't be quoted, and is in no command line either.
+        let word = shlex::try_quote(word).unwrap_or((*word).into());
+        if text.len() - line_starts + word.len() > COMMAND_COLUMNS && word.starts_with("--") {
+            text.push_str(" \\\n   ");
+            line_starts = text.len();
+        }
+        text.push(' ');
+        text.push_str(&word);
+    }
+    text
+}
