@@ -300,6 +300,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         outage_cwnd_before: outage.cwnd_before,
         outage_cwnd_least: outage.cwnd_least,
         outage_cwnd_left: outage.cwnd_left,
+        outage_cwnd_kept: outage.cwnd_kept().map(|kept| rounded(kept, 3)),
         outage_pause_ms: outage.pause_ns.map(ms),
         outage_recovery_ms: outage.recovery_ns.map(ms),
         bytes,

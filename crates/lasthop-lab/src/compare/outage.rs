@@ -31,6 +31,14 @@ pub struct OutageFigures {
     pub recovery_ns: Option<u64>,
 }
 
+impl OutageFigures {
+    /// Share of the congestion window that the outage left.
+    pub fn cwnd_kept(&self) -> Option<f64> {
+        let before = self.cwnd_before.filter(|before| *before > 0)?;
+        Some(f64::from(self.cwnd_left?) / f64::from(before))
+    }
+}
+
 /// The samples of a transfer, as far as the outage goes.
 struct Span<'a> {
     start_ns: u64,

@@ -7,7 +7,7 @@ use crate::fields::{Field, markdown_table};
 use crate::options::Profile;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 40] = [
+pub const FIELDS: [Field; 41] = [
     Field::new(
         "scheme",
         "name",
@@ -156,7 +156,7 @@ pub const FIELDS: [Field; 40] = [
     Field::new(
         "outage_cwnd_before",
         "segments",
-        "sender's congestion window in the last sample before the first outage that begins within the measured time; this and the next four are null without such an outage, end with the measured time or when the next outage begins, and are as exact as `--sample-interval`; the windows are null with several flows or `--transfers`",
+        "sender's congestion window in the last sample before the first outage that begins within the measured time; this and the next five are null without such an outage, end with the measured time or when the next outage begins, and are as exact as `--sample-interval`; the windows are null with several flows or `--transfers`",
     ),
     Field::new(
         "outage_cwnd_least",
@@ -167,6 +167,11 @@ pub const FIELDS: [Field; 40] = [
         "outage_cwnd_left",
         "segments",
         "what recovery left: the window in the first sample after the outage in which the sender is in state open and all that it had sent by the outage's end is acknowledged; null if there is none",
+    ),
+    Field::new(
+        "outage_cwnd_kept",
+        "ratio",
+        "`outage_cwnd_left` / `outage_cwnd_before`; null without them",
     ),
     Field::new(
         "outage_pause_ms",
@@ -232,6 +237,8 @@ pub struct Record {
     pub outage_cwnd_before: Option<u32>,
     pub outage_cwnd_least: Option<u32>,
     pub outage_cwnd_left: Option<u32>,
+    #[serde(default)]
+    pub outage_cwnd_kept: Option<f64>,
     pub outage_pause_ms: Option<f64>,
     pub outage_recovery_ms: Option<f64>,
     pub bytes: u64,
@@ -289,6 +296,7 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         outage_cwnd_before: None,
         outage_cwnd_least: None,
         outage_cwnd_left: None,
+        outage_cwnd_kept: None,
         outage_pause_ms: None,
         outage_recovery_ms: None,
         bytes: 1000,

@@ -124,11 +124,11 @@ fn write_agent_config(series: &Series, directory: &Path) -> Result<()> {
 /// How many of these may run at a time without getting in each other's way on so many CPUs.
 ///
 /// One CPU carries some 40 Mbit/s of a test bed (two emulators, both ends, the agent) while
-/// staying mostly idle, and the setting up and tearing down of six beds; the emulators keep
+/// staying mostly idle, and the setting up and tearing down of a dozen beds; the emulators keep
 /// theoretical departure times, so a busy moment shows up late in no figure.
 pub fn slots(cells: &[Cell], cpus: usize) -> u16 {
     const MBIT_PER_CPU: f64 = 40.0;
-    const MOST_PER_CPU: usize = 6;
+    const MOST_PER_CPU: usize = 12;
     let heaviest = cells.iter().map(|cell| cell.load_mbit).fold(0.1, f64::max);
     let fit = (cpus as f64 * MBIT_PER_CPU / heaviest) as usize;
     fit.clamp(1, cpus * MOST_PER_CPU) as u16
