@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo test test-long test-kernels bench lint clean install
+.PHONY: help build demo reproduce-quick reproduce test test-long test-kernels bench lint clean install
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -17,6 +17,16 @@ build: ## release build of all programs, into target/release
 demo: build ## a transfer over a lossy link without and with the agent
 	@scripts/setup.sh run
 	@scripts/demo.sh $(RELEASE)
+
+reproduce-quick: build ## one small experiment and its page, in a few minutes
+	@scripts/setup.sh run
+	@scripts/setup.sh report
+	@scripts/reproduce.sh $(RELEASE) results/quick experiments/quick.toml
+
+reproduce: build ## all experiments of the papers and their page, in about an hour
+	@scripts/setup.sh run
+	@scripts/setup.sh report
+	@scripts/reproduce.sh $(RELEASE) results/all experiments/*.toml
 
 test: ## all tests but the long ones (root: also BPF and namespaces)
 	@scripts/setup.sh build

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|lint
+#   scripts/setup.sh build|run|report|lint
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -60,6 +60,10 @@ run)
 	need ip iproute2
 	need ethtool ethtool
 	need sysctl procps
+	;;
+report)
+	# The one that `lasthop-lab report` finds: the distribution's.
+	/usr/bin/python3 -c 'import matplotlib' 2>/dev/null || missing+=(python3-matplotlib)
 	;;
 lint)
 	need clang-format-19 clang-format-19

@@ -26,6 +26,8 @@ const SPARE_TIME: Duration = Duration::from_secs(60);
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
 /// So many failures in succession are no accident.
 const MAX_FAILURES_IN_A_ROW: usize = 6;
+/// Between the first job of one slot and that of the next.
+const STAGGER: Duration = Duration::from_millis(700);
 /// How often the caller hears of the progress.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -74,10 +76,16 @@ pub fn run(slots: u16, jobs: &[Job], mut hear: impl FnMut(Event<'_>) -> Result<(
     let stop = Stop::default();
     thread::scope(|scope| {
         let (events, heard) = mpsc::channel();
-        for _ in 0..slots {
+        for slot in 0..slots {
             let events = events.clone();
             let (queue, stop) = (&queue, &stop);
-            scope.spawn(move || work(queue, stop, &events));
+            scope.spawn(move || {
+                // Loading an agent takes a CPU for half a second: jobs that are equally long
+                // would all do so at once, for ever.
+                if stop.wait(STAGGER * slot.into()) {
+                    work(queue, stop, &events);
+                }
+            });
         }
         drop(events);
         let result = listen(&heard, &mut hear);
@@ -95,6 +103,15 @@ struct Stop(std::sync::atomic::AtomicBool);
 impl Stop {
     fn order(&self) {
         self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// Waits so long; false: the order came.
+    fn wait(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        while Instant::now() < end && !self.is_ordered() {
+            thread::sleep(interrupt::POLL.min(time));
+        }
+        !self.is_ordered()
     }
 
     fn is_ordered(&self) -> bool {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The runs of an experiment.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::spec::{Experiment, Point, Series};
 use crate::campaign::{CompareLine, Job};
@@ -118,17 +117,17 @@ fn write_agent_config(series: &Series, directory: &Path) -> Result<()> {
     let (Some(path), Some(text)) = (agent_config(series, directory), &series.agent) else {
         return Ok(());
     };
-    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    super::write_whole(&path, text)
 }
 
 /// How many of these may run at a time without getting in each other's way on so many CPUs.
 ///
 /// One CPU carries some 40 Mbit/s of a test bed (two emulators, both ends, the agent) while
-/// staying mostly idle, and the setting up and tearing down of a dozen beds; the emulators keep
+/// staying mostly idle, and the setting up and tearing down of six beds; the emulators keep
 /// theoretical departure times, so a busy moment shows up late in no figure.
 pub fn slots(cells: &[Cell], cpus: usize) -> u16 {
     const MBIT_PER_CPU: f64 = 40.0;
-    const MOST_PER_CPU: usize = 12;
+    const MOST_PER_CPU: usize = 6;
     let heaviest = cells.iter().map(|cell| cell.load_mbit).fold(0.1, f64::max);
     let fit = (cpus as f64 * MBIT_PER_CPU / heaviest) as usize;
     fit.clamp(1, cpus * MOST_PER_CPU) as u16

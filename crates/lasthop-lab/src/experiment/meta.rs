@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::spec::Experiment;
@@ -89,9 +89,8 @@ impl Meta {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, directory: &Path) -> Result<()> {
-        let path = directory.join(FILE);
-        fs::write(&path, serde_json::to_string_pretty(self)? + "\n")
-            .with_context(|| format!("cannot write {}", path.display()))
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        super::write_whole(&directory.join(FILE), &text)
     }
 
     /// Reads that of `directory`; none without one.

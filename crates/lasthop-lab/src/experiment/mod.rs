@@ -123,9 +123,21 @@ fn prepare(planned: &Planned) -> Result<()> {
     let directory = &planned.directory;
     let samples = directory.join(cells::SAMPLES);
     fs::create_dir_all(&samples).with_context(|| format!("cannot create {}", samples.display()))?;
-    let copy = directory.join(SPEC_FILE);
-    fs::write(&copy, &planned.experiment.text)
-        .with_context(|| format!("cannot write {}", copy.display()))
+    write_whole(&directory.join(SPEC_FILE), &planned.experiment.text)
+}
+
+/// Writes a file that is never seen half written, and not at all if it says that already: a disk
+/// that is full must not cost what is there.
+fn write_whole(path: &Path, text: &str) -> Result<()> {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let fresh = path.with_extension("new");
+    let written = fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Runs what is missing. Returns whether every cell has a result now.
