@@ -105,9 +105,13 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	return 0;
 }
 
-/* Takes the head off the cache if @ack covers it. @hole: something above una had
- * arrived already. @return 1: done, look at the next. */
-LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 hole)
+/* How an ACK came to move una. */
+#define LH_POP_HOLE 1 /* something above una had arrived already */
+#define LH_POP_WAITED 2 /* what it covers may have: una's own segment was sent again */
+
+/* Takes the head off the cache if @ack covers it. @how: LH_POP_*. @return 1:
+ * done, look at the next. */
+LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 {
 	struct lh_seg *e;
 
@@ -116,12 +120,12 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 hole
 	e = lh_seg_at(env, f, f->head);
 	if (!e || lh_after(e->end, ack))
 		return 0;
-	if (hole && !env->ack.last_ns)
+	if ((how & LH_POP_HOLE) && !env->ack.last_ns)
 		lh_order_late(env, f, e);
 	if (e->flags & LH_SEG_SACKED)
 		f->sacked_bytes -= e->end - e->seq;
 	else
-		lh_delivered(env, f, e, !hole);
+		lh_delivered(env, f, e, !how);
 	lh_own_dups_expect(env, f, e);
 	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
@@ -164,17 +168,31 @@ LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
 	env->ack.bytes += n;
 }
 
+/* LH_POP_* of an ACK that moves una. Without SACK nothing but the repair tells that
+ * there was a hole: what had waited behind one that the timer found posed as queue,
+ * the timer grew with it, and each loss took twice as long as the one before. */
+LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	u32 how = 0;
+
+	if (lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY))
+		how |= LH_POP_HOLE;
+	if (!lh_flow_sack(f) && e && (e->n_local || (e->flags & LH_SEG_SENDER_RTX)))
+		how |= LH_POP_WAITED;
+	return how;
+}
+
 /* What every scheme does with an ACK that moves una. */
 LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	bool hole = lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY);
-	u32 from = f->una;
+	u32 from = f->una, how = lh_ack_how(env, f);
 	int i;
 
 	f->una = s->ack;
 	f->progress_ns = env->now_ns;
 	lh_for (i, LH_FLOW_SEGS)
-		if (!lh_ack_pop(env, f, s->ack, hole))
+		if (!lh_ack_pop(env, f, s->ack, how))
 			break;
 	lh_ack_uncached(env, f, from);
 	if (LH_CFG(env)->scheme != LH_SCHEME_rack)

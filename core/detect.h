@@ -39,8 +39,6 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
 	return LH_ACK_SAME;
 }
 
-#define LH_OWN_DUPS_BEHIND 4
-
 /*
  * Whether @e, which we had sent again, is acknowledged too early for the repair:
  * MH got the original, and will answer each copy with a duplicate that no loss
@@ -48,7 +46,8 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
  * these duplicates made repairs that made duplicates (8,000 for 6 losses in 40 s
  * before a queue of 40 ms behind a round trip of 0.4 ms). Time alone doesn't tell,
  * for the queue may have drained; but had @e been lost, everything that was under
- * way behind it would have caused a duplicate before the repair came through.
+ * way behind it would have caused a duplicate before the repair came through, but
+ * for those that got lost.
  */
 LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
@@ -56,7 +55,7 @@ LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const s
 
 	if (lh_flow_sack(f) || !e->n_local || env->now_ns - e->last_tx_ns >= (lmin + r) / 2)
 		return;
-	if (e->behind < LH_OWN_DUPS_BEHIND || 2 * f->nr_dup >= e->behind)
+	if (e->behind < 2 || 2 * f->nr_dup > e->behind)
 		return;
 	f->flags &= ~LH_FLOW_RECOVERY; /* nothing was lost: the next is no hole */
 	f->own_dups += e->n_local;

@@ -247,3 +247,21 @@ fn duplicates_are_not_ours_for_ever() {
     rig.burst(261, 10_000, 1_000, 3);
     ack!(rig, 301, 10_000 => hold, resend [10_000]);
 }
+
+/// What had arrived behind a hole waited there for the repair, not in a queue. The probe timer
+/// went by it, and grew with every loss that it found itself.
+#[test]
+fn what_waited_behind_a_hole_gives_no_sample() {
+    let mut rig = rig(false);
+    rig.burst(200, 0, 1_000, 6);
+    for i in 1..=3 {
+        ack!(rig, 210 + i as u64, 1_000 * i => pass);
+    }
+    let before = rig.flow().raw().srtt_ns;
+    // 3,000 is lost, and so are the duplicates: the timer finds out.
+    let due = rig.deadline().expect("a probe");
+    let seen = rig.timer(due + 1);
+    assert_eq!(seen.resent, [3_000]);
+    rig.ack(due + 200, 6_000, &[]);
+    assert_eq!(rig.flow().raw().srtt_ns, before);
+}
