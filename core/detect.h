@@ -47,7 +47,8 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
  * before a queue of 40 ms behind a round trip of 0.4 ms). Time alone doesn't tell,
  * for the queue may have drained; but had @e been lost, everything that was under
  * way behind it would have caused a duplicate before the repair came through, but
- * for those that got lost.
+ * for those that got lost. That holds for repairs which a duplicate asked for: by
+ * the time of the others MH has answered for what is behind, or nothing is.
  */
 LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
@@ -58,7 +59,7 @@ LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const s
 	if (e->behind < 2 || 2 * f->nr_dup > e->behind)
 		return;
 	f->flags &= ~LH_FLOW_RECOVERY; /* nothing was lost: the next is no hole */
-	f->own_dups += e->n_local;
+	f->own_dups++;
 	f->own_dups_end = f->max; /* in order, the copies arrive before what leaves now */
 }
 
@@ -89,7 +90,7 @@ LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_se
 	out->retransmit[i].seq = e->seq;
 	out->nr_retransmit = n + 1;
 	e->last_tx_ns = f->sent_ns = env->now_ns;
-	e->behind = lh_min(lh_cached(f) - 1, 255);
+	e->behind = why == LH_BY_DUPACK ? lh_min(lh_cached(f) - 1, 255) : 0;
 	lh_cache_again(f);
 	f->syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
 	f->nr_retransmits++;

@@ -36,7 +36,7 @@ struct lh_seg {
 	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
-	u8 behind; /* segments cached behind it when it was last sent again, at most 255 */
+	u8 behind; /* segments behind it when a duplicate last made us repair it, at most 255 */
 	u8 pad[1];
 };
 

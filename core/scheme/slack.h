@@ -24,13 +24,14 @@ LH_INLINE void lh_slack_new(struct lh_env *env, struct lh_flow *f, struct lh_act
 {
 	u32 budget = lh_clamp64(2 * env->ack.nr_segs, 2, LH_OUTAGE_BURST);
 
-	lh_guard_new(f);
 	if (lh_before(f->una, f->outage.lost_end)) {
+		lh_guard_new(f);
 		lh_outage_repair(env, f, budget, LH_BY_PARTIAL, out);
 		return;
 	}
+	/* What was lost since then is found as ever. */
 	f->outage.back_ns = 0;
-	f->flags &= ~LH_FLOW_RECOVERY;
+	lh_snoop_new(env, f, out);
 }
 
 LH_INLINE void lh_slack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -47,6 +48,8 @@ LH_INLINE void lh_slack_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 	lh_outage_heard(env, f);
 	if (env->ack.nr_twice)
 		lh_outage_echo(env, f, env->ack.nr_twice);
+	if (class == LH_ACK_OWN && f->outage.nr_echoes)
+		f->outage.nr_echoes--; /* the same copy's */
 	if (class == LH_ACK_NEW && f->outage.back_ns) {
 		lh_slack_new(env, f, out);
 	} else if ((class == LH_ACK_DUPLICATE || class == LH_ACK_SAME) &&
@@ -75,7 +78,7 @@ LH_INLINE void lh_slack_on_timer(struct lh_env *env, struct lh_flow *f, struct l
 
 	/* Three copies of a kept ACK that ran out of time are a burst. */
 	if (out->emit_held && !LH_CFG(env)->freeze)
-		f->outage.told++;
+		f->outage.told++, f->outage.rto_from_ns = env->now_ns;
 	if (!f->outage.since_ns && due && env->now_ns >= due)
 		lh_outage_begin(env, f);
 	if (!f->outage.since_ns) {

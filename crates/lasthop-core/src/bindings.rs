@@ -397,7 +397,7 @@ pub struct lh_seg {
     pub n_local: u8,
     #[doc = " enum lh_seg_flag"]
     pub flags: u8,
-    #[doc = " segments cached behind it when it was last sent again, at most 255"]
+    #[doc = " segments behind it when a duplicate last made us repair it, at most 255"]
     pub behind: u8,
     pub pad: [u8; 1usize],
 }

@@ -14,7 +14,7 @@ const TAKE_MAX: usize = 256;
 
 /// Tells of changes of the network namespace in which it was opened. What has changed is not read
 /// from the messages, of which some get lost when many come, but asked of the devices.
-pub struct Carrier(OwnedFd);
+pub struct Carrier(Option<OwnedFd>);
 
 impl Carrier {
     /// Subscribes.
@@ -28,20 +28,28 @@ impl Carrier {
         let fd = socket(AddressFamily::Netlink, kind, flags, protocol).context("netlink")?;
         let groups = NetlinkAddr::new(0, libc::RTMGRP_LINK as u32);
         bind(fd.as_raw_fd(), &groups).context("netlink: changes of links")?;
-        Ok(Self(fd))
+        Ok(Self(Some(fd)))
+    }
+
+    /// One that hears nothing, where a sandbox refuses netlink: only `lasthop link` tells then.
+    pub fn deaf() -> Self {
+        Self(None)
     }
 
     /// Readable when a link has changed.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.0.as_ref().map(AsFd::as_fd)
     }
 
     /// Whether any link has changed since the last call; never waits.
     pub fn changed(&self) -> bool {
+        let Some(fd) = &self.0 else {
+            return false;
+        };
         let mut changed = false;
         let mut message = [0; 1]; // the rest of it is discarded
         for _ in 0..TAKE_MAX {
-            match recv(self.0.as_raw_fd(), &mut message, MsgFlags::empty()) {
+            match recv(fd.as_raw_fd(), &mut message, MsgFlags::empty()) {
                 Ok(_) | Err(Errno::ENOBUFS) => changed = true,
                 Err(_) => break,
             }

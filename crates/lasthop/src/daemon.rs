@@ -116,9 +116,11 @@ impl Live {
         if running == self.running {
             return;
         }
-        self.running = running;
         match self.agent.link(running) {
-            Ok(told) => tracing::info!("{name}: carrier {running}, {told} connections told"),
+            Ok(told) => {
+                self.running = running;
+                tracing::info!("{name}: carrier {running}, {told} connections told");
+            }
             Err(error) => tracing::debug!("{name}: carrier: {error:#}"),
         }
     }
@@ -329,7 +331,12 @@ pub fn run(options: &Options) -> Result<()> {
         .collect::<Result<_>>()?;
     check_distinct(&devices)?;
     let signals = block_signals()?;
-    let carrier = Carrier::open()?;
+    let carrier = Carrier::open().unwrap_or_else(|error| {
+        tracing::warn!(
+            "{error:#}: changes of the carrier go unnoticed, `lasthop link` tells of them"
+        );
+        Carrier::deaf()
+    });
     raise_priority();
     let mut places: Vec<Place> = devices
         .iter()
@@ -439,10 +446,8 @@ fn sweep(live: &Live) {
 
 /// Sleeps until an event, a question, a signal, a change of a link or `until`.
 fn wait(places: &[Place], signals: &SignalFd, carrier: &Carrier, until: Instant) -> Result<()> {
-    let mut fds = vec![
-        PollFd::new(signals.as_fd(), PollFlags::POLLIN),
-        PollFd::new(carrier.fd(), PollFlags::POLLIN),
-    ];
+    let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+    fds.extend(carrier.fd().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
     for place in places {
         for fd in place.control.fds() {
             fds.push(PollFd::new(fd, PollFlags::POLLIN));

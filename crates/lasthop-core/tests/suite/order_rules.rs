@@ -265,3 +265,30 @@ fn what_waited_behind_a_hole_gives_no_sample() {
     rig.ack(due + 200, 6_000, &[]);
     assert_eq!(rig.flow().raw().srtt_ns, before);
 }
+
+/// Three holes, and the queue has drained when the second is repaired: MH has answered for all
+/// that lies behind it already, so that few duplicates mean nothing.
+#[test]
+fn a_quick_repair_of_a_second_hole_is_no_superfluous_one() {
+    for scheme in [LH_SCHEME_rack, LH_SCHEME_snoop] {
+        let config = Config {
+            scheme,
+            queue_guard: 0,
+            ..Config::default()
+        };
+        let mut rig = crate::rack::rig_with(config, false);
+        rig.burst(200, 0, 1_000, 20);
+        for i in 1..=5 {
+            ack!(rig, 238 + 2 * i as u64, 1_000 * i => pass);
+        }
+        // 5,000, 9,000 and 13,000 are lost.
+        ack!(rig, 250, 5_000 => hold, resend [5_000]);
+        for ms in 251..262 {
+            ack!(rig, ms, 5_000 => hold);
+        }
+        ack!(rig, 290, 9_000 => pass, resend [9_000]);
+        ack!(rig, 302, 13_000 => pass, resend [13_000]);
+        ack!(rig, 314, 20_000 => pass);
+        assert_eq!(rig.count(LH_C_local_retransmits), 3, "scheme {scheme}");
+    }
+}
