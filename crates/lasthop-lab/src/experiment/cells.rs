@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::spec::{Experiment, Point, Series};
+use super::spec::{Experiment, Figure, Point, Series, same_x};
 use crate::campaign::{CompareLine, Job};
 use crate::compare::NO_AGENT;
 
@@ -21,6 +21,8 @@ pub struct Cell {
     pub x: f64,
     /// Name of its series.
     pub series: String,
+    /// Seed of losses and content.
+    pub seed: u64,
     /// What decides whether an earlier result counts.
     pub setup: String,
     /// What it asks of the machine: Mbit/s over the hop.
@@ -94,6 +96,7 @@ fn cell(
     Cell {
         x: point.x,
         series: series.name.clone(),
+        seed,
         setup,
         load_mbit: compare
             .as_ref()
@@ -131,4 +134,19 @@ pub fn slots(cells: &[Cell], cpus: usize) -> u16 {
     let heaviest = cells.iter().map(|cell| cell.load_mbit).fold(0.1, f64::max);
     let fit = (cpus as f64 * MBIT_PER_CPU / heaviest) as usize;
     fit.clamp(1, cpus * MOST_PER_CPU) as u16
+}
+
+/// Whether a figure shows this run's samples, and they are not there.
+pub fn lacks_samples(experiment: &Experiment, cell: &Cell, directory: &Path) -> bool {
+    let shows = |figure: &Figure| {
+        figure.at.is_some_and(|x| same_x(x, cell.x)) && figure.series.contains(&cell.series)
+    };
+    experiment
+        .figures
+        .iter()
+        .filter(|f| shows(f))
+        .any(|figure| {
+            let file = samples_file(cell.x, &cell.series, figure.seed);
+            cell.seed == figure.seed && !directory.join(file).is_file()
+        })
 }

@@ -88,7 +88,7 @@ fn plan(options: &RunOptions) -> Result<Vec<Planned>> {
         }
         let seeds = match options.seeds.is_empty() {
             true => experiment.seeds.clone(),
-            false => options.seeds.iter().cloned().flatten().collect(),
+            false => spec::distinct(options.seeds.iter().cloned().flatten()),
         };
         planned.push(Planned {
             directory: options.out.join(&experiment.name),
@@ -147,7 +147,10 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
     let cells = cells::cells(&planned.experiment, &planned.seeds, &planned.directory)?;
     let missing: Vec<Cell> = cells
         .into_iter()
-        .filter(|cell| store.results.find(&cell.name, &cell.setup).is_none())
+        .filter(|cell| {
+            let stored = store.results.find(&cell.name, &cell.setup);
+            stored.is_none() || cells::lacks_samples(&planned.experiment, cell, &planned.directory)
+        })
         .collect();
     if missing.is_empty() {
         return Ok(true);
@@ -157,31 +160,32 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
     Meta::here(&planned.experiment, cpus, slots).write(&planned.directory)?;
     let mut disturbed = Vec::new();
     let mut complete = run_jobs(slots, &missing, &mut store, |cell, figures| {
-        // Alone, it may do better: what it lost was the machine's fault, not the link's.
-        let is_disturbed = figures
-            .notes
-            .iter()
-            .any(|note| note.contains("could not keep up"));
-        if is_disturbed && slots > 1 {
+        // Alone, it may do better: what it lost was the machine's fault, not the link's. Until
+        // then it has no result, whatever comes between.
+        let mut notes = figures.notes.iter();
+        let is_disturbed = slots > 1 && notes.any(|note| note.contains("could not keep up"));
+        if is_disturbed {
             disturbed.push(cell.clone());
         }
+        !is_disturbed
     })?;
     if !disturbed.is_empty() {
         say(&format!(
             "{} runs were disturbed by the others: again, alone",
             disturbed.len()
         ));
-        complete &= run_jobs(1, &disturbed, &mut store, |_, _| {})?;
+        complete &= run_jobs(1, &disturbed, &mut store, |_, _| true)?;
     }
     Ok(complete)
 }
 
-/// Runs `cells`, `slots` at a time. Returns whether all have a result.
+/// Runs `cells`, `slots` at a time, and stores what `counts` says counts. Returns whether all have
+/// been run.
 fn run_jobs(
     slots: u16,
     cells: &[Cell],
     store: &mut Store<Line>,
-    mut seen: impl FnMut(&Cell, &Figures),
+    mut counts: impl FnMut(&Cell, &Figures) -> bool,
 ) -> Result<bool> {
     let jobs: Vec<Job> = cells.iter().map(|cell| cell.job.clone()).collect();
     let names = jobs.iter().map(|job| job.name.as_str());
@@ -195,8 +199,12 @@ fn run_jobs(
             Event::Done(job, figures) => {
                 progress.finish(job);
                 let cell = cell_of[job.name.as_str()];
-                seen(cell, &figures);
-                store.append(line_of(cell, *figures))?;
+                if let Some(failure) = &figures.failure {
+                    progress.say(&format!("{}: {failure}", job.name));
+                }
+                if counts(cell, &figures) {
+                    store.append(line_of(cell, *figures))?;
+                }
             }
             Event::Failed(job, why) => {
                 progress.say(&format!("{}: {why}", job.name));
@@ -295,6 +303,15 @@ fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
     let lines: Vec<&Line> = stored.lines.iter().filter(wanted).collect();
     let runs = Runs::new(&lines);
     let judgements = judge::judge(experiment, runs, planned.seeds.len());
+    // A link that lets nothing through is no wrong content, and some experiments have one.
+    let wrong = |line: &&&Line| !line.record.content_ok && line.record.bytes > 0;
+    let wrong = lines.iter().filter(wrong).count();
+    if wrong > 0 {
+        say(&format!(
+            "{}: {wrong} runs with wrong or missing content",
+            experiment.name
+        ));
+    }
     let text = if options.json {
         let lines = judgements.iter().map(serde_json::to_string);
         let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
@@ -306,9 +323,8 @@ fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .context("standard output")?;
-    Ok(judgements
-        .iter()
-        .all(|judgement| judgement.outcome == Outcome::Met))
+    let met = |judgement: &Judgement| judgement.outcome == Outcome::Met;
+    Ok(wrong == 0 && judgements.iter().all(met))
 }
 
 /// The fields of `run -j` as a table in Markdown.

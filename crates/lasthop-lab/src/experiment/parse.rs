@@ -14,7 +14,7 @@ use toml::{Spanned, Value};
 use super::arguments::{self, Wrong};
 use super::spec::{
     Axis, Check, Experiment, Figure, FigureKind, Hold, Point, Relation, Reported, Scale, Series,
-    Statistic, same_x,
+    Statistic, distinct, same_x,
 };
 use crate::compare::{FIELDS, NO_AGENT};
 use crate::units;
@@ -193,7 +193,7 @@ fn build(raw: Raw, text: &str, path: &Path) -> Result<Experiment, Mistake> {
         let ranges = text.get_ref().split(',').map(units::seed_range);
         let ranges: Result<Vec<_>, String> = ranges.collect();
         let ranges = ranges.map_err(|what| Mistake::new(text.span(), format!("seeds: {what}")))?;
-        Ok(ranges.into_iter().flatten().collect())
+        Ok(distinct(ranges.into_iter().flatten()))
     };
     let experiment = Experiment {
         name: stem.into_owned(),

@@ -2,6 +2,7 @@
 //! What an experiment is: what is run, what is drawn, and what must come out, all of it data.
 //! `crates/lasthop-lab/docs/experiments.md` describes its file.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -239,6 +240,11 @@ impl Experiment {
             .iter()
             .any(|figure| figure.kind == FigureKind::Window)
     }
+}
+
+/// Each seed once, in order.
+pub fn distinct(seeds: impl Iterator<Item = u64>) -> Vec<u64> {
+    seeds.collect::<BTreeSet<u64>>().into_iter().collect()
 }
 
 /// Whether two numbers name the same point.

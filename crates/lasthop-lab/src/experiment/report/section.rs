@@ -89,7 +89,9 @@ impl Section {
         };
         let mut remarks = stored.remarks();
         remarks.extend(unread);
-        let lines: Vec<&Line> = stored.lines.iter().collect();
+        // Seeds that `run --seed` added are in the tables; the file's own decide.
+        let own = |line: &&Line| experiment.seeds.contains(&line.record.seed);
+        let lines: Vec<&Line> = stored.lines.iter().filter(own).collect();
         let runs = Runs::new(&lines);
         Self {
             figures: figures(&experiment, runs, directory),
