@@ -184,6 +184,9 @@ impl Emulator {
     }
 }
 
+/// In every note of [`distortion`], and in no other.
+pub const DISTORTED: &str = "could not keep up";
+
 /// Warns of what would make a measurement worthless: the emulator itself was too slow, or saw
 /// frames that no link would carry.
 pub fn distortion(stats: &EmulatorStats) -> Option<String> {
@@ -194,7 +197,7 @@ pub fn distortion(stats: &EmulatorStats) -> Option<String> {
             let oversize = direction.oversize_frames;
             if kernel + overflow + oversize > 0 {
                 return Some(format!(
-                    "emulator {name} could not keep up and distorted the link: {kernel} frames dropped \
+                    "emulator {name} {DISTORTED} and distorted the link: {kernel} frames dropped \
                      by the kernel, {overflow} for want of memory, {oversize} oversize"
                 ));
             }

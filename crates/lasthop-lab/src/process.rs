@@ -34,6 +34,17 @@ pub enum Lifetime {
     Background,
 }
 
+/// What every test bed needs.
+///
+/// # Errors
+/// The user is not root.
+pub fn check_root() -> Result<()> {
+    match nix::unistd::geteuid().is_root() {
+        true => Ok(()),
+        false => bail!("network namespaces need root: run lasthop-lab as root"),
+    }
+}
+
 /// Finds a binary of this project: `LASTHOP_BIN_DIR`, beside the own executable, then `PATH`.
 ///
 /// # Errors

@@ -59,9 +59,7 @@ impl TestBed {
     /// As [`TestBed::up`], and a name that is taken.
     pub fn build(name: Option<&str>, link: &LinkOptions, background: bool) -> Result<Self> {
         link.validate()?;
-        if !nix::unistd::geteuid().is_root() {
-            bail!("network namespaces need root: run lasthop-lab as root");
-        }
+        process::check_root()?;
         let mut bed = Self {
             run: Mutex::new(Run::claim(name, link)?),
             namespaces: Vec::new(),

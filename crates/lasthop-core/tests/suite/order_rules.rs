@@ -206,21 +206,27 @@ fn what_paws_would_drop_is_left_to_fh() {
 
 // Our own duplicates.
 
+/// Without SACK, 15 segments under way; those before them took 40 ms and more.
+fn behind_a_queue(scheme: u32) -> Rig {
+    let config = Config {
+        scheme,
+        queue_guard: 0,
+        ..Config::default()
+    };
+    let mut rig = crate::rack::rig_with(config, false);
+    rig.burst(200, 0, 1_000, 20);
+    for i in 1..=5 {
+        ack!(rig, 238 + 2 * i as u64, 1_000 * i => pass);
+    }
+    rig
+}
+
 /// A receiver without SACK answers a superfluous repair with a duplicate, which must make no
 /// repair: before a standing queue behind a short round trip that went on for ever.
 #[test]
 fn the_duplicate_of_a_superfluous_repair_repairs_nothing() {
     for scheme in [LH_SCHEME_rack, LH_SCHEME_snoop] {
-        let config = Config {
-            scheme,
-            queue_guard: 0,
-            ..Config::default()
-        };
-        let mut rig = crate::rack::rig_with(config, false);
-        rig.burst(200, 0, 1_000, 20);
-        for i in 1..=5 {
-            ack!(rig, 238 + 2 * i as u64, 1_000 * i => pass);
-        }
+        let mut rig = behind_a_queue(scheme);
         // A duplicate that no loss caused, such as a keepalive's answer.
         ack!(rig, 249, 5_000 => hold, resend [5_000]);
         // One way is 20 ms and more: this is the original's.
@@ -271,16 +277,7 @@ fn what_waited_behind_a_hole_gives_no_sample() {
 #[test]
 fn a_quick_repair_of_a_second_hole_is_no_superfluous_one() {
     for scheme in [LH_SCHEME_rack, LH_SCHEME_snoop] {
-        let config = Config {
-            scheme,
-            queue_guard: 0,
-            ..Config::default()
-        };
-        let mut rig = crate::rack::rig_with(config, false);
-        rig.burst(200, 0, 1_000, 20);
-        for i in 1..=5 {
-            ack!(rig, 238 + 2 * i as u64, 1_000 * i => pass);
-        }
+        let mut rig = behind_a_queue(scheme);
         // 5,000, 9,000 and 13,000 are lost.
         ack!(rig, 250, 5_000 => hold, resend [5_000]);
         for ms in 251..262 {

@@ -14,7 +14,7 @@ const STEPS: f64 = 10.0;
 /// What a run takes beside its transfer, about.
 const SET_UP_TIME: Duration = Duration::from_secs(2);
 
-pub(crate) struct Progress {
+pub(super) struct Progress {
     bar: ProgressBar,
     cells: usize,
     done: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// A bar over runs of the given transfers.
-    pub(crate) fn new(jobs: &[Job]) -> Self {
+    pub(super) fn new(jobs: &[Job]) -> Self {
         // Draws nothing unless standard error is a terminal.
         let target = ProgressDrawTarget::stderr_with_hz(4);
         let total: Duration = jobs.iter().map(expected).sum();
@@ -43,14 +43,14 @@ impl Progress {
         }
     }
 
-    pub(crate) fn begin(&mut self, job: &Job) {
+    pub(super) fn begin(&mut self, job: &Job) {
         let running = (Instant::now(), expected(job));
         self.running.insert(job.name.clone(), running);
         self.bar
             .set_message(format!("{}/{} done, {}", self.done, self.cells, job.name));
     }
 
-    pub(crate) fn finish(&mut self, job: &Job) {
+    pub(super) fn finish(&mut self, job: &Job) {
         self.running.remove(&job.name);
         self.done += 1;
         self.done_time += expected(job);
@@ -58,18 +58,18 @@ impl Progress {
     }
 
     /// Moves on by the time that the running ones have had.
-    pub(crate) fn tick(&self) {
+    pub(super) fn tick(&self) {
         let had = |(begun, expected): &(Instant, Duration)| begun.elapsed().min(*expected);
         let time = self.done_time + self.running.values().map(had).sum::<Duration>();
         self.bar.set_position((time.as_secs_f64() * STEPS) as u64);
     }
 
     /// Says something without tearing the bar.
-    pub(crate) fn say(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("lasthop-lab: {text}"));
+    pub(super) fn say(&self, text: &str) {
+        self.bar.suspend(|| super::say(text));
     }
 
-    pub(crate) fn end(&self) {
+    pub(super) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }

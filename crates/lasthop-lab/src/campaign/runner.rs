@@ -58,8 +58,8 @@ pub struct Figures {
 pub enum Event<'a> {
     /// A job begins.
     Begun(&'a Job),
-    /// A job has figures.
-    Done(&'a Job, Box<Figures>),
+    /// A job has figures. The number is its place in the list.
+    Done(usize, &'a Job, Box<Figures>),
     /// A job has none, and why.
     Failed(&'a Job, String),
     /// Time has passed.
@@ -72,7 +72,7 @@ pub enum Event<'a> {
 /// The user interrupts, `hear` fails, or so many jobs fail in succession that the rest would.
 /// All test beds have been removed then.
 pub fn run(slots: u16, jobs: &[Job], mut hear: impl FnMut(Event<'_>) -> Result<()>) -> Result<()> {
-    let queue: Mutex<VecDeque<&Job>> = Mutex::new(jobs.iter().collect());
+    let queue: Mutex<VecDeque<(usize, &Job)>> = Mutex::new(jobs.iter().enumerate().collect());
     let stop = Stop::default();
     thread::scope(|scope| {
         let (events, heard) = mpsc::channel();
@@ -142,18 +142,18 @@ fn listen<'a>(
     }
 }
 
-fn work<'a>(queue: &Mutex<VecDeque<&'a Job>>, stop: &Stop, events: &Sender<Event<'a>>) {
+fn work<'a>(queue: &Mutex<VecDeque<(usize, &'a Job)>>, stop: &Stop, events: &Sender<Event<'a>>) {
     let next = || {
         let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.pop_front()
     };
-    while let Some(job) = next() {
+    while let Some((index, job)) = next() {
         if stop.is_ordered() {
             return;
         }
         let _ = events.send(Event::Begun(job));
         let event = match run_job(job, stop) {
-            Ok(figures) => Event::Done(job, Box::new(figures)),
+            Ok(figures) => Event::Done(index, job, Box::new(figures)),
             Err(_) if stop.is_ordered() => return,
             Err(error) => Event::Failed(job, format!("{error:#}")),
         };

@@ -56,7 +56,7 @@ pub fn cells(experiment: &Experiment, seeds: &[u64], directory: &Path) -> Result
     Ok(cells)
 }
 
-/// Its options of `compare`, without scheme, seed and what only concerns the output.
+/// The options of `compare` that its file gives.
 pub fn args(experiment: &Experiment, point: &Point, series: &Series) -> Vec<String> {
     let parts = [&experiment.args, &point.args, &series.args];
     parts.into_iter().flatten().cloned().collect()
@@ -73,6 +73,28 @@ pub fn setup(experiment: &Experiment, point: &Point, series: &Series) -> String 
     setup
 }
 
+/// Name of a run.
+pub fn name(x: f64, series: &str, seed: u64) -> String {
+    format!("{x}/{series}/{seed}")
+}
+
+/// All options of `compare` for one run, but those of its output.
+pub fn run_args(
+    experiment: &Experiment,
+    point: &Point,
+    series: &Series,
+    seed: u64,
+    directory: &Path,
+) -> Vec<String> {
+    let mut args = args(experiment, point, series);
+    args.extend(["--scheme".to_owned(), series.scheme.clone()]);
+    if let Some(path) = agent_config(series, directory) {
+        args.extend(["--agent-config".to_owned(), path.display().to_string()]);
+    }
+    args.extend(["--seed".to_owned(), seed.to_string()]);
+    args
+}
+
 fn cell(
     experiment: &Experiment,
     point: &Point,
@@ -80,19 +102,15 @@ fn cell(
     seed: u64,
     directory: &Path,
 ) -> Cell {
-    let mut args = args(experiment, point, series);
-    let compare = CompareLine::parse(&args).ok();
+    let compare = CompareLine::parse(&args(experiment, point, series)).ok();
     let setup = setup(experiment, point, series);
-    args.extend(["--scheme".to_owned(), series.scheme.clone()]);
-    if let Some(path) = agent_config(series, directory) {
-        args.extend(["--agent-config".to_owned(), path.display().to_string()]);
-    }
+    let mut args = run_args(experiment, point, series, seed, directory);
     if experiment.has_windows() {
         let file = directory.join(samples_file(point.x, &series.name, seed));
         args.extend(["--samples".to_owned(), file.display().to_string()]);
     }
-    args.extend(["--seed".to_owned(), seed.to_string(), "-j".to_owned()]);
-    let name = format!("{}/{}/{seed}", point.x, series.name);
+    args.push("-j".to_owned());
+    let name = name(point.x, &series.name, seed);
     Cell {
         x: point.x,
         series: series.name.clone(),

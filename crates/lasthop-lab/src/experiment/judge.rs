@@ -133,6 +133,16 @@ impl<'a> Runs<'a> {
         })
     }
 
+    /// The metric of `of` at `x * shift` against that of `to` at `x`, seed by seed.
+    pub fn pairs(&self, x: f64, of: &str, to: &str, what: &Measure<'_>) -> Vec<(u64, f64)> {
+        let own = self.values(x * what.shift, of, what.metric);
+        let other = self.values(x, to, what.metric);
+        let of_seed = |seed: u64| other.iter().find(|(s, _)| *s == seed).map(|(_, v)| *v);
+        own.into_iter()
+            .filter_map(|(seed, own)| Some((seed, what.relation.of(own, of_seed(seed)?))))
+            .collect()
+    }
+
     /// The statistic of `of` at `x * shift` against that of `to` at `x`.
     pub fn relation(&self, x: f64, of: &str, to: &str, what: &Measure<'_>) -> Option<Value> {
         let own = self.values(x * what.shift, of, what.metric);
@@ -140,11 +150,8 @@ impl<'a> Runs<'a> {
         let only = |pairs: &[(u64, f64)]| pairs.iter().map(|(_, v)| *v).collect::<Vec<f64>>();
         let statistic = |pairs: &[(u64, f64)]| what.statistic.of(&only(pairs));
         let value = what.relation.of(statistic(&own)?, statistic(&other)?);
-        let of_seed = |seed: u64| own.iter().find(|(own, _)| *own == seed).map(|(_, v)| *v);
-        let pairs: Vec<f64> = other
-            .iter()
-            .filter_map(|(seed, other)| Some(what.relation.of(of_seed(*seed)?, *other)))
-            .collect();
+        let pairs = self.pairs(x, of, to, what);
+        let pairs: Vec<f64> = pairs.into_iter().map(|(_, value)| value).collect();
         let sound = what.statistic == Statistic::Mean
             && pairs.len() == other.len()
             && pairs.iter().all(|value| value.is_finite());

@@ -13,7 +13,6 @@ mod spec;
 mod summary;
 mod text;
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -29,8 +28,9 @@ pub use self::options::{ReportOptions, RunOptions};
 pub use self::report::{columns_markdown, report};
 pub use self::spec::{Experiment, FigureKind, Scale};
 pub use self::summary::{FigureData, figures};
-use crate::campaign::{self, Event, Figures, Job, Progress, Results, Store};
+use crate::campaign::{self, Figures, Job, Results, Store, say};
 use crate::compare::{NO_AGENT, Verdict};
+use crate::emulator::DISTORTED;
 use crate::fields::markdown_table;
 use crate::interrupt;
 use crate::{agent, process};
@@ -101,9 +101,7 @@ fn plan(options: &RunOptions) -> Result<Vec<Planned>> {
 
 /// Finds out what would make runs fail, before the first one.
 fn check_machine(planned: &[Planned]) -> Result<()> {
-    if !nix::unistd::geteuid().is_root() {
-        bail!("network namespaces need root: run lasthop-lab as root");
-    }
+    process::check_root()?;
     process::find_binary("linkemu")?;
     let mut series = planned
         .iter()
@@ -112,10 +110,6 @@ fn check_machine(planned: &[Planned]) -> Result<()> {
         process::find_binary(agent::BINARY)?;
     }
     Ok(())
-}
-
-fn say(text: &str) {
-    eprintln!("lasthop-lab: {text}");
 }
 
 /// Makes the directory and puts into it what belongs to the experiment as a whole.
@@ -163,7 +157,7 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
         // Alone, it may do better: what it lost was the machine's fault, not the link's. Until
         // then it has no result, whatever comes between.
         let mut notes = figures.notes.iter();
-        let is_disturbed = slots > 1 && notes.any(|note| note.contains("could not keep up"));
+        let is_disturbed = slots > 1 && notes.any(|note| note.contains(DISTORTED));
         if is_disturbed {
             disturbed.push(cell.clone());
         }
@@ -188,34 +182,13 @@ fn run_jobs(
     mut counts: impl FnMut(&Cell, &Figures) -> bool,
 ) -> Result<bool> {
     let jobs: Vec<Job> = cells.iter().map(|cell| cell.job.clone()).collect();
-    let names = jobs.iter().map(|job| job.name.as_str());
-    let cell_of: HashMap<&str, &Cell> = names.zip(cells).collect();
-    let mut progress = Progress::new(&jobs);
-    let mut complete = true;
-    let result = campaign::run(slots, &jobs, |event| {
-        match event {
-            Event::Begun(job) => progress.begin(job),
-            Event::Tick => progress.tick(),
-            Event::Done(job, figures) => {
-                progress.finish(job);
-                let cell = cell_of[job.name.as_str()];
-                if let Some(failure) = &figures.failure {
-                    progress.say(&format!("{}: {failure}", job.name));
-                }
-                if counts(cell, &figures) {
-                    store.append(line_of(cell, *figures))?;
-                }
-            }
-            Event::Failed(job, why) => {
-                progress.say(&format!("{}: {why}", job.name));
-                progress.finish(job);
-                complete = false;
-            }
+    campaign::run(slots, &jobs, |index, figures| {
+        let cell = &cells[index];
+        match counts(cell, &figures) {
+            true => store.append(line_of(cell, figures)),
+            false => Ok(()),
         }
-        Ok(())
-    });
-    progress.end();
-    result.map(|()| complete)
+    })
 }
 
 fn line_of(cell: &Cell, figures: Figures) -> Line {

@@ -161,13 +161,18 @@ fn ticks(experiment: &Experiment, figure: &Figure) -> Vec<Tick> {
         .collect()
 }
 
-fn points(experiment: &Experiment, figure: &Figure, series: &str, runs: Runs<'_>) -> Vec<Value> {
-    let measure = Measure {
+/// What its points are.
+fn measure(figure: &Figure) -> Measure<'_> {
+    Measure {
         metric: &figure.metric,
         statistic: Statistic::Mean,
         relation: figure.kind.relation().unwrap_or_default(),
         shift: 1.0,
-    };
+    }
+}
+
+fn points(experiment: &Experiment, figure: &Figure, series: &str, runs: Runs<'_>) -> Vec<Value> {
+    let measure = measure(figure);
     let value = |x: f64| match (figure.kind, &figure.to) {
         (FigureKind::Window, _) => None,
         (_, Some(to)) => runs.relation(x, series, to, &measure),
@@ -184,17 +189,10 @@ fn points(experiment: &Experiment, figure: &Figure, series: &str, runs: Runs<'_>
 }
 
 fn seeds(experiment: &Experiment, figure: &Figure, series: &str, runs: Runs<'_>) -> Vec<SeedValue> {
-    let relation = figure.kind.relation().zip(figure.to.as_ref());
-    let of_point = |x: f64| -> Vec<(u64, f64)> {
-        let own = runs.values(x, series, &figure.metric);
-        let Some((relation, to)) = relation else {
-            return own;
-        };
-        let other = runs.values(x, to, &figure.metric);
-        let of_seed = |seed| other.iter().find(|(s, _)| *s == seed).map(|(_, v)| *v);
-        own.into_iter()
-            .filter_map(|(seed, own)| Some((seed, relation.of(own, of_seed(seed)?))))
-            .collect()
+    let measure = measure(figure);
+    let of_point = |x: f64| match &figure.to {
+        Some(to) => runs.pairs(x, series, to, &measure),
+        None => runs.values(x, series, &figure.metric),
     };
     let mut xs: Vec<f64> = experiment.axis.points.iter().map(|p| p.x).collect();
     if figure.kind == FigureKind::Window {

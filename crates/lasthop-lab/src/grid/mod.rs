@@ -11,7 +11,7 @@ mod plot;
 mod summary;
 mod text;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use self::line::Line;
 pub use self::options::GridOptions;
 use self::summary::Row;
 pub use self::text::markdown;
-use crate::campaign::{self, Event, Figures, Job, Progress, Results, Store};
+use crate::campaign::{self, Figures, Job, Results, Store, say};
 use crate::compare::Verdict;
 use crate::interrupt;
 
@@ -83,10 +83,6 @@ pub fn run(options: &GridOptions) -> Result<Verdict> {
     })
 }
 
-fn say(text: &str) {
-    eprintln!("lasthop-lab: {text}");
-}
-
 /// Runs what is missing. Returns all results and whether every cell has one now; none if the user
 /// interrupted.
 fn run_cells(options: &GridOptions) -> Result<Option<(Results<Line>, bool)>> {
@@ -107,34 +103,13 @@ fn run_cells(options: &GridOptions) -> Result<Option<(Results<Line>, bool)>> {
         transfer,
     };
     let jobs: Vec<Job> = missing.iter().map(job).collect();
-    let cell_of: HashMap<&str, &GridCell> =
-        jobs.iter().map(|j| j.name.as_str()).zip(&missing).collect();
-    let mut progress = Progress::new(&jobs);
-    let mut complete = true;
-    let result = campaign::run(options.jobs, &jobs, |event| {
-        match event {
-            Event::Begun(job) => progress.begin(job),
-            Event::Tick => progress.tick(),
-            Event::Done(job, figures) => {
-                if let Some(failure) = &figures.failure {
-                    progress.say(&format!("{}: {failure}", job.name));
-                }
-                progress.finish(job);
-                store.append(line_of(options, cell_of[job.name.as_str()], *figures))?;
-            }
-            Event::Failed(job, why) => {
-                progress.say(&format!("{}: {why}", job.name));
-                progress.finish(job);
-                complete = false;
-            }
-        }
-        Ok(())
+    let result = campaign::run(options.jobs, &jobs, |index, figures| {
+        store.append(line_of(options, &missing[index], figures))
     });
-    progress.end();
     match result {
         Err(_) if interrupt::requested() => Ok(None),
         Err(error) => Err(error),
-        Ok(()) => Ok(Some((store.results, complete))),
+        Ok(complete) => Ok(Some((store.results, complete))),
     }
 }
 

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use super::cells::{self, BASE, GridCell, Place};
 use crate::campaign::CompareLine;
 use crate::compare::NO_AGENT;
+use crate::process;
 use crate::units;
 
 const QUICK_DURATION_NS: u64 = 20_000_000_000;
@@ -246,9 +247,7 @@ impl GridOptions {
     /// # Errors
     /// Not root, a missing file or binary, an option that `compare` refuses.
     pub fn check(&self, cells: &[GridCell]) -> Result<()> {
-        if !nix::unistd::geteuid().is_root() {
-            bail!("network namespaces need root: run lasthop-lab as root");
-        }
+        process::check_root()?;
         if cells.iter().any(|cell| cell.place.needs_trace()) {
             self.provide_trace()?;
         }

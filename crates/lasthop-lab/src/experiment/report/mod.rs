@@ -13,10 +13,11 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use self::section::{Part, Section};
+use super::SPEC_FILE;
 use super::options::ReportOptions;
 use super::summary::FigureData;
-use super::{SPEC_FILE, say};
 use crate::campaign::plot::{self, Drawn};
+use crate::campaign::say;
 use crate::fields::markdown_table;
 
 /// Name of the page in the directory of results.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the page says about one experiment, gathered.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::super::judge::{Judgement, Outcome, Runs, judge};
 use super::super::line::Line;
 use super::super::meta::Meta;
-use super::super::spec::{Experiment, Point, Series, same_x};
+use super::super::spec::{Experiment, Point, Series};
 use super::super::summary::{FigureData, figures};
 use super::super::{SPEC_FILE, Stored, cells};
 
@@ -117,17 +118,15 @@ impl Section {
 
     /// Names of the runs that are missing: not made yet, or failed.
     pub fn missing(&self) -> Vec<String> {
-        let has = |x: f64, series: &str, seed: u64| {
-            self.lines
-                .iter()
-                .any(|line| line.record.seed == seed && line.series == series && same_x(line.x, x))
-        };
+        let cells = self.lines.iter().map(|line| line.cell.as_str());
+        let made: HashSet<&str> = cells.collect();
         let mut missing = Vec::new();
         for seed in &self.experiment.seeds {
             for point in &self.experiment.axis.points {
                 for series in &self.experiment.series {
-                    if !has(point.x, &series.name, *seed) {
-                        missing.push(format!("{}/{}/{seed}", point.x, series.name));
+                    let name = cells::name(point.x, &series.name, *seed);
+                    if !made.contains(name.as_str()) {
+                        missing.push(name);
                     }
                 }
             }
@@ -152,12 +151,14 @@ impl Section {
     pub fn compare_command(&self) -> String {
         let (point, series) = self.telling();
         let mut words = vec!["compare".to_owned()];
-        words.extend(cells::args(&self.experiment, point, series));
-        words.extend(["--scheme".to_owned(), series.scheme.clone()]);
-        if let Some(path) = cells::agent_config(series, &self.directory) {
-            words.extend(["--agent-config".to_owned(), path.display().to_string()]);
-        }
-        words.extend(["--seed".to_owned(), self.experiment.seeds[0].to_string()]);
+        let seed = self.experiment.seeds[0];
+        words.extend(cells::run_args(
+            &self.experiment,
+            point,
+            series,
+            seed,
+            &self.directory,
+        ));
         command(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
