@@ -89,8 +89,7 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		lh_cache_fh_again(f, s->end); /* or late, which looks the same */
 	if ((s->flags & LH_SYN) && LH_CFG(env)->scheme == LH_SCHEME_rack)
 		lh_rack_syn(env, f, s, out);
-	if (LH_CFG(env)->scheme == LH_SCHEME_slack)
-		lh_outage_stale(env, f, s);
+	lh_own_dups_stale(env, f, s);
 	if (lh_is_data(f, s)) {
 		if (LH_CFG(env)->scheme == LH_SCHEME_none || lh_is_probe(f, s))
 			lh_track_max(f, s);
@@ -129,8 +128,6 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 	lh_own_dups_expect(env, f, e);
 	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
-	if (LH_CFG(env)->scheme == LH_SCHEME_slack && (e->n_local || e->flags & LH_SEG_SENDER_RTX))
-		env->ack.nr_twice += env->now_ns - e->last_tx_ns < f->srtt_ns;
 	env->ack.popped_bytes += e->end - e->seq;
 	env->ack.last_ns = e->last_tx_ns;
 	env->ack.last_end = e->end;
@@ -205,7 +202,7 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->nr_dup = 0;
 	f->exp_dup = 0;
 	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
-	if (!lh_before(f->una, f->own_dups_end))
+	if (lh_after(f->una, f->own_dups_end))
 		f->own_dups = 0;
 	if (!lh_before(f->una, f->rtx_end))
 		f->flags &= ~LH_FLOW_RTX;
@@ -241,7 +238,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		lh_cache_echo(env, f, s->tsecr);
 	if (class == LH_ACK_DUPLICATE)
 		lh_host_count(env, LH_C_duplicate_acks, 1);
-	if (class == LH_ACK_DUPLICATE && !lh_flow_sack(f) && lh_own_dup(f))
+	if ((class == LH_ACK_DUPLICATE || class == LH_ACK_SAME) && lh_own_dup(env, f, s))
 		class = LH_ACK_OWN;
 	if (s->nr_sack && class != LH_ACK_OLD)
 		lh_sack_blocks(env, f, s);

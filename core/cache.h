@@ -374,12 +374,19 @@ LH_INLINE bool lh_seg_overflow(const struct lh_flow *f, const struct lh_seg *e)
 	       !(e->flags & LH_SEG_SENDER_RTX);
 }
 
+/* Whether a copy of the segment may go out, by itself: it is here, MH would take
+ * it, and its loss is not FH's affair. */
+LH_INLINE bool lh_seg_sendable(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
+{
+	return !(e->flags & (LH_SEG_CONG | LH_SEG_NO_COPY)) && !lh_seg_overflow(f, e) &&
+	       !lh_seg_stale(f, e) && e->n_local < LH_CFG(env)->max_local;
+}
+
 /* Whether the segment can still be repaired here without hiding congestion. */
 LH_INLINE bool lh_seg_repairable(struct lh_env *env, const struct lh_flow *f,
 				 const struct lh_seg *e)
 {
-	return !(e->flags & (LH_SEG_CONG | LH_SEG_SENDER_RTX | LH_SEG_NO_COPY)) &&
-	       !lh_seg_overflow(f, e) && !lh_seg_stale(f, e) && e->n_local < LH_CFG(env)->max_local;
+	return !(e->flags & LH_SEG_SENDER_RTX) && lh_seg_sendable(env, f, e);
 }
 
 /* Whether every byte in [una, upto) is either SACKed or repairable here

@@ -9,12 +9,14 @@
 #include "hold.h"
 #include "sample.h"
 
+#define LH_UNDER_WAY_MAX 16
+
 enum lh_ack_class {
 	LH_ACK_NEW, /* moves una */
 	LH_ACK_OLD, /* below una */
 	LH_ACK_BEYOND, /* above everything seen: we joined late or missed data */
 	LH_ACK_DUPLICATE, /* something above una has arrived, una has not */
-	LH_ACK_OWN, /* a duplicate that a superfluous repair of ours caused */
+	LH_ACK_OWN, /* the answer to a segment that MH got twice: no loss caused it */
 	LH_ACK_SAME, /* same number for another reason: window update, keepalive */
 };
 
@@ -39,34 +41,79 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
 	return LH_ACK_SAME;
 }
 
+/* The cached segment that MH wants next, NULL if it is not here. */
+LH_INLINE struct lh_seg *lh_head(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+
+	return e && !lh_after(e->seq, f->una) ? e : NULL;
+}
+
 /*
- * Whether @e, which we had sent again, is acknowledged too early for the repair:
- * MH got the original, and will answer each copy with a duplicate that no loss
- * has caused. With SACK it says so itself (RFC 2883); without, taken for losses,
- * these duplicates made repairs that made duplicates (8,000 for 6 losses in 40 s
- * before a queue of 40 ms behind a round trip of 0.4 ms). Time alone doesn't tell,
- * for the queue may have drained; but had @e been lost, everything that was under
- * way behind it would have caused a duplicate before the repair came through, but
- * for those that got lost. That holds for repairs which a duplicate asked for: by
- * the time of the others MH has answered for what is behind, or nothing is.
+ * MH answers what it has already with a duplicate ACK. With SACK it says so itself
+ * (RFC 2883); without, taken for losses, these duplicates make repairs that make
+ * duplicates (8,000 for 6 losses in 40 s before a queue of 40 ms behind a round trip
+ * of 0.4 ms; 1,100 for 48 after an outage, when FH repairs the window, too). So what
+ * is to come is counted, and kept from FH for good.
+ */
+LH_INLINE void lh_own_dups_add(struct lh_env *env, struct lh_flow *f)
+{
+	f->own_dups++;
+	f->own_dups_end = f->max;
+	f->own_dups_ns = env->now_ns;
+}
+
+/*
+ * Whether another copy of @e, which is acknowledged, is still under way. It is if
+ * the latest has not had the time of an unloaded round trip, whoever sent it. Beyond
+ * that time doesn't tell, for the queue may have drained: with srtt in its place
+ * every repair after an outage seemed to be one too many, and the losses that
+ * duplicates showed were left to the timer. But had @e been lost, everything that
+ * was under way behind it would have caused a duplicate before the repair came
+ * through, but for those that got lost. That holds for repairs which a duplicate
+ * asked for: by the time of the others MH has answered for what is behind, or
+ * nothing is.
  */
 LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
 	u64 lmin = lh_lmin(env, f), r = lh_max(f->srtt_ns, lmin);
+	u64 age = env->now_ns - e->last_tx_ns;
+	bool again = e->n_local || (e->flags & LH_SEG_SENDER_RTX);
+	bool unasked = e->n_local && e->behind >= 2 && 2 * f->nr_dup <= e->behind;
 
-	if (lh_flow_sack(f) || !e->n_local || env->now_ns - e->last_tx_ns >= (lmin + r) / 2)
+	if (lh_flow_sack(f) || !again)
 		return;
-	if (e->behind < 2 || 2 * f->nr_dup > e->behind)
+	if (unasked && age < (lmin + r) / 2)
+		f->flags &= ~LH_FLOW_RECOVERY; /* nothing was lost: the next is no hole */
+	else if (age >= lmin)
 		return;
-	f->flags &= ~LH_FLOW_RECOVERY; /* nothing was lost: the next is no hole */
-	f->own_dups++;
-	f->own_dups_end = f->max; /* in order, the copies arrive before what leaves now */
+	lh_own_dups_add(env, f);
 }
 
-/* Whether a duplicate without SACK is one of these. */
-LH_INLINE bool lh_own_dup(struct lh_flow *f)
+/* FH sends again what MH has acknowledged. It need not see the answer if it is about
+ * to get an ACK of this number or above, for that went on within a wired round trip.
+ * Otherwise that one was lost, and the answer is what FH waits for; so is the one to
+ * a keepalive. */
+LH_INLINE void lh_own_dups_stale(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	if (!f->own_dups)
+	if (!lh_flow_sack(f) && s->payload_bytes > 1 && !(s->flags & (LH_SYN | LH_FIN)) &&
+	    !lh_after(s->end, f->una) && env->now_ns - f->progress_ns < f->wired_rtt_ns)
+		lh_own_dups_add(env, f);
+}
+
+/* Whether the ACK @s, which moves nothing, is one of these. In order, the copies
+ * arrive before what left later; after LRTO they got lost on the way. What MH lacks
+ * next, if anything, has to be here: a FIN alone is not. */
+LH_INLINE bool lh_own_dup(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	if (!f->own_dups || lh_flow_sack(f) || s->nr_sack || !lh_pure(s) ||
+	    s->window != f->last_window)
+		return false;
+	if (env->now_ns - f->own_dups_ns > lh_lrto(env, f)) {
+		f->own_dups = 0;
+		return false;
+	}
+	if (f->una != f->max && !lh_head(env, f))
 		return false;
 	f->own_dups--;
 	return true;
@@ -90,7 +137,7 @@ LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_se
 	out->retransmit[i].seq = e->seq;
 	out->nr_retransmit = n + 1;
 	e->last_tx_ns = f->sent_ns = env->now_ns;
-	e->behind = why == LH_BY_DUPACK ? lh_min(lh_cached(f) - 1, 255) : 0;
+	e->behind = 0;
 	lh_cache_again(f);
 	f->syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
 	f->nr_retransmits++;
@@ -121,14 +168,6 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 	return true;
 }
 
-/* The cached segment that MH wants next, NULL if it is not here. */
-LH_INLINE struct lh_seg *lh_head(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
-
-	return e && !lh_after(e->seq, f->una) ? e : NULL;
-}
-
 /*
  * What has provably departed: on a FIFO link the n-th duplicate was caused by
  * the n-th segment after the lost one, or a later one. A repair that overtakes
@@ -152,6 +191,28 @@ LH_INLINE void lh_extend_recovery(struct lh_env *env, struct lh_flow *f)
 }
 
 /*
+ * How many of the last segments behind the head have departed within two local round
+ * trips, the queue may have grown: MH's answers to them are still to come. What left
+ * before that was answered or lost: an outage leaves a window of it.
+ */
+LH_INLINE u32 lh_under_way(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 n = 0, pos = f->tail;
+	int i;
+
+	lh_for (i, LH_UNDER_WAY_MAX) {
+		struct lh_seg *e;
+
+		if (pos == f->head || --pos == f->head)
+			break;
+		e = lh_seg_at(env, f, pos);
+		if (e && env->now_ns - e->last_tx_ns < 2 * f->srtt_ns)
+			n++;
+	}
+	return n;
+}
+
+/*
  * The segment at una, if a duplicate says that it is lost and it may be sent
  * again now: at first sight, and once more when there are more duplicates than
  * the loss explains (Click's limit of two), a local round trip apart.
@@ -165,7 +226,10 @@ LH_INLINE bool lh_dup_repair(struct lh_env *env, struct lh_flow *f, struct lh_se
 	 * bound, since ACKs get lost and merged. */
 	f->exp_dup = lh_cached(f) - 1 > f->nr_dup ? lh_cached(f) - 1 - f->nr_dup : 0;
 	f->flags |= LH_FLOW_DUP_DRIVEN;
-	return lh_resend(env, f, e, LH_BY_DUPACK, out);
+	if (!lh_resend(env, f, e, LH_BY_DUPACK, out))
+		return false;
+	e->behind = lh_under_way(env, f);
+	return true;
 }
 
 /*

@@ -36,7 +36,7 @@ struct lh_seg {
 	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
-	u8 behind; /* segments behind it when a duplicate last made us repair it, at most 255 */
+	u8 behind; /* lh_under_way() when a duplicate last made us repair it */
 	u8 pad[1];
 };
 
@@ -128,18 +128,16 @@ struct lh_outage {
 	u64 since_ns; /* when the outage was noticed; 0: there is none */
 	u64 down_ns; /* when the link was said to be down; 0: it was not, or MH was heard since */
 	u64 rto_from_ns; /* FH's timer finds an ACK in time that leaves here within its RTO of this */
-	u32 kept_ack; /* number of the ACK that the host has a copy of; with kept */
 	u64 back_ns; /* when MH was heard again; 0: no lost window is being repaired */
-	u64 echo_ns; /* when the last of nr_echoes was caused */
 	u32 next; /* sequence number up to which the lost window is repaired; with back_ns */
 	u32 lost_end; /* what had departed at back_ns */
-	u32 nr_echoes; /* duplicate ACKs to come for what MH gets twice */
+	u32 kept_ack; /* number of the ACK that the host has a copy of; with kept */
 	u8 kept; /* 1: the held ACK's buffer is filled, and as new as what FH knows */
 	u8 told; /* bursts and freezes since the last new ACK */
 	u8 frozen; /* 1: FH believes the window closed, by our word */
 	u8 mute; /* 1: FH can't be told of this outage */
 	u8 nr_probes; /* of the head in this outage */
-	u8 pad[3];
+	u8 pad[7];
 };
 
 struct lh_flow {
@@ -163,9 +161,10 @@ struct lh_flow {
 	u32 fh_rtx_end; /* highest end of what FH sent twice */
 	u32 rtx_end; /* what had departed when anything below it was last sent again */
 	u32 nr_probes; /* local probes since the last delivery */
-	/* Duplicates still to come that superfluous repairs cause at a receiver
-	 * without SACK; none once una has reached own_dups_end. */
+	/* Duplicates still to come for what a receiver without SACK gets twice; none
+	 * once una is beyond own_dups_end. */
 	u32 own_dups, own_dups_end;
+	u64 own_dups_ns; /* when the last of them was caused */
 	struct lh_sack_block seen[LH_MAX_SACK]; /* blocks of the last ACK: looked through */
 	u64 xmit_ns; /* latest departure among first transmissions that arrived */
 	u64 rtx_xmit_ns; /* the same among local repairs */
@@ -247,7 +246,6 @@ struct lh_ack_sum {
 	u64 sample_ns; /* departure of the segment that gives a sojourn sample; 0: none */
 	u32 sample_delivered; /* lh_flow.delivered at that departure */
 	u32 bytes; /* newly delivered */
-	u32 nr_twice; /* segments of which another copy is still under way */
 	u32 popped_bytes; /* of what the ACK number covers, that was cached */
 	u32 nr_segs;
 	u32 sample_full; /* 1: that segment was no small one */

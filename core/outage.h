@@ -217,8 +217,7 @@ LH_ENTRY int lh_outage_repair_one(struct lh_env *env, struct lh_flow *f, u32 why
 	e = pos == f->tail ? NULL : lh_seg_at(env, f, pos);
 	if (!e || !lh_before(e->seq, f->outage.lost_end))
 		return 0;
-	if (!(e->flags & (LH_SEG_CONG | LH_SEG_NO_COPY | LH_SEG_SACKED)) &&
-	    !lh_seg_overflow(f, e) && !lh_seg_stale(f, e) && e->n_local < LH_CFG(env)->max_local &&
+	if (!(e->flags & LH_SEG_SACKED) && lh_seg_sendable(env, f, e) &&
 	    e->last_tx_ns < f->outage.back_ns && env->now_ns - e->last_tx_ns >= f->srtt_ns &&
 	    !lh_resend(env, f, e, why, out))
 		return 0;
@@ -264,42 +263,6 @@ LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f)
 	e = lh_head(env, f);
 	if (e)
 		e->n_local = lh_min(e->n_local, 1);
-}
-
-/*
- * MH answers what it has already with a duplicate ACK. After an outage that is
- * common, since FH repairs the window, too, and what each such ACK would bring
- * about here is a repair that comes back as another one (seen: 1,100 repairs for
- * 48 losses). Those that are certain are counted and kept from FH for good.
- */
-LH_INLINE void lh_outage_echo(struct lh_env *env, struct lh_flow *f, u32 n)
-{
-	f->outage.nr_echoes = n ? f->outage.nr_echoes + n : 0;
-	f->outage.echo_ns = env->now_ns;
-}
-
-/* FH sends again what MH has acknowledged: an echo, which FH need not see if it is
- * about to get an ACK of this number or above, for it went on within a wired round
- * trip. Otherwise that one was lost, and the echo is what FH waits for; so is the
- * answer to a keepalive. */
-LH_INLINE void lh_outage_stale(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
-{
-	if (s->payload_bytes > 1 && !(s->flags & (LH_SYN | LH_FIN)) && !lh_after(s->end, f->una) &&
-	    env->now_ns - f->progress_ns < f->wired_rtt_ns)
-		lh_outage_echo(env, f, 1);
-}
-
-/* Whether the duplicate @s is such an echo. */
-LH_INLINE bool lh_outage_is_echo(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
-{
-	if (!f->outage.nr_echoes || lh_flow_sack(f) || s->window != f->last_window)
-		return false;
-	if (env->now_ns - f->outage.echo_ns > lh_lrto(env, f)) {
-		lh_outage_echo(env, f, 0); /* lost on the way */
-		return false;
-	}
-	f->outage.nr_echoes--;
-	return lh_suppressible(env, f, s);
 }
 
 /* The link is down: no need to wait for failures. */

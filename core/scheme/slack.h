@@ -46,20 +46,10 @@ LH_INLINE void lh_slack_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 	if (class == LH_ACK_BEYOND)
 		f->outage.since_ns = f->outage.back_ns = 0;
 	lh_outage_heard(env, f);
-	if (env->ack.nr_twice)
-		lh_outage_echo(env, f, env->ack.nr_twice);
-	if (class == LH_ACK_OWN && f->outage.nr_echoes)
-		f->outage.nr_echoes--; /* the same copy's */
-	if (class == LH_ACK_NEW && f->outage.back_ns) {
+	if (class == LH_ACK_NEW && f->outage.back_ns)
 		lh_slack_new(env, f, out);
-	} else if ((class == LH_ACK_DUPLICATE || class == LH_ACK_SAME) &&
-		   lh_outage_is_echo(env, f, s)) {
-		out->verdict = LH_DROP;
-		f->nr_suppressed++;
-		lh_host_count(env, LH_C_suppressed_acks, 1);
-	} else {
+	else
 		lh_snoop_on_ack(env, f, s, class, out);
-	}
 	/* MH is back and says nothing new: the oldest segment, at once. */
 	if (was_out && f->outage.back_ns && class != LH_ACK_NEW && !out->nr_retransmit)
 		lh_outage_repair(env, f, 1, LH_BY_TIMER, out);

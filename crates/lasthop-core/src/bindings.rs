@@ -397,7 +397,7 @@ pub struct lh_seg {
     pub n_local: u8,
     #[doc = " enum lh_seg_flag"]
     pub flags: u8,
-    #[doc = " segments behind it when a duplicate last made us repair it, at most 255"]
+    #[doc = " lh_under_way() when a duplicate last made us repair it"]
     pub behind: u8,
     pub pad: [u8; 1usize],
 }
@@ -633,18 +633,14 @@ pub struct lh_outage {
     pub down_ns: u64,
     #[doc = " FH's timer finds an ACK in time that leaves here within its RTO of this"]
     pub rto_from_ns: u64,
-    #[doc = " number of the ACK that the host has a copy of; with kept"]
-    pub kept_ack: u32,
     #[doc = " when MH was heard again; 0: no lost window is being repaired"]
     pub back_ns: u64,
-    #[doc = " when the last of nr_echoes was caused"]
-    pub echo_ns: u64,
     #[doc = " sequence number up to which the lost window is repaired; with back_ns"]
     pub next: u32,
     #[doc = " what had departed at back_ns"]
     pub lost_end: u32,
-    #[doc = " duplicate ACKs to come for what MH gets twice"]
-    pub nr_echoes: u32,
+    #[doc = " number of the ACK that the host has a copy of; with kept"]
+    pub kept_ack: u32,
     #[doc = " 1: the held ACK's buffer is filled, and as new as what FH knows"]
     pub kept: u8,
     #[doc = " bursts and freezes since the last new ACK"]
@@ -655,34 +651,31 @@ pub struct lh_outage {
     pub mute: u8,
     #[doc = " of the head in this outage"]
     pub nr_probes: u8,
-    pub pad: [u8; 3usize],
+    pub pad: [u8; 7usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 80usize];
+    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 64usize];
     ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
     ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
     ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
     ["Offset of field: lh_outage::down_ns"][::core::mem::offset_of!(lh_outage, down_ns) - 16usize];
     ["Offset of field: lh_outage::rto_from_ns"]
         [::core::mem::offset_of!(lh_outage, rto_from_ns) - 24usize];
-    ["Offset of field: lh_outage::kept_ack"]
-        [::core::mem::offset_of!(lh_outage, kept_ack) - 32usize];
-    ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 40usize];
-    ["Offset of field: lh_outage::echo_ns"][::core::mem::offset_of!(lh_outage, echo_ns) - 48usize];
-    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 56usize];
+    ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 32usize];
+    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 40usize];
     ["Offset of field: lh_outage::lost_end"]
-        [::core::mem::offset_of!(lh_outage, lost_end) - 60usize];
-    ["Offset of field: lh_outage::nr_echoes"]
-        [::core::mem::offset_of!(lh_outage, nr_echoes) - 64usize];
-    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 68usize];
-    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 69usize];
-    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 70usize];
-    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 71usize];
+        [::core::mem::offset_of!(lh_outage, lost_end) - 44usize];
+    ["Offset of field: lh_outage::kept_ack"]
+        [::core::mem::offset_of!(lh_outage, kept_ack) - 48usize];
+    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 52usize];
+    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 53usize];
+    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 54usize];
+    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 55usize];
     ["Offset of field: lh_outage::nr_probes"]
-        [::core::mem::offset_of!(lh_outage, nr_probes) - 72usize];
-    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 73usize];
+        [::core::mem::offset_of!(lh_outage, nr_probes) - 56usize];
+    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 57usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -725,10 +718,12 @@ pub struct lh_flow {
     pub rtx_end: u32,
     #[doc = " local probes since the last delivery"]
     pub nr_probes: u32,
-    #[doc = " Duplicates still to come that superfluous repairs cause at a receiver\n without SACK; none once una has reached own_dups_end."]
+    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
     pub own_dups: u32,
-    #[doc = " Duplicates still to come that superfluous repairs cause at a receiver\n without SACK; none once una has reached own_dups_end."]
+    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
     pub own_dups_end: u32,
+    #[doc = " when the last of them was caused"]
+    pub own_dups_ns: u64,
     #[doc = " blocks of the last ACK: looked through"]
     pub seen: [lh_sack_block; 4usize],
     #[doc = " latest departure among first transmissions that arrived"]
@@ -817,7 +812,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1256usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1248usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -848,79 +843,81 @@ const _: () = {
     ["Offset of field: lh_flow::own_dups"][::core::mem::offset_of!(lh_flow, own_dups) - 584usize];
     ["Offset of field: lh_flow::own_dups_end"]
         [::core::mem::offset_of!(lh_flow, own_dups_end) - 588usize];
-    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 592usize];
-    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 624usize];
+    ["Offset of field: lh_flow::own_dups_ns"]
+        [::core::mem::offset_of!(lh_flow, own_dups_ns) - 592usize];
+    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 600usize];
+    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 632usize];
     ["Offset of field: lh_flow::rtx_xmit_ns"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 632usize];
-    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 640usize];
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 640usize];
+    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 648usize];
     ["Offset of field: lh_flow::rtx_xmit_end"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 644usize];
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 652usize];
     ["Offset of field: lh_flow::rack_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 648usize];
+        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 656usize];
     ["Offset of field: lh_flow::delivered_ns"]
-        [::core::mem::offset_of!(lh_flow, delivered_ns) - 656usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 664usize];
-    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 672usize];
+        [::core::mem::offset_of!(lh_flow, delivered_ns) - 664usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 672usize];
+    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 680usize];
     ["Offset of field: lh_flow::reo_seen_ns"]
-        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 680usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 688usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 692usize];
-    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 696usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 984usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1064usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1068usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 688usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 696usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 700usize];
+    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 704usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 992usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1056usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1060usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1064usize];
     ["Offset of field: lh_flow::fwd_flags"]
-        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1076usize];
+        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1068usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 1078usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 1070usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1072usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1082usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1074usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1083usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1084usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1088usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1075usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1076usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1080usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1092usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1096usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1084usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1088usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1096usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1104usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1112usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1120usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1136usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1128usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1136usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1144usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1160usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1152usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1168usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1160usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1176usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1168usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1180usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1172usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1184usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1176usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1192usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1184usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1200usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1192usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1200usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1208usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1224usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1216usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1232usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1224usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1240usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1232usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1248usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1240usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1044,8 +1041,6 @@ pub struct lh_ack_sum {
     pub sample_delivered: u32,
     #[doc = " newly delivered"]
     pub bytes: u32,
-    #[doc = " segments of which another copy is still under way"]
-    pub nr_twice: u32,
     #[doc = " of what the ACK number covers, that was cached"]
     pub popped_bytes: u32,
     pub nr_segs: u32,
@@ -1075,14 +1070,12 @@ const _: () = {
     ["Offset of field: lh_ack_sum::sample_delivered"]
         [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 32usize];
     ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 36usize];
-    ["Offset of field: lh_ack_sum::nr_twice"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_twice) - 40usize];
     ["Offset of field: lh_ack_sum::popped_bytes"]
-        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 44usize];
+        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 40usize];
     ["Offset of field: lh_ack_sum::nr_segs"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 48usize];
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 44usize];
     ["Offset of field: lh_ack_sum::sample_full"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 52usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 48usize];
     ["Offset of field: lh_ack_sum::last_ns"]
         [::core::mem::offset_of!(lh_ack_sum, last_ns) - 56usize];
     ["Offset of field: lh_ack_sum::last_end"]
@@ -1508,7 +1501,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1744usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1736usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1530,7 +1523,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1472usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1464usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

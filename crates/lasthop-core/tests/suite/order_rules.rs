@@ -241,17 +241,38 @@ fn the_duplicate_of_a_superfluous_repair_repairs_nothing() {
     }
 }
 
-/// Copies that got lost answer nothing: what had departed by then is a bound.
+/// Copies that got lost answer nothing: what has left since, and LRTO, are bounds.
 #[test]
 fn duplicates_are_not_ours_for_ever() {
-    let mut rig = rig(false);
-    rig.burst(200, 0, 1_000, 10);
-    ack!(rig, 240, 1_000 => pass);
-    ack!(rig, 241, 1_000 => hold, resend [1_000]);
-    ack!(rig, 242, 2_000 => pass);
-    ack!(rig, 260, 10_000 => pass);
-    rig.burst(261, 10_000, 1_000, 3);
-    ack!(rig, 301, 10_000 => hold, resend [10_000]);
+    for (later, upto) in [(0, 20_000), (120, 20_000), (0, 21_000)] {
+        let mut rig = behind_a_queue(LH_SCHEME_snoop);
+        ack!(rig, 249, 5_000 => hold, resend [5_000]);
+        ack!(rig, 250, 6_000 => pass);
+        ack!(rig, 280, 20_000 => pass);
+        rig.burst(281 + later, 20_000, 1_000, 4);
+        if upto > 20_000 {
+            ack!(rig, 300, upto => pass);
+        }
+        let seen = rig.ack(301 + later, upto, &[]);
+        let lost = later > 0 || upto > 20_000;
+        assert_eq!(seen.resent.len(), usize::from(lost), "{later} ms, {upto}");
+    }
+}
+
+/// A window is gone, and the queue with it. Repairs come through sooner than ever, and few
+/// duplicates with them: no reason to take them for superfluous and leave the rest to the timer.
+#[test]
+fn quick_repairs_of_a_lost_window_are_no_superfluous_ones() {
+    for scheme in [LH_SCHEME_snoop, LH_SCHEME_slack] {
+        let mut rig = behind_a_queue(scheme);
+        for (i, seq) in [5_000_u32, 7_000, 9_000].into_iter().enumerate() {
+            let ms = 400 + 80 * i as u64;
+            rig.burst(ms, 20_000 + 1_000 * i as i64, 1_000, 1);
+            ack!(rig, ms + 22, i64::from(seq) => hold, resend [seq]);
+            ack!(rig, ms + 37, i64::from(seq) + 1_000 => pass, resend [seq + 1_000]);
+            ack!(rig, ms + 52, i64::from(seq) + 2_000 => pass);
+        }
+    }
 }
 
 /// What had arrived behind a hole waited there for the repair, not in a queue. The probe timer

@@ -170,7 +170,7 @@ fn threshold_of_two_passes_the_first() {
         assert_eq!(rig.count(LH_C_local_retransmits), 0);
         ack!(rig, 221, 0, sack [(100, 300)] => hold, resend [0]);
         ack!(rig, 222, 0, sack [(100, 400)] => hold);
-        ack!(rig, 230, 500 => pass);
+        ack!(rig, 250, 500 => pass);
         // And anew for the next loss.
         rig.burst(300, 500, 100, 5);
         ack!(rig, 320, 500, sack [(600, 700)] => pass);

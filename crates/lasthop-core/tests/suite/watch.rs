@@ -347,7 +347,7 @@ impl Watch {
         if s.dsack != 0 && !s.sack_blocks().iter().skip(1).any(shows) {
             return; // of holes it says nothing
         }
-        if self.slack() && own.ack == self.max {
+        if own.ack == self.max {
             return; // nothing is missing: MH got something twice
         }
         let high = self.bytes.iter().rposition(|b| b.sacked);
