@@ -315,7 +315,10 @@ impl Agent {
         if self.setup.config.scheme != LH_SCHEME_slack {
             return Ok(0); // nobody there would do anything
         }
-        for (index, entry) in self.used()? {
+        for (nr, (index, entry)) in self.used()?.into_iter().enumerate() {
+            if nr % 256 == 0 {
+                self.heartbeat(crate::daemon::now_ns()); // many busy flows take their time
+            }
             if entry.flow.head == entry.flow.tail {
                 continue;
             }
