@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo reproduce-quick reproduce test test-long test-kernels bench lint clean install
+.PHONY: help build demo reproduce-quick reproduce test test-long test-kernels bench sim lint clean install
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -43,6 +43,10 @@ test-kernels: build ## try the agent on stock kernels in QEMU
 bench: build ## nanoseconds per packet, forwarding with and without the agent
 	@scripts/setup.sh run
 	@scripts/bench.sh $(RELEASE)
+
+sim: ## build the ns-3 module against an installed ns-3 and run its tests
+	@scripts/setup.sh sim
+	@scripts/sim.sh
 
 lint: ## format, clippy, generated files, the core's other targets
 	@scripts/setup.sh lint

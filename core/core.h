@@ -9,6 +9,10 @@
 
 #include "flow.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Memory and counters lent by the caller, and the state that its flows share
  * (zeroed at first, lhc_device_bytes() long); @ctx is passed through. Semantics as
  * lh_host_* in flow.h: get_* return 0 when there is nothing left. */
@@ -67,5 +71,9 @@ const char *lhc_counter_name(u32 id); /* NULL past the last */
 const char *lhc_counter_doc(u32 id);
 const char *lhc_scheme_name(u32 id);
 const char *lhc_scheme_doc(u32 id);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* LH_CORE_H */

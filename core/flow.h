@@ -320,11 +320,13 @@ struct lh_actions {
  * these before it includes agent.h (core/core.c for native ones). Slots and
  * chunks are handed out and taken back by index; a failed get is no error.
  */
+#ifndef __cplusplus /* hosts in C++ call core.c, which defines these */
 LH_INLINE struct lh_chunk *lh_host_chunk(struct lh_env *env, u32 id);
 LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id);
 LH_INLINE void lh_host_put_chunk(struct lh_env *env, u32 id);
 LH_INLINE bool lh_host_get_slot(struct lh_env *env, u32 *slot);
 LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 slot);
 LH_INLINE void lh_host_count(struct lh_env *env, enum lh_counter id, u64 n);
+#endif
 
 #endif /* LH_FLOW_H */

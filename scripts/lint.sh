@@ -9,6 +9,7 @@ step() { echo "lint: $*"; }
 
 step "clang-format"
 clang-format-19 --dry-run --Werror core/*.[ch] core/scheme/*.h bpf/*.[ch]
+clang-format-19 --dry-run --Werror ns3/lasthop/*/*.cc ns3/lasthop/*/*.h
 
 step "cargo fmt"
 cargo fmt --all --check
@@ -35,13 +36,13 @@ step "every source file names its licence, none is longer than 600 lines"
 bad=0
 while IFS= read -r f; do
 	case $f in
-	*.rs | *.c | *.h | *.sh | Makefile | .ci/run)
+	*.rs | *.c | *.h | *.cc | *.sh | Makefile | .ci/run)
 		head -n 3 "$f" | grep -q 'SPDX-License-Identifier' || { echo "lint: $f: no SPDX line" >&2; bad=1; }
 		;;
 	esac
 	case $f in
 	*bindings.rs) ;;
-	*.rs | *.c | *.h | *.sh)
+	*.rs | *.c | *.h | *.cc | *.sh)
 		[ "$(wc -l <"$f")" -le 600 ] || { echo "lint: $f: more than 600 lines" >&2; bad=1; }
 		;;
 	esac

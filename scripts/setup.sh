@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|report|lint
+#   scripts/setup.sh build|run|report|sim|lint
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -65,6 +65,12 @@ report)
 	# The one that `lasthop-lab report` finds: the distribution's.
 	/usr/bin/python3 -c 'import matplotlib' 2>/dev/null || missing+=(python3-matplotlib)
 	;;
+sim)
+	need cmake cmake
+	need g++ g++
+	need make make
+	python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
+	;;
 lint)
 	need clang-format-19 clang-format-19
 	ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 || missing+=(libclang1-19)
@@ -78,16 +84,21 @@ update_once() {
 	apt_updated=1
 }
 
+# The ns-3 module is C and C++ only.
+have_tools() {
+	[ "$goal" = sim ] || { have_clang && at_least cargo 1.85; }
+}
+
 packages=("${missing[@]}")
-if ! have_clang || ! at_least cargo 1.85 || [ ${#packages[@]} -gt 0 ]; then
+if ! have_tools || [ ${#packages[@]} -gt 0 ]; then
 	if ! command -v apt-get >/dev/null 2>&1; then
 		echo "setup: please install: clang 16+, cargo 1.85+, ${missing[*]:-}" >&2
 		exit 1
 	fi
 	update_once
 fi
-have_clang || packages+=(clang-19)
-if ! at_least cargo 1.85; then
+[ "$goal" = sim ] || have_clang || packages+=(clang-19)
+if [ "$goal" != sim ] && ! at_least cargo 1.85; then
 	read -ra rust <<<"$(rust_packages)"
 	packages+=("${rust[@]}")
 fi

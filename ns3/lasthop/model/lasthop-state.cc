@@ -1,0 +1,304 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "lasthop-state.h"
+
+#include "lasthop-queue-disc.h"
+#include "lasthop-wire.h"
+
+#include "ns3/abort.h"
+#include "ns3/simulator.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+namespace
+{
+
+/// The core takes a time of 0 for none, and a simulation begins there.
+constexpr uint64_t CLOCK_START_NS = LH_SEC;
+
+/// How often the table is looked through for connections that are over.
+constexpr uint64_t SWEEP_NS = LH_SEC;
+
+uint64_t
+Ns(Time time)
+{
+    return time.GetNanoSeconds();
+}
+
+/// @return the number of @p name among @p names, in their order.
+template <size_t N>
+uint32_t
+Choice(const char* attribute, const std::string& name, const std::array<const char*, N>& names)
+{
+    auto found = std::find(names.begin(), names.end(), name);
+    NS_ABORT_MSG_IF(found == names.end(),
+                    "LasthopAgent: " << attribute << " \"" << name << "\" is unknown; "
+                                     << "its help text names the choices");
+    return found - names.begin();
+}
+
+uint32_t
+SchemeNumber(const std::string& name)
+{
+    std::string all;
+    for (uint32_t id = 0; lhc_scheme_name(id); id++)
+    {
+        if (name == lhc_scheme_name(id))
+        {
+            return id;
+        }
+        all += std::string(all.empty() ? "" : ", ") + lhc_scheme_name(id);
+    }
+    NS_ABORT_MSG("LasthopAgent: Scheme \"" << name << "\" is unknown; there are " << all);
+    return LH_SCHEME_none;
+}
+
+} // namespace
+
+LasthopState::LasthopState(LasthopAgent* agent)
+    : m_agent(agent),
+      m_pool(agent->m_cacheSegments, MakeCallback(&LasthopState::Count, this))
+{
+    const auto& a = *agent;
+    m_config.scheme = SchemeNumber(a.m_scheme);
+    m_config.rtt_profile = Choice("RttProfile", a.m_rttProfile, std::array{"std", "ns2"});
+    m_config.timer_arm = Choice("TimerArm", a.m_timerArm, std::array{"always", "after_dup"});
+    m_config.suppress = Choice("Suppress", a.m_suppress, std::array{"auto", "on", "off"});
+    m_config.dup_thresh = a.m_dupThresh;
+    m_config.max_local = a.m_maxLocal;
+    m_config.strict_window = a.m_strictWindow;
+    m_config.queue_guard = a.m_queueGuard;
+    m_config.clock = a.m_clock;
+    m_config.lrto_floor_ns = Ns(a.m_lrtoFloor);
+    m_config.lrto_max_ns = Ns(a.m_lrtoMax);
+    m_config.hold_min_ns = Ns(a.m_holdMin);
+    m_config.hold_max_ns = Ns(a.m_holdMax);
+    m_config.idle_ns = Ns(a.m_idle);
+    m_config.target_ns = Ns(a.m_target);
+    m_config.ns2_tick_ns = Ns(a.m_ns2Tick);
+    m_config.ns2_srtt_ns = Ns(a.m_ns2Srtt);
+    m_config.ns2_rttvar_ns = Ns(a.m_ns2RttVar);
+    m_config.ns2_gain_1024 = a.m_ns2Gain * 1024;
+    m_config.slack_quiet_ns = Ns(a.m_slackQuiet);
+    m_config.rto_min_ns = Ns(a.m_rtoMin);
+    m_config.slack_bursts = a.m_slackBursts;
+    m_config.freeze = a.m_freeze;
+    m_config.handoff = a.m_handoff;
+}
+
+uint64_t
+LasthopState::NowNs()
+{
+    return CLOCK_START_NS + Simulator::Now().GetNanoSeconds();
+}
+
+bool
+LasthopState::Parse(Ptr<const Packet> packet,
+                    bool toMh,
+                    std::vector<uint8_t>& bytes,
+                    lh_segment& segment,
+                    lh_flow_key& key)
+{
+    bytes = lasthop::FirstBytes(packet, LH_HDR_BYTES);
+    switch (lhc_parse(bytes.data(), packet->GetSize(), 0, 0, toMh, &segment, &key))
+    {
+    case LH_PARSED_TCP:
+        return true;
+    case LH_PARSED_NOT_TCP:
+        Count(LH_C_bypass_not_tcp, 1);
+        return false;
+    case LH_PARSED_FRAGMENT:
+        Count(LH_C_bypass_fragment, 1);
+        return false;
+    default:
+        Count(LH_C_bypass_malformed, 1);
+        return false;
+    }
+}
+
+void
+LasthopState::Count(uint32_t counter, uint64_t n)
+{
+    m_counters[counter] += n;
+    if (!m_agent->m_countTrace.IsEmpty())
+    {
+        m_agent->m_countTrace(lhc_counter_name(counter), n);
+    }
+}
+
+lh_call
+LasthopState::Call() const
+{
+    lh_call call{};
+    call.now_ns = NowNs();
+    call.cap_segments = Share();
+    call.alive = 1;
+    call.accepted = 1;
+    call.handshakes = 1;
+    return call;
+}
+
+/// A connection's share of the cache: all that it may have while three quarters suffice for
+/// everybody, an equal part of it under pressure.
+uint32_t
+LasthopState::Share() const
+{
+    uint32_t slots = m_pool.GetLimit();
+    uint32_t most = std::min<uint32_t>(m_agent->m_flowSegments, LH_FLOW_SEGS);
+    if (m_pool.GetUsed() < slots - slots / 4)
+    {
+        return most;
+    }
+    uint32_t active = std::count_if(m_flows.begin(), m_flows.end(), [](const auto& entry) {
+        return entry.second.flow.head != entry.second.flow.tail;
+    });
+    return std::min(std::max<uint32_t>(slots / std::max<uint32_t>(active, 1), 4), most);
+}
+
+LasthopTracked*
+LasthopState::Find(const lh_flow_key& key, bool opens)
+{
+    auto found = m_flows.find(key);
+    if (found != m_flows.end())
+    {
+        return &found->second;
+    }
+    if (!opens)
+    {
+        return nullptr;
+    }
+    if (m_flows.size() >= m_agent->m_maxFlows)
+    {
+        Count(LH_C_bypass_table_full, 1);
+        return nullptr;
+    }
+    LasthopTracked& tracked = m_flows[key];
+    lhc_flow_init(&tracked.flow);
+    lhc_peer_join(m_pool.Ops(), &tracked.flow, &key, NowNs());
+    Count(LH_C_flows_created, 1);
+    return &tracked;
+}
+
+/// Forgets what is closed or idle. By the way, not by a timer of its own, which would keep a
+/// simulation going for ever.
+void
+LasthopState::Sweep()
+{
+    uint64_t now = NowNs();
+    if (now - m_sweptNs < SWEEP_NS)
+    {
+        return;
+    }
+    m_sweptNs = now;
+    std::vector<Work> released;
+    for (auto entry = m_flows.begin(); entry != m_flows.end();)
+    {
+        LasthopTracked& tracked = entry->second;
+        if (!lhc_flow_over(&tracked.flow, &m_config, now))
+        {
+            ++entry;
+            continue;
+        }
+        lh_call call = Call();
+        lh_actions actions{};
+        lhc_on_release(m_pool.Ops(), &tracked.flow, &m_config, &call, &actions);
+        actions.nr_retransmit = 0;
+        actions.next_deadline_ns = 0;
+        released.push_back(Finish(entry->first, tracked, actions, nullptr));
+        lhc_flow_free(m_pool.Ops(), &tracked.flow);
+        Count(LH_C_flows_removed, 1);
+        entry = m_flows.erase(entry);
+    }
+    for (const auto& work : released)
+    {
+        CarryOut(work);
+    }
+}
+
+void
+LasthopState::SetDeadline(const lh_flow_key& key, LasthopTracked& tracked, uint64_t at)
+{
+    const lh_flow_key* place = &m_flows.find(key)->first;
+    if (tracked.deadline)
+    {
+        m_timers.erase({tracked.deadline, place});
+    }
+    tracked.deadline = at;
+    if (at)
+    {
+        m_timers.insert({at, place});
+    }
+}
+
+/// A copy of a held ACK with the window that FH shall get now.
+LasthopPacket
+LasthopState::EditHeld(const LasthopPacket& held, const lh_actions& actions)
+{
+    LasthopPacket copy = held;
+    lh_segment segment;
+    lh_flow_key key;
+    lh_actions edits = actions;
+    auto bytes = lasthop::FirstBytes(held.packet, LH_HDR_BYTES);
+
+    edits.window = actions.held_window;
+    edits.blank_sack = 0;
+    if (lhc_parse(bytes.data(), held.packet->GetSize(), 0, 0, 0, &segment, &key) == LH_PARSED_TCP &&
+        lhc_edit_ack(bytes.data(), bytes.size(), &segment, &edits))
+    {
+        bytes.resize(segment.hdr_bytes);
+        copy.packet = lasthop::WithHeaders(held.packet, held.protocol, bytes);
+    }
+    return copy;
+}
+
+/// Collects what concerns both directions. @p ack: the packet of this call as it passes, if it
+/// came from MH; copies of a held one are then of it, with the same number and newer blocks.
+LasthopState::Work
+LasthopState::Finish(const lh_flow_key& key,
+                     LasthopTracked& tracked,
+                     const lh_actions& actions,
+                     const LasthopPacket* ack)
+{
+    Work work;
+    for (uint32_t i = 0; i < actions.nr_retransmit; i++)
+    {
+        work.toMh.emplace_back(m_pool.At(actions.retransmit[i].slot), actions.retransmit[i].seq);
+    }
+    if (actions.emit_held && (ack || tracked.held.packet))
+    {
+        auto copy = ack ? *ack : EditHeld(tracked.held, actions);
+        work.toFh.assign(actions.emit_held, {copy, tracked.flow.fwd_ack});
+    }
+    SetDeadline(key, tracked, actions.next_deadline_ns);
+    return work;
+}
+
+/// Last in every call: whoever gets a packet may send another one here at once.
+void
+LasthopState::CarryOut(const Work& work)
+{
+    for (const auto& [out, seq] : work.toMh)
+    {
+        if (out.queueDisc->Inject(out.packet, out.address, out.protocol))
+        {
+            m_agent->m_retransmittedTrace(out.packet, seq);
+        }
+        else
+        {
+            Count(LH_C_retransmit_errors, 1);
+        }
+    }
+    for (const auto& [out, number] : work.toFh)
+    {
+        m_agent->m_releasedTrace(out.packet, number);
+        m_agent->m_up(m_agent->m_device, out.packet->Copy(), out.protocol, out.address);
+    }
+    m_agent->Schedule();
+}
+
+} // namespace ns3
