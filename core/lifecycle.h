@@ -69,10 +69,12 @@ LH_INLINE void lh_track_wscale(struct lh_flow *f)
 }
 
 /* SYN or SYN-ACK from FH. A new initial number means a new connection (port
- * reuse); the same one is a repetition, and gives no RTT sample (Karn). */
+ * reuse); the same one is a repetition, and gives no RTT sample (Karn). It may come
+ * when the first has been answered: beyond a round trip of 1 s it always does. */
 LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	bool again = (f->flags & LH_FLOW_STARTED) && f->max == s->end && f->una == s->seq;
+	bool again = (f->flags & LH_FLOW_STARTED) && f->max == s->seq + 1 &&
+		     (f->una == s->seq || f->una == f->max);
 
 	if (again) {
 		f->syn_tx_ns = 0;
@@ -168,7 +170,7 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		return;
 	}
 	/* A late copy says nothing new; another number is the port's next connection. */
-	if (again && (f->flags & LH_FLOW_FWD))
+	if (again && (f->flags & (LH_FLOW_FWD | LH_FLOW_SYN_FH)))
 		return;
 	lh_flow_reset(env, f);
 	f->flags |= LH_FLOW_SYN_MH;

@@ -20,7 +20,7 @@ LH_INLINE void lh_rack_syn(struct lh_env *env, struct lh_flow *f, const struct l
 	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
 
 	f->sent_ns = env->now_ns;
-	if (s->payload_bytes || !env->handshakes)
+	if (s->payload_bytes || !env->handshakes || !lh_after(s->end, f->una))
 		return;
 	if (!e)
 		lh_cache_insert(env, f, s, f->tail, 0, out);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Birth, options and death of flows (SPEC section 4).
 
-use lasthop_core::MSEC_NS;
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};
+use lasthop_core::{Config, MSEC_NS};
 
 use crate::rig::{LOCAL_MS, MH_BASE, Options, Rig, WIRED_MS, classic, ns, wire};
 
@@ -57,6 +57,41 @@ fn a_syn_sent_three_times_gives_no_sample_either() {
     rig.mh_sends(1_000, rig.mh_syn(LH_SYN, &[]));
     rig.fh_sends(1_001, rig.fh_syn(LH_SYN | LH_ACK, &[]));
     assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
+}
+
+/// Beyond a round trip of 1 s FH repeats its SYN before the answer gets there. That was taken for
+/// a new connection: without the wired round trip ACKs were released before repairs came through.
+#[test]
+fn a_syn_repeated_after_its_answer_forgets_nothing() {
+    for config in [classic(), Config::default()] {
+        let mut rig = Rig::silent(&Options {
+            config,
+            ..Options::default()
+        });
+        let options = [option::sack_ok(), option::wscale(7)].concat();
+        let syn = rig.fh_syn(LH_SYN, &options);
+        rig.fh_sends(0, syn.clone());
+        rig.mh_sends(800, rig.mh_syn(LH_SYN | LH_ACK, &options));
+        rig.fh_sends(1_000, syn);
+        rig.fh_sends(1_200, rig.bare());
+        let flow = rig.flow();
+        assert_eq!(flow.raw().wired_rtt_ns, 400 * MSEC_NS);
+        assert_eq!(flow.raw().rtt_min_ns, 800 * MSEC_NS);
+        assert!(flow.uses_sack() && flow.has(LH_FLOW_WSCALE) && flow.has(LH_FLOW_FWD));
+        assert!(rig.ring().is_empty(), "the copy is MH's already");
+    }
+}
+
+/// The same where MH opens.
+#[test]
+fn a_syn_of_mh_repeated_after_its_answer_forgets_nothing() {
+    let mut rig = Rig::silent(&Options::default());
+    let options = option::wscale(7);
+    rig.mh_sends(0, rig.mh_syn(LH_SYN, &options));
+    rig.fh_sends(400, rig.fh_syn(LH_SYN | LH_ACK, &options));
+    rig.mh_sends(1_000, rig.mh_syn(LH_SYN, &options));
+    assert!(rig.flow().has(LH_FLOW_STARTED) && rig.flow().has(LH_FLOW_WSCALE));
+    assert_eq!(rig.flow().raw().wired_rtt_ns, 400 * MSEC_NS);
 }
 
 #[test]
