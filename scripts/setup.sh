@@ -52,9 +52,11 @@ rust_packages() {
 }
 
 need gcc gcc
-need pkg-config pkg-config
-need_file /usr/include/libelf.h libelf-dev
-need_file /usr/include/zlib.h zlib1g-dev
+if [ "$goal" != sim ]; then
+	need pkg-config pkg-config
+	need_file /usr/include/libelf.h libelf-dev
+	need_file /usr/include/zlib.h zlib1g-dev
+fi
 case $goal in
 run)
 	need ip iproute2

@@ -12,13 +12,15 @@ version=3.44.post0
 # The wheel is a plain archive of libraries and headers; no Python is run from it.
 fetch() {
 	local wheels=$target/ns3-wheel
+	rm -rf "$wheels" "$target/ns3.part"
 	mkdir -p "$wheels"
 	echo "sim: fetching ns-3 $version from PyPI into $target/ns3"
 	python3 -m pip download -q --no-deps --only-binary=:all: --python-version 3.11 \
-		--platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 -d "$wheels" "ns3==$version"
-	python3 -m zipfile -e "$wheels"/ns3-*.whl "$target/ns3.part"
-	mv "$target/ns3.part" "$target/ns3"
-	rm -r "$wheels"
+		--platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 \
+		-d "$wheels" "ns3==$version" &&
+		python3 -m zipfile -e "$wheels"/ns3-*.whl "$target/ns3.part" &&
+		mv "$target/ns3.part" "$target/ns3" &&
+		rm -r "$wheels"
 }
 
 if [ -z "${NS3_PREFIX:-}" ]; then
@@ -30,6 +32,7 @@ if [ -z "${NS3_PREFIX:-}" ]; then
 		fi
 	fi
 fi
+mkdir -p "$target"
 cmake -S ns3/lasthop -B "$target/sim" -DNS3_PREFIX="$NS3_PREFIX" >"$target/sim.log" || {
 	cat "$target/sim.log" >&2
 	exit 1

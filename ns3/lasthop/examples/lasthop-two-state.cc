@@ -8,7 +8,7 @@
 //
 // One transfer without end; printed is the throughput in the unit of the wireless link's rate.
 //
-//   lasthop-two-state --scheme=snoop --wan --badInterval=2.6 --time=150 --RngRun=1
+//   lasthop-two-state --scheme=snoop --wan=true --badInterval=2.6 --time=150 --RngRun=1
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"

@@ -8,6 +8,7 @@
 
 #include "ns3/abort.h"
 #include "ns3/mq-queue-disc.h"
+#include "ns3/net-device-queue-interface.h"
 #include "ns3/node.h"
 #include "ns3/simulator.h"
 #include "ns3/trace-helper.h"
@@ -33,21 +34,59 @@ Wrap(Ptr<LasthopAgent> agent, Ptr<QueueDisc> inner)
     return outer;
 }
 
-/// As Wrap(); a device of many queues has a queue disc for each of them.
-Ptr<QueueDisc>
-WrapRoot(Ptr<LasthopAgent> agent, Ptr<QueueDisc> root)
+/// One way out of a device: its queue disc, and what the former one held.
+struct WayOut
 {
-    if (!DynamicCast<MqQueueDisc>(root))
+    Ptr<LasthopQueueDisc> queueDisc;         //!< ours
+    std::vector<Ptr<QueueDiscItem>> backlog; //!< to be put back
+};
+
+/// Wraps @p inner, which may be null and may hold packets.
+WayOut
+MakeWayOut(Ptr<LasthopAgent> agent, Ptr<QueueDisc> inner)
+{
+    WayOut way;
+    while (inner && inner->GetNPackets() > 0)
     {
-        return Wrap(agent, root);
+        auto item = inner->Dequeue();
+        if (!item)
+        {
+            break; // it has its reasons to wait
+        }
+        if (item->GetSize() == item->GetPacket()->GetSize())
+        {
+            // It has its header already: the device had refused it once.
+            agent->GetDevice()->Send(item->GetPacket(), item->GetAddress(), item->GetProtocol());
+        }
+        else
+        {
+            way.backlog.push_back(item);
+        }
+    }
+    way.queueDisc = Wrap(agent, inner);
+    return way;
+}
+
+/// A device of many queues has a queue disc for each of them.
+Ptr<QueueDisc>
+WrapRoot(Ptr<LasthopAgent> agent, Ptr<QueueDisc> root, std::vector<WayOut>& ways)
+{
+    auto device = agent->GetDevice()->GetObject<NetDeviceQueueInterface>();
+    std::size_t queues = device ? device->GetNTxQueues() : 1;
+    bool many = root ? bool(DynamicCast<MqQueueDisc>(root)) : queues > 1;
+    if (!many)
+    {
+        ways.push_back(MakeWayOut(agent, root));
+        return ways.back().queueDisc;
     }
     auto all = CreateObject<MqQueueDisc>();
-    for (std::size_t i = 0; i < root->GetNQueueDiscClasses(); i++)
+    for (std::size_t i = 0; i < (root ? root->GetNQueueDiscClasses() : queues); i++)
     {
-        auto outer = Wrap(agent, root->GetQueueDiscClass(i)->GetQueueDisc());
-        outer->Keep(root);
+        ways.push_back(
+            MakeWayOut(agent, root ? root->GetQueueDiscClass(i)->GetQueueDisc() : nullptr));
+        ways.back().queueDisc->Keep(root);
         auto place = CreateObject<QueueDiscClass>();
-        place->SetQueueDisc(outer);
+        place->SetQueueDisc(ways.back().queueDisc);
         all->AddQueueDiscClass(place);
     }
     return all;
@@ -88,12 +127,17 @@ LasthopHelper::Install(Ptr<NetDevice> device) const
     {
         control->DeleteRootQueueDiscOnDevice(device);
     }
-    auto wrapped = WrapRoot(agent, root);
+    std::vector<WayOut> ways;
+    auto wrapped = WrapRoot(agent, root, ways);
     control->SetRootQueueDiscOnDevice(device, wrapped);
     if (node->IsInitialized())
     {
         control->ScanDevices();
         wrapped->Initialize();
+        for (const auto& way : ways)
+        {
+            way.queueDisc->Restore(way.backlog);
+        }
     }
     return agent;
 }

@@ -285,7 +285,8 @@ LasthopAgent::Egress(Ptr<LasthopQueueDisc> queueDisc,
                      Ptr<const Packet> packet,
                      Ptr<QueueDiscItem> item,
                      const Address& address,
-                     uint16_t protocol)
+                     uint16_t protocol,
+                     uint8_t txQueue)
 {
     LasthopState& state = State();
     std::vector<uint8_t> bytes;
@@ -309,7 +310,7 @@ LasthopAgent::Egress(Ptr<LasthopQueueDisc> queueDisc,
     lhc_on_data(state.m_pool.Ops(), &tracked->flow, &state.m_config, &segment, &call, &actions);
     if (actions.store_slot != LH_NO_SLOT)
     {
-        state.m_pool.At(actions.store_slot) = {packet, address, protocol, queueDisc};
+        state.m_pool.At(actions.store_slot) = {packet, address, protocol, txQueue, queueDisc};
         m_cachedTrace(packet, segment.seq);
     }
     if (actions.mark_ce && item && item->Mark())
@@ -342,12 +343,13 @@ LasthopAgent::Ingress(Ptr<NetDevice> device,
     lh_call call = state.Call();
     lh_actions actions{};
     lhc_on_ack(state.m_pool.Ops(), &tracked->flow, &state.m_config, &segment, &call, &actions);
-    LasthopPacket ack{packet, from, protocol, nullptr};
+    LasthopPacket ack{packet, from, protocol, 0, nullptr};
     if (actions.hold)
     {
         tracked->held = ack;
     }
-    if (lhc_edit_ack(bytes.data(), bytes.size(), &segment, &actions))
+    if (lasthop::CanEdit(segment.l4_offset, protocol) &&
+        lhc_edit_ack(bytes.data(), bytes.size(), &segment, &actions))
     {
         bytes.resize(segment.hdr_bytes);
         ack.packet = lasthop::WithHeaders(packet, protocol, bytes);
@@ -360,6 +362,33 @@ LasthopAgent::Ingress(Ptr<NetDevice> device,
     }
     state.CarryOut(work);
     return actions.verdict == LH_DROP || m_up(device, ack.packet, protocol, from);
+}
+
+bool
+LasthopAgent::InContext() const
+{
+    return Simulator::GetContext() == m_device->GetNode()->GetId();
+}
+
+void
+LasthopAgent::Deliver(Ptr<const Packet> packet, uint16_t protocol, Address from)
+{
+    if (!m_device)
+    {
+        return;
+    }
+    if (!InContext())
+    {
+        Simulator::ScheduleWithContext(m_device->GetNode()->GetId(),
+                                       Time(0),
+                                       &LasthopAgent::Deliver,
+                                       Ptr<LasthopAgent>(this),
+                                       packet,
+                                       protocol,
+                                       from);
+        return;
+    }
+    m_up(m_device, packet->Copy(), protocol, from);
 }
 
 void
@@ -391,13 +420,17 @@ LasthopAgent::NotifyLink(bool up)
 void
 LasthopAgent::Expire()
 {
+    if (!m_state)
+    {
+        return;
+    }
     LasthopState& state = *m_state;
     uint64_t now = LasthopState::NowNs();
     m_eventAt = 0;
     std::vector<LasthopState::Work> works;
     while (!state.m_timers.empty() && state.m_timers.begin()->first <= now)
     {
-        const lh_flow_key key = *state.m_timers.begin()->second;
+        const lh_flow_key key = state.m_timers.begin()->second;
         LasthopTracked& tracked = state.m_flows.find(key)->second;
         lh_call call = state.Call();
         lh_actions actions{};
@@ -419,6 +452,19 @@ LasthopAgent::Expire()
 void
 LasthopAgent::Schedule()
 {
+    if (!m_state)
+    {
+        return;
+    }
+    if (!InContext())
+    {
+        // What the timer releases goes up the stack of our node.
+        Simulator::ScheduleWithContext(m_device->GetNode()->GetId(),
+                                       Time(0),
+                                       &LasthopAgent::Schedule,
+                                       Ptr<LasthopAgent>(this));
+        return;
+    }
     const auto& timers = m_state->m_timers;
     uint64_t at = timers.empty() ? 0 : timers.begin()->first;
     if (at == m_eventAt)

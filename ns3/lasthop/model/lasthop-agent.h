@@ -76,12 +76,14 @@ class LasthopAgent : public Object
      * @param item the same as it stands in the queue, for a mark of congestion; null: dropped
      * @param address link address of the receiver
      * @param protocol EtherType
+     * @param txQueue index of the device's queue that it is for
      */
     void Egress(Ptr<LasthopQueueDisc> queueDisc,
                 Ptr<const Packet> packet,
                 Ptr<QueueDiscItem> item,
                 const Address& address,
-                uint16_t protocol);
+                uint16_t protocol,
+                uint8_t txQueue);
 
     /**
      * The link went down or came up (schemes `slack`, SPEC 2.4 and 2.10).
@@ -144,6 +146,18 @@ class LasthopAgent : public Object
 
     /** @return our state, made from the attributes at the first packet. */
     LasthopState& State();
+
+    /// @return whether this is an event of our node, as what goes up its stack has to be.
+    bool InContext() const;
+
+    /**
+     * Hands a packet to our node, in an event of it.
+     *
+     * @param packet from its network layer header on
+     * @param protocol EtherType
+     * @param from link address
+     */
+    void Deliver(Ptr<const Packet> packet, uint16_t protocol, Address from);
 
     /// Runs the timers that are due.
     void Expire();

@@ -4,8 +4,11 @@
 
 #include "lasthop-error-model.h"
 
+#include "ns3/abort.h"
 #include "ns3/double.h"
 #include "ns3/simulator.h"
+
+#include <cmath>
 
 namespace ns3
 {
@@ -61,7 +64,9 @@ LasthopTwoStateErrorModel::AssignStreams(int64_t stream)
 void
 LasthopTwoStateErrorModel::Draw()
 {
-    m_left = (m_bad ? m_badInterval : m_goodInterval) * m_random->GetValue();
+    double mean = m_bad ? m_badInterval : m_goodInterval;
+    // Rounded up to whole packets, an exponential of this scale has the mean that is asked for.
+    m_left = mean > 1 ? std::ceil(-m_random->GetValue() / std::log(1 - 1 / mean)) : 1;
 }
 
 bool
@@ -81,7 +86,7 @@ LasthopTwoStateErrorModel::DoCorrupt(Ptr<Packet> packet)
         Draw();
     }
     m_left -= 1;
-    if (m_left > 0)
+    if (m_left >= 1)
     {
         return false;
     }
@@ -137,6 +142,9 @@ LasthopGilbertErrorModel::DoCorrupt(Ptr<Packet> packet)
     // In balance, the bad state's share is the loss: toBad / (toBad + toGood).
     double toGood = 1 / m_meanBurst;
     double toBad = toGood * m_loss / (1 - m_loss);
+    NS_ABORT_MSG_IF(toBad > 1,
+                    "LasthopGilbertErrorModel: so much loss needs a longer MeanBurst, of "
+                        << m_loss / (1 - m_loss) << " at least");
     m_bad = m_random->GetValue() < (m_bad ? 1 - toGood : toBad);
     return m_bad;
 }

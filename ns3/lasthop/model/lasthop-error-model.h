@@ -17,9 +17,9 @@ namespace ns3
  * @brief The modified two-state Markov model of the ns-2 study of Snoop.
  *
  * Good and bad states last for exponentially distributed times. Within each, errors come after
- * an exponentially distributed number of packets. The defaults are the study's: 166 and
- * 2.6 packets, 0.66 s and 0.01 s (papers/snoop-ns2-evaluation.txt, section 3.2, from the
- * traces of Nguyen, Katz, Noble and Satyanarayanan, 1996).
+ * an exponentially distributed number of packets (of one at least, in whole ones). The defaults are
+ * the study's: 166 and 2.6 packets, 0.66 s and 0.01 s (papers/snoop-ns2-evaluation.txt,
+ * section 3.2, from the traces of Nguyen, Katz, Noble and Satyanarayanan, 1996).
  */
 class LasthopTwoStateErrorModel : public ErrorModel
 {

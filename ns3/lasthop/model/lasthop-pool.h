@@ -29,6 +29,7 @@ struct LasthopPacket
     Ptr<const Packet> packet;        //!< with its IPv4 or IPv6 header
     Address address;                 //!< link address: of the receiver, or whom it came from
     uint16_t protocol{0};            //!< EtherType
+    uint8_t txQueue{0};              //!< index of the device's queue that it was for
     Ptr<LasthopQueueDisc> queueDisc; //!< on whose way out it was seen; null: it came in
 };
 

@@ -55,18 +55,34 @@ LasthopQueueDisc::DoDispose()
 }
 
 bool
-LasthopQueueDisc::Inject(Ptr<const Packet> packet, const Address& address, uint16_t protocol)
+LasthopQueueDisc::Inject(Ptr<const Packet> packet,
+                         const Address& address,
+                         uint16_t protocol,
+                         uint8_t txQueue)
 {
     auto item = lasthop::MakeItem(packet, address, protocol);
     if (!item)
     {
         return false;
     }
+    item->SetTxQueueIndex(txQueue);
     m_injecting = true;
     bool taken = Enqueue(item);
     m_injecting = false;
     Run();
     return taken;
+}
+
+void
+LasthopQueueDisc::Restore(const std::vector<Ptr<QueueDiscItem>>& items)
+{
+    m_injecting = true;
+    for (const auto& item : items)
+    {
+        Enqueue(item);
+    }
+    m_injecting = false;
+    Run();
 }
 
 bool
@@ -83,8 +99,9 @@ LasthopQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
     }
     Address address = item->GetAddress();
     uint16_t protocol = item->GetProtocol();
+    uint8_t txQueue = item->GetTxQueueIndex();
     bool taken = Place(item);
-    m_agent->Egress(this, packet, taken ? item : nullptr, address, protocol);
+    m_agent->Egress(this, packet, taken ? item : nullptr, address, protocol, txQueue);
     return taken;
 }
 

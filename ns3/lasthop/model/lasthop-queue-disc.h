@@ -9,6 +9,8 @@
 
 #include "ns3/queue-disc.h"
 
+#include <vector>
+
 namespace ns3
 {
 
@@ -42,9 +44,20 @@ class LasthopQueueDisc : public QueueDisc
      * @param packet from its IPv4 or IPv6 header on
      * @param address link address of the receiver
      * @param protocol EtherType
+     * @param txQueue index of the device's queue
      * @return whether the queue took it
      */
-    bool Inject(Ptr<const Packet> packet, const Address& address, uint16_t protocol);
+    bool Inject(Ptr<const Packet> packet,
+                const Address& address,
+                uint16_t protocol,
+                uint8_t txQueue);
+
+    /**
+     * Takes over what the child held before it was our child.
+     *
+     * @param items packets beside their headers, in order
+     */
+    void Restore(const std::vector<Ptr<QueueDiscItem>>& items);
 
     // Reasons for dropping packets
     static constexpr const char* DEVICE_FULL_DROP = "Device queue full"; //!< and no child

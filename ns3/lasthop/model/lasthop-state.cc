@@ -223,15 +223,14 @@ LasthopState::Sweep()
 void
 LasthopState::SetDeadline(const lh_flow_key& key, LasthopTracked& tracked, uint64_t at)
 {
-    const lh_flow_key* place = &m_flows.find(key)->first;
     if (tracked.deadline)
     {
-        m_timers.erase({tracked.deadline, place});
+        m_timers.erase({tracked.deadline, key});
     }
     tracked.deadline = at;
     if (at)
     {
-        m_timers.insert({at, place});
+        m_timers.insert({at, key});
     }
 }
 
@@ -248,6 +247,7 @@ LasthopState::EditHeld(const LasthopPacket& held, const lh_actions& actions)
     edits.window = actions.held_window;
     edits.blank_sack = 0;
     if (lhc_parse(bytes.data(), held.packet->GetSize(), 0, 0, 0, &segment, &key) == LH_PARSED_TCP &&
+        lasthop::CanEdit(segment.l4_offset, held.protocol) &&
         lhc_edit_ack(bytes.data(), bytes.size(), &segment, &edits))
     {
         bytes.resize(segment.hdr_bytes);
@@ -284,7 +284,7 @@ LasthopState::CarryOut(const Work& work)
 {
     for (const auto& [out, seq] : work.toMh)
     {
-        if (out.queueDisc->Inject(out.packet, out.address, out.protocol))
+        if (out.queueDisc->Inject(out.packet, out.address, out.protocol, out.txQueue))
         {
             m_agent->m_retransmittedTrace(out.packet, seq);
         }
@@ -296,7 +296,7 @@ LasthopState::CarryOut(const Work& work)
     for (const auto& [out, number] : work.toFh)
     {
         m_agent->m_releasedTrace(out.packet, number);
-        m_agent->m_up(m_agent->m_device, out.packet->Copy(), out.protocol, out.address);
+        m_agent->Deliver(out.packet, out.protocol, out.address);
     }
     m_agent->Schedule();
 }

@@ -27,6 +27,18 @@ struct LasthopKeyLess
     }
 };
 
+/// The deadline of a connection.
+using LasthopTimer = std::pair<uint64_t, lh_flow_key>;
+
+/// The order of deadlines; equal ones by their connections, so that a run can be repeated.
+struct LasthopTimerLess
+{
+    bool operator()(const LasthopTimer& a, const LasthopTimer& b) const
+    {
+        return a.first != b.first ? a.first < b.first : LasthopKeyLess()(a.second, b.second);
+    }
+};
+
 /// One connection.
 struct LasthopTracked
 {
@@ -108,12 +120,12 @@ struct LasthopState
      */
     void CarryOut(const Work& work);
 
-    LasthopAgent* m_agent;                                      //!< owns us
-    lh_config m_config{};                                       //!< from its attributes
-    LasthopPool m_pool;                                         //!< the cache
-    Flows m_flows;                                              //!< the table
-    std::set<std::pair<uint64_t, const lh_flow_key*>> m_timers; //!< the deadlines, earliest first
-    std::array<uint64_t, LH_NR_COUNTERS> m_counters{};          //!< by enum lh_counter
+    LasthopAgent* m_agent;                             //!< owns us
+    lh_config m_config{};                              //!< from its attributes
+    LasthopPool m_pool;                                //!< the cache
+    Flows m_flows;                                     //!< the table
+    std::set<LasthopTimer, LasthopTimerLess> m_timers; //!< the deadlines, earliest first
+    std::array<uint64_t, LH_NR_COUNTERS> m_counters{}; //!< by enum lh_counter
 
   private:
     uint32_t Share() const;

@@ -24,6 +24,18 @@ constexpr uint16_t ETHERTYPE_IPV4 = 0x0800;
 constexpr uint16_t ETHERTYPE_IPV6 = 0x86dd;
 constexpr uint8_t PROTOCOL_TCP = 6;
 
+uint32_t
+PayloadBytes(const Ipv4Header& ip)
+{
+    return ip.GetPayloadSize();
+}
+
+uint32_t
+PayloadBytes(const Ipv6Header& ip)
+{
+    return ip.GetPayloadLength();
+}
+
 /// The TCP header of @p bytes behind an IP header of type @p Ip, and that one.
 template <typename Ip>
 Ptr<Packet>
@@ -33,11 +45,16 @@ Exchange(Ptr<const Packet> packet, const std::vector<uint8_t>& bytes)
     Ip oldIp;
     TcpHeader tcp;
     TcpHeader oldTcp;
-    auto headers = Create<Packet>(bytes.data(), bytes.size());
-    headers->RemoveHeader(ip);
-    headers->RemoveHeader(tcp);
+    // Peeked at, since the metadata of packets made of bytes know of no headers.
+    uint32_t ipBytes = Create<Packet>(bytes.data(), bytes.size())->PeekHeader(ip);
+    Create<Packet>(bytes.data() + ipBytes, bytes.size() - ipBytes)->PeekHeader(tcp);
     auto copy = packet->Copy();
     copy->RemoveHeader(oldIp);
+    // Short frames are padded, and a checksum covers no padding.
+    if (copy->GetSize() > PayloadBytes(oldIp))
+    {
+        copy->RemoveAtEnd(copy->GetSize() - PayloadBytes(oldIp));
+    }
     copy->RemoveHeader(oldTcp);
     if (Node::ChecksumEnabled())
     {
@@ -105,6 +122,12 @@ FirstBytes(Ptr<const Packet> packet, uint32_t most)
     std::vector<uint8_t> bytes(std::min(packet->GetSize(), most));
     packet->CopyData(bytes.data(), bytes.size());
     return bytes;
+}
+
+bool
+CanEdit(uint32_t tcpOffset, uint16_t protocol)
+{
+    return tcpOffset == (protocol == ETHERTYPE_IPV6 ? 40 : 20);
 }
 
 Ptr<Packet>

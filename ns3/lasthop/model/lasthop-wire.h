@@ -40,6 +40,13 @@ Ptr<QueueDiscItem> MakeItem(Ptr<const Packet> packet, const Address& address, ui
 std::vector<uint8_t> FirstBytes(Ptr<const Packet> packet, uint32_t most);
 
 /**
+ * @param tcpOffset where the TCP header begins
+ * @param protocol EtherType
+ * @return whether nothing stands between the IP header and it, as WithHeaders() needs it
+ */
+bool CanEdit(uint32_t tcpOffset, uint16_t protocol);
+
+/**
  * Puts other network and TCP headers before the payload of @p packet, with its tags.
  *
  * @param packet with its network layer header
