@@ -81,7 +81,11 @@ LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const s
 	bool again = e->n_local || (e->flags & LH_SEG_SENDER_RTX);
 	bool unasked = e->n_local && e->behind >= 2 && 2 * f->nr_dup <= e->behind;
 
-	if (lh_flow_sack(f) || !again)
+	/* One segment of FH's may be several here, and gets one answer. */
+	if (lh_flow_sack(f) || !again || (!e->n_local && env->ack.last_ns == e->last_tx_ns))
+		return;
+	/* The unloaded round trip is that of full segments. */
+	if (2 * (e->end - e->seq) < lh_mss(f))
 		return;
 	if (unasked && age < (lmin + r) / 2)
 		f->flags &= ~LH_FLOW_RECOVERY; /* nothing was lost: the next is no hole */
@@ -103,7 +107,7 @@ LH_INLINE void lh_own_dups_stale(struct lh_env *env, struct lh_flow *f, const st
 
 /* Whether the ACK @s, which moves nothing, is one of these. In order, the copies
  * arrive before what left later; after LRTO they got lost on the way. What MH lacks
- * next, if anything, has to be here: a FIN alone is not. */
+ * next, if anything, has to be here. */
 LH_INLINE bool lh_own_dup(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	if (!f->own_dups || lh_flow_sack(f) || s->nr_sack || !lh_pure(s) ||

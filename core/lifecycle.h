@@ -36,7 +36,7 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 {
 	lh_cache_flush(env, f);
 	f->una = f->max = f->sacked_max = f->rtt_end = ack;
-	f->nr_dup = f->exp_dup = 0;
+	f->nr_dup = f->exp_dup = f->own_dups = 0;
 	f->sacked_bytes = 0;
 	lh_sack_forget(f);
 	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |

@@ -67,8 +67,8 @@ LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_act
 	lh_resend(env, f, e, LH_BY_PARTIAL, out);
 }
 
-/* A duplicate of our own making: FH, which knows of no second copy, would take
- * it for a loss. It has nothing else to tell, if what MH lacks next is here. */
+/* The answer to what MH got twice: FH would take it for a loss. It has nothing
+ * else to tell, if what MH lacks next is here. */
 LH_INLINE void lh_snoop_own(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			    struct lh_actions *out)
 {

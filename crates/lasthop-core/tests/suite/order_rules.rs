@@ -259,6 +259,27 @@ fn duplicates_are_not_ours_for_ever() {
     }
 }
 
+/// What counts as a second copy under way: a full segment's, once per segment of FH's, and
+/// nothing once the connection has gone on unseen.
+#[test]
+fn copies_under_way_are_counted_with_care() {
+    // FH sends two cached segments again as one.
+    let mut rig = behind_a_queue(LH_SCHEME_snoop);
+    rig.data(249, 5_000, 2_000);
+    ack!(rig, 251, 7_000 => pass);
+    assert_eq!(rig.flow().raw().own_dups, 1);
+    ack!(rig, 252, 30_000 => pass);
+    assert_eq!(rig.flow().raw().own_dups, 0, "beyond all that was seen");
+    // The round trip of a small segment is shorter than the least of full ones.
+    let mut rig = behind_a_queue(LH_SCHEME_snoop);
+    ack!(rig, 290, 20_000 => pass);
+    rig.data(300, 20_000, 100);
+    let due = rig.deadline().expect("the timer");
+    timer!(rig, due + 1 => pass, resend [20_000]);
+    ack!(rig, due + 6, 20_100 => pass);
+    assert_eq!(rig.flow().raw().own_dups, 0);
+}
+
 /// A window is gone, and the queue with it. Repairs come through sooner than ever, and few
 /// duplicates with them: no reason to take them for superfluous and leave the rest to the timer.
 #[test]
