@@ -164,7 +164,14 @@ fn over_tun(run: &str, from: &str) {
     }
     let pair = Pair::new(run);
     let mut command = Command::new(process::find_binary("lasthop").expect("lasthop"));
-    command.args(["attach", "wl0", "--scheme", "snoop"]);
+    // The relay is a thread of ours: one pause of more than 20 ms, the least time that an ACK is
+    // kept back at a round trip of nothing, and the rest of the losses is the sender's to repair.
+    let mut config = tempfile::NamedTempFile::new().expect("configuration");
+    config
+        .write_all(b"hold_min = \"500ms\"\n")
+        .expect("written");
+    command.args(["attach", "wl0", "--scheme", "snoop", "--config"]);
+    command.arg(config.path());
     let lifetime = Lifetime::WithLab(Signal::SIGTERM);
     let mut lasthop =
         Managed::spawn(command, "lasthop", &pair.bs, lifetime, None).expect("lasthop");
