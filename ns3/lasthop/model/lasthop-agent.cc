@@ -6,7 +6,6 @@
 
 #include "lasthop-queue-disc.h"
 #include "lasthop-state.h"
-#include "lasthop-wire.h"
 
 #include "ns3/boolean.h"
 #include "ns3/double.h"
@@ -348,11 +347,8 @@ LasthopAgent::Ingress(Ptr<NetDevice> device,
     {
         tracked->held = ack;
     }
-    if (lasthop::CanEdit(segment.l4_offset, protocol) &&
-        lhc_edit_ack(bytes.data(), bytes.size(), &segment, &actions))
+    if (LasthopState::Edit(ack.packet, protocol, bytes, segment, actions))
     {
-        bytes.resize(segment.hdr_bytes);
-        ack.packet = lasthop::WithHeaders(packet, protocol, bytes);
         m_editedTrace(ack.packet, segment.ack);
     }
     auto work = state.Finish(key, *tracked, actions, &ack);

@@ -234,6 +234,23 @@ LasthopState::SetDeadline(const lh_flow_key& key, LasthopTracked& tracked, uint6
     }
 }
 
+bool
+LasthopState::Edit(Ptr<const Packet>& packet,
+                   uint16_t protocol,
+                   std::vector<uint8_t>& bytes,
+                   const lh_segment& segment,
+                   const lh_actions& actions)
+{
+    if (!lasthop::CanEdit(segment.l4_offset, protocol) ||
+        !lhc_edit_ack(bytes.data(), bytes.size(), &segment, &actions))
+    {
+        return false;
+    }
+    bytes.resize(segment.hdr_bytes);
+    packet = lasthop::WithHeaders(packet, protocol, bytes);
+    return true;
+}
+
 /// A copy of a held ACK with the window that FH shall get now.
 LasthopPacket
 LasthopState::EditHeld(const LasthopPacket& held, const lh_actions& actions)
@@ -246,12 +263,9 @@ LasthopState::EditHeld(const LasthopPacket& held, const lh_actions& actions)
 
     edits.window = actions.held_window;
     edits.blank_sack = 0;
-    if (lhc_parse(bytes.data(), held.packet->GetSize(), 0, 0, 0, &segment, &key) == LH_PARSED_TCP &&
-        lasthop::CanEdit(segment.l4_offset, held.protocol) &&
-        lhc_edit_ack(bytes.data(), bytes.size(), &segment, &edits))
+    if (lhc_parse(bytes.data(), held.packet->GetSize(), 0, 0, 0, &segment, &key) == LH_PARSED_TCP)
     {
-        bytes.resize(segment.hdr_bytes);
-        copy.packet = lasthop::WithHeaders(held.packet, held.protocol, bytes);
+        Edit(copy.packet, held.protocol, bytes, segment, edits);
     }
     return copy;
 }

@@ -99,6 +99,22 @@ struct LasthopState
     void Sweep();
 
     /**
+     * Carries the edits of an ACK out.
+     *
+     * @param packet the ACK from its network layer header on; set to the edited copy
+     * @param protocol EtherType
+     * @param bytes its first bytes, of Parse(); edited
+     * @param segment its values
+     * @param actions what the core asks for
+     * @return whether something has changed
+     */
+    static bool Edit(Ptr<const Packet>& packet,
+                     uint16_t protocol,
+                     std::vector<uint8_t>& bytes,
+                     const lh_segment& segment,
+                     const lh_actions& actions);
+
+    /**
      * Collects what a call of the core asks for in either direction, and sets the timer.
      *
      * @param key of the connection

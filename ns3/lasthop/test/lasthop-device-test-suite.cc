@@ -116,6 +116,18 @@ MakeCell(const std::string& kind, uint32_t mobiles)
     return cell;
 }
 
+/// Gives IPv4 addresses and routes. @return the hop's interfaces, BS's first.
+Ipv4InterfaceContainer
+AssignIpv4(const Cell& cell)
+{
+    Ipv4AddressHelper addresses("10.0.1.0", "255.255.255.0");
+    addresses.Assign(cell.backbone);
+    addresses.SetBase("10.0.2.0", "255.255.255.0");
+    auto interfaces = addresses.Assign(cell.hop);
+    Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+    return interfaces;
+}
+
 /// One transfer from FH to every MH.
 class LasthopDeviceTestCase : public TestCase
 {
@@ -201,11 +213,7 @@ class LasthopDeviceTestCase : public TestCase
         std::vector<Address> sinks;
         if (!m_ipv6)
         {
-            Ipv4AddressHelper addresses("10.0.1.0", "255.255.255.0");
-            addresses.Assign(cell.backbone);
-            addresses.SetBase("10.0.2.0", "255.255.255.0");
-            auto interfaces = addresses.Assign(cell.hop);
-            Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+            auto interfaces = AssignIpv4(cell);
             for (uint32_t i = 1; i <= m_mobiles; i++)
             {
                 sinks.emplace_back(InetSocketAddress(interfaces.GetAddress(i), 5));
@@ -247,11 +255,7 @@ class LasthopLinkTestCase : public TestCase
         Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(false));
         auto cell = MakeCell("csma", 1);
         InternetStackHelper().Install(NodeContainer(cell.wired, cell.mobile));
-        Ipv4AddressHelper addresses("10.0.1.0", "255.255.255.0");
-        addresses.Assign(cell.backbone);
-        addresses.SetBase("10.0.2.0", "255.255.255.0");
-        auto interfaces = addresses.Assign(cell.hop);
-        Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+        auto interfaces = AssignIpv4(cell);
         LasthopHelper lasthop;
         lasthop.SetAttribute("Scheme", StringValue("slack"));
         lasthop.SetAttribute("Freeze", BooleanValue(m_freeze));
@@ -308,11 +312,7 @@ class LasthopPcapTestCase : public TestCase
         Config::Reset();
         auto cell = MakeCell("csma", 1);
         InternetStackHelper().Install(NodeContainer(cell.wired, cell.mobile));
-        Ipv4AddressHelper addresses("10.0.1.0", "255.255.255.0");
-        addresses.Assign(cell.backbone);
-        addresses.SetBase("10.0.2.0", "255.255.255.0");
-        auto interfaces = addresses.Assign(cell.hop);
-        Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+        auto interfaces = AssignIpv4(cell);
         auto agent = LasthopHelper().Install(cell.hop.Get(0));
         std::string name = CreateTempDirFilename("lasthop.pcap");
         LasthopHelper::EnablePcap(name, agent);

@@ -60,7 +60,6 @@ struct Outcome
     uint32_t senderRetransmits{0};            //!< segments that FH sent a second time
     std::map<std::string, uint64_t> counters; //!< the agent's
     std::map<std::string, uint64_t> traced;   //!< events that its traces told
-    uint32_t flowsLeft{0};                    //!< connections in its table
 };
 
 /// Runs @p scenario: 10 Mbit/s and 50 ms to BS, 2 Mbit/s and 5 ms behind it.
@@ -159,7 +158,6 @@ Transfer(const Scenario& scenario)
     if (agent)
     {
         outcome.counters = agent->GetCounters();
-        outcome.flowsLeft = agent->GetNFlows();
     }
     Simulator::Destroy();
     return outcome;
