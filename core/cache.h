@@ -217,6 +217,11 @@ LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left
 	return 0;
 }
 
+LH_INLINE u32 lh_mss(const struct lh_flow *f)
+{
+	return f->mss ? f->mss : 536; /* RFC 9293 section 3.7.1 */
+}
+
 /* A new entry for @s at ring position @pos; sets the action to copy it. */
 LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       u32 pos, u8 flags, struct lh_actions *out)
@@ -252,6 +257,9 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_BARE);
 	out->store_slot = slot;
 	out->store_pos = pos;
+	/* Of a flow whose SYN was not seen, or had no such option. */
+	if (s->payload_bytes > lh_mss(f))
+		f->mss = s->payload_bytes;
 	lh_host_count(env, LH_C_cached_segments, 1);
 	lh_host_count(env, LH_C_cached_bytes, s->payload_bytes);
 	return true;

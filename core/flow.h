@@ -183,7 +183,7 @@ struct lh_flow {
 	u32 own_edge; /* the receiver's own, of the last ACK */
 	u16 fwd_flags;
 	u16 last_window; /* as in the header */
-	u16 mss; /* of MH's SYN; 0: unknown */
+	u16 mss; /* of MH's SYN, or the largest payload cached; 0: unknown */
 	u8 wscale_fh, wscale_mh;
 	u32 fin_fh, fin_mh; /* sequence number after the FIN */
 	u32 ts_recent; /* MH's, as its ACKs echo it (RFC 7323); with LH_FLOW_TS */

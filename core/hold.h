@@ -20,11 +20,6 @@ LH_INLINE bool lh_flow_sack(const struct lh_flow *f)
 	return (f->flags & both) == both || (f->flags & LH_FLOW_SACK_SEEN);
 }
 
-LH_INLINE u32 lh_mss(const struct lh_flow *f)
-{
-	return f->mss ? f->mss : 536; /* RFC 9293 section 3.7.1 */
-}
-
 /* Whether @s has nothing but an ACK to tell. */
 LH_INLINE bool lh_pure(const struct lh_segment *s)
 {

@@ -759,7 +759,7 @@ pub struct lh_flow {
     pub fwd_flags: u16,
     #[doc = " as in the header"]
     pub last_window: u16,
-    #[doc = " of MH's SYN; 0: unknown"]
+    #[doc = " of MH's SYN, or the largest payload cached; 0: unknown"]
     pub mss: u16,
     pub wscale_fh: u8,
     pub wscale_mh: u8,

@@ -152,6 +152,8 @@ impl Run {
             } else {
                 let max = self.b.flow.raw().max;
                 self.b.data(max, bytes as u32);
+                // It stands for many, and is not what a segment is taken to be from here on.
+                self.b.flow.raw_mut().mss = MSS as u16;
             }
         }
         Ok(())

@@ -154,6 +154,20 @@ fn options_of_both_syns() {
     }
 }
 
+/// ns-3's SYNs have no such option, and it need not come (RFC 9293 section 3.7.1): a clock in
+/// segments of 536 bytes held such senders at one segment per round trip.
+#[test]
+fn the_segment_size_is_learned_where_no_syn_says_it() {
+    let mut rig = Rig::silent(&Options::default());
+    rig.fh_sends(0, rig.fh_syn(LH_SYN, &[]));
+    rig.mh_sends(10, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    data!(rig, 200, 0, 100);
+    assert_eq!(rig.flow().raw().mss, 0, "no more than the default");
+    data!(rig, 201, 100, 1_000);
+    data!(rig, 202, 1_100, 100);
+    assert_eq!(rig.flow().raw().mss, 1_000);
+}
+
 #[test]
 fn half_a_handshake_leaves_the_scale_unknown() {
     // The other SYN went before we came.
