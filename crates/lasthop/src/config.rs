@@ -107,6 +107,7 @@ pub struct File {
     handoff: Option<u32>,
     lrto_floor: Option<Time>,
     lrto_max: Option<Time>,
+    ns2_tick: Option<Time>,
     hold_min: Option<Time>,
     hold_max: Option<Time>,
     idle: Option<Time>,
@@ -294,6 +295,7 @@ impl File {
         }
         time_within("lrto_floor", self.lrto_floor, "1ms"..="10s")?;
         time_within("lrto_max", self.lrto_max, "1ms"..="60s")?;
+        time_within("ns2_tick", self.ns2_tick, "1ms"..="10s")?;
         time_within("hold_min", self.hold_min, "1ms"..="10s")?;
         time_within("hold_max", self.hold_max, "1ms"..="10s")?;
         time_within("slack_quiet", self.slack_quiet, "1ms"..="10s")?;
@@ -346,6 +348,7 @@ impl File {
         };
         time(&mut config.lrto_floor_ns, self.lrto_floor);
         time(&mut config.lrto_max_ns, self.lrto_max);
+        time(&mut config.ns2_tick_ns, self.ns2_tick);
         time(&mut config.hold_min_ns, self.hold_min);
         time(&mut config.hold_max_ns, self.hold_max);
         time(&mut config.idle_ns, self.idle);
@@ -572,7 +575,7 @@ mod tests {
         assert_eq!(setup.cache_total_bytes, defaults.cache_total_bytes);
         assert_eq!(setup.cache_flow_bytes, defaults.cache_flow_bytes);
         assert_eq!(file.runtime_dir(), Path::new(DEFAULT_RUNTIME_DIR));
-        assert_eq!(shown.lines().count(), 28, "a key is missing");
+        assert_eq!(shown.lines().count(), 29, "a key is missing");
         assert!(parse(EXAMPLE, "lasthop.example.toml").is_ok());
     }
 }
