@@ -44,6 +44,7 @@ mod stats;
 mod trace;
 
 pub use config::{Config, Direction, DirectionConfig, Update};
+pub use effect::lost_frames;
 pub use error::{Error, Result};
 pub use frame::{FrameMeta, MAX_FRAME_BYTES};
 pub use handle::RelayHandle;

@@ -2,7 +2,7 @@
 //! Independent loss of each frame with a fixed probability.
 
 use super::{Effect, Passage};
-use crate::config::DirectionConfig;
+use crate::config::{Direction, DirectionConfig};
 use crate::frame::FrameMeta;
 use crate::random::Random;
 
@@ -16,6 +16,13 @@ pub(super) fn build(config: &DirectionConfig, random: Random) -> Box<dyn Effect>
         loss: config.loss,
         random,
     })
+}
+
+/// Numbers, from 0 and upwards, of the frames that independent loss takes of the first `frames` that
+/// are subject to loss: so that another host of the link can lose the same ones.
+pub fn lost_frames(seed: u64, direction: Direction, loss: f64, frames: u64) -> Vec<u64> {
+    let mut random = Random::new(seed, direction, super::LOSS);
+    (0..frames).filter(|_| random.chance(loss)).collect()
 }
 
 impl Effect for Bernoulli {
@@ -34,7 +41,6 @@ impl Effect for Bernoulli {
 mod tests {
     use super::super::lost_of;
     use super::*;
-    use crate::config::Direction;
 
     fn lost(loss: f64, seed: u64) -> Vec<bool> {
         let config = DirectionConfig {

@@ -27,6 +27,8 @@ mod rate_trace;
 mod rate_wave;
 mod reorder;
 
+pub use self::bernoulli::lost_frames;
+
 /// How a frame crosses the link, as far as the effects so far have decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
@@ -76,6 +78,9 @@ pub trait Effect: Send {
 
 type Build = fn(&DirectionConfig, Random) -> Box<dyn Effect>;
 
+/// Independent loss of each frame.
+const LOSS: &str = "loss";
+
 /// Name (which also picks the random stream: never rename one) and constructor of each effect, in
 /// the order in which they act: first what takes link time, then loss, then delay. At most one
 /// of the rates is in force.
@@ -85,7 +90,7 @@ const CHAIN: &[(&str, Build)] = &[
     ("rate_trace", rate_trace::build),
     ("outage", outage::build),
     ("every", every::build),
-    ("loss", bernoulli::build),
+    (LOSS, bernoulli::build),
     ("ber", ber::build),
     ("delay", delay::build),
     ("jitter", jitter::build),
