@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo reproduce-quick reproduce test test-long test-kernels bench sim lint clean install
+.PHONY: help build demo reproduce-quick reproduce reproduce-sim test test-long test-kernels bench sim lint clean install
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -23,10 +23,16 @@ reproduce-quick: build ## one small experiment and its page, in a few minutes
 	@scripts/setup.sh report
 	@scripts/reproduce.sh $(RELEASE) results/quick experiments/quick.toml
 
-reproduce: build ## all experiments of the papers and their page, in about an hour
+reproduce: build ## the papers' experiments on the test bed and their page, in about an hour
 	@scripts/setup.sh run
 	@scripts/setup.sh report
-	@scripts/reproduce.sh $(RELEASE) results/all experiments/*.toml
+	@scripts/reproduce.sh $(RELEASE) results/all $(filter-out experiments/ns3-%,$(wildcard experiments/*.toml))
+
+reproduce-sim: build sim ## those in ns-3 and their page (root: also against the test bed), in about an hour
+	@scripts/setup.sh report
+	@[ "$$(id -u)" != 0 ] || scripts/setup.sh run
+	@scripts/reproduce.sh $(RELEASE) results/ns3 $$([ "$$(id -u)" = 0 ] && ls experiments/ns3-*.toml || \
+		ls experiments/ns3-*.toml | grep -v differential)
 
 test: ## all tests but the long ones (root: also BPF and namespaces)
 	@scripts/setup.sh build

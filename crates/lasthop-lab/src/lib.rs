@@ -39,6 +39,7 @@ pub mod process;
 pub mod profile;
 pub mod replay;
 pub mod runs;
+pub mod simulation;
 pub mod stack;
 pub mod testbed;
 pub mod topology;

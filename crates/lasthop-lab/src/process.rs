@@ -50,6 +50,15 @@ pub fn check_root() -> Result<()> {
 /// # Errors
 /// It is nowhere.
 pub fn find_binary(name: &str) -> Result<PathBuf> {
+    find_binary_or(name, ".", &format!("`cargo build -p {name}`"))
+}
+
+/// As [`find_binary`], of a program that may also be in `aside`, seen from a directory of binaries,
+/// and that `builder` builds.
+///
+/// # Errors
+/// As there.
+pub fn find_binary_or(name: &str, aside: &str, builder: &str) -> Result<PathBuf> {
     let from_variable = std::env::var_os(BIN_DIR_VARIABLE).map(PathBuf::from);
     let beside = std::env::current_exe()
         .ok()
@@ -65,12 +74,12 @@ pub fn find_binary(name: &str) -> Result<PathBuf> {
         .chain(above)
         .chain(beside)
         .chain(std::env::split_paths(&path))
-        .map(|dir| dir.join(name))
+        .flat_map(|dir| [dir.join(name), dir.join(aside).join(name)])
         .find(|candidate| candidate.is_file())
         .ok_or_else(|| {
             anyhow!(
-                "{name}: not found beside this program or in PATH; build it with \
-                 `cargo build -p {name}` or set {BIN_DIR_VARIABLE}"
+                "{name}: not found beside this program or in PATH; build it with {builder} or set \
+                 {BIN_DIR_VARIABLE}"
             )
         })
 }
@@ -111,7 +120,8 @@ pub(crate) fn run_to_end(
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn one_line(text: &str) -> String {
+/// What a program said, in one line.
+pub(crate) fn one_line(text: &str) -> String {
     let lines: Vec<&str> = text
         .lines()
         .map(str::trim)

@@ -8,6 +8,7 @@
 #include "ns3/double.h"
 #include "ns3/simulator.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ns3
@@ -15,6 +16,7 @@ namespace ns3
 
 NS_OBJECT_ENSURE_REGISTERED(LasthopTwoStateErrorModel);
 NS_OBJECT_ENSURE_REGISTERED(LasthopGilbertErrorModel);
+NS_OBJECT_ENSURE_REGISTERED(LasthopListErrorModel);
 
 TypeId
 LasthopTwoStateErrorModel::GetTypeId()
@@ -153,6 +155,45 @@ void
 LasthopGilbertErrorModel::DoReset()
 {
     m_bad = false;
+}
+
+TypeId
+LasthopListErrorModel::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::LasthopListErrorModel")
+                            .SetParent<ErrorModel>()
+                            .SetGroupName("Lasthop")
+                            .AddConstructor<LasthopListErrorModel>();
+    return tid;
+}
+
+LasthopListErrorModel::LasthopListErrorModel() = default;
+
+LasthopListErrorModel::~LasthopListErrorModel() = default;
+
+void
+LasthopListErrorModel::SetLost(const std::vector<uint64_t>& numbers)
+{
+    NS_ABORT_MSG_UNLESS(std::is_sorted(numbers.begin(), numbers.end()),
+                        "LasthopListErrorModel: the numbers must go upwards");
+    m_lost = numbers;
+    DoReset();
+}
+
+bool
+LasthopListErrorModel::DoCorrupt(Ptr<Packet> packet)
+{
+    bool lost = m_next < m_lost.size() && m_lost[m_next] == m_packets;
+    m_next += lost;
+    m_packets++;
+    return lost;
+}
+
+void
+LasthopListErrorModel::DoReset()
+{
+    m_next = 0;
+    m_packets = 0;
 }
 
 } // namespace ns3

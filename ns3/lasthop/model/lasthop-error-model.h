@@ -9,6 +9,9 @@
 #include "ns3/nstime.h"
 #include "ns3/random-variable-stream.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace ns3
 {
 
@@ -89,6 +92,36 @@ class LasthopGilbertErrorModel : public ErrorModel
 
     Ptr<UniformRandomVariable> m_random; //!< between 0 and 1
     bool m_bad{false};                   //!< the state
+};
+
+/**
+ * @ingroup lasthop
+ * @brief Loses the packets with the numbers of a list, counted as they come.
+ *
+ * As ns-3's ReceiveListErrorModel, which walks its whole list for every packet. With the list that
+ * lasthop-lab draws, a simulation loses the same frames as the test bed does.
+ */
+class LasthopListErrorModel : public ErrorModel
+{
+  public:
+    /**
+     * @brief Get the type ID.
+     * @return the object TypeId
+     */
+    static TypeId GetTypeId();
+    LasthopListErrorModel();
+    ~LasthopListErrorModel() override;
+
+    /** @param numbers of the packets to lose, from 0, upwards */
+    void SetLost(const std::vector<uint64_t>& numbers);
+
+  private:
+    bool DoCorrupt(Ptr<Packet> packet) override;
+    void DoReset() override;
+
+    std::vector<uint64_t> m_lost; //!< numbers of packets
+    size_t m_next{0};             //!< place of the next one there
+    uint64_t m_packets{0};        //!< packets so far
 };
 
 } // namespace ns3

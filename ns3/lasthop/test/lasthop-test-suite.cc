@@ -325,6 +325,18 @@ class LasthopErrorModelTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ_TOL(double(lost) / packets, 0.05, 0.003, "share");
         NS_TEST_EXPECT_MSG_EQ_TOL(double(lost) / bursts, 4, 0.2, "length of a burst");
 
+        auto list = CreateObject<LasthopListErrorModel>();
+        list->SetLost({0, 3, 4});
+        for (uint32_t again = 0; again < 2; again++)
+        {
+            for (uint32_t i = 0; i < 8; i++)
+            {
+                bool listed = i == 0 || i == 3 || i == 4;
+                NS_TEST_EXPECT_MSG_EQ(list->IsCorrupt(packet), listed, "number " << i);
+            }
+            list->Reset();
+        }
+
         // A packet each 4 ms: in the long run 1/166 in 0.66 of 0.67 s, 1/2.6 in the rest.
         auto states = CreateObject<LasthopTwoStateErrorModel>();
         states->AssignStreams(2);

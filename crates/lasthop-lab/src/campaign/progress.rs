@@ -11,8 +11,6 @@ use crate::compare::progress::{TEMPLATE, time_left};
 
 /// Steps of the bar per second of transfers.
 const STEPS: f64 = 10.0;
-/// What a run takes beside its transfer, about.
-const SET_UP_TIME: Duration = Duration::from_secs(2);
 
 pub(super) struct Progress {
     bar: ProgressBar,
@@ -28,7 +26,7 @@ impl Progress {
     pub(super) fn new(jobs: &[Job]) -> Self {
         // Draws nothing unless standard error is a terminal.
         let target = ProgressDrawTarget::stderr_with_hz(4);
-        let total: Duration = jobs.iter().map(expected).sum();
+        let total: Duration = jobs.iter().map(|job| job.expected).sum();
         let steps = (total.as_secs_f64() * STEPS) as u64;
         let bar = ProgressBar::with_draw_target(Some(steps), target);
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
@@ -44,7 +42,7 @@ impl Progress {
     }
 
     pub(super) fn begin(&mut self, job: &Job) {
-        let running = (Instant::now(), expected(job));
+        let running = (Instant::now(), job.expected);
         self.running.insert(job.name.clone(), running);
         self.bar
             .set_message(format!("{}/{} done, {}", self.done, self.cells, job.name));
@@ -53,7 +51,7 @@ impl Progress {
     pub(super) fn finish(&mut self, job: &Job) {
         self.running.remove(&job.name);
         self.done += 1;
-        self.done_time += expected(job);
+        self.done_time += job.expected;
         self.tick();
     }
 
@@ -72,8 +70,4 @@ impl Progress {
     pub(super) fn end(&self) {
         self.bar.finish_and_clear();
     }
-}
-
-fn expected(job: &Job) -> Duration {
-    job.transfer + SET_UP_TIME
 }

@@ -20,8 +20,6 @@ use crate::interrupt;
 use crate::process;
 use crate::runs;
 
-/// Beyond its transfer a run may take so long to set up, tear down and wait for the machine.
-const SPARE_TIME: Duration = Duration::from_secs(60);
 /// How long a run may take to remove its test bed once it is told to end.
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
 /// So many failures in succession are no accident.
@@ -38,8 +36,42 @@ pub struct Job {
     pub name: String,
     /// All options of `compare`, `-j` included.
     pub args: Vec<String>,
-    /// How long its transfer takes, or may take, warm-up included.
-    pub transfer: Duration,
+    /// How long it will take, about, or may take.
+    pub expected: Duration,
+    /// After so long it is ended.
+    pub limit: Duration,
+}
+
+impl Job {
+    /// Beyond its transfer a run on a test bed may take so long to set up, tear down and wait for
+    /// the machine.
+    const SPARE_TIME: Duration = Duration::from_secs(60);
+    /// What that usually takes.
+    const SET_UP_TIME: Duration = Duration::from_secs(2);
+    /// So many simulated seconds take a real one, about.
+    const SIMULATED_PER_REAL: u32 = 40;
+    /// A simulation may be large.
+    const SIMULATION_LIMIT: Duration = Duration::from_secs(4 * 3600);
+
+    /// A run on a test bed, whose transfer takes so long, or may, warm-up included.
+    pub fn on_test_bed(name: String, args: Vec<String>, transfer: Duration) -> Self {
+        Self {
+            name,
+            args,
+            expected: transfer + Self::SET_UP_TIME,
+            limit: transfer + Self::SPARE_TIME,
+        }
+    }
+
+    /// A simulation of so many flows for so much simulated time.
+    pub fn simulated(name: String, args: Vec<String>, flows: u32, transfer: Duration) -> Self {
+        Self {
+            name,
+            args,
+            expected: transfer * flows.max(1) / Self::SIMULATED_PER_REAL,
+            limit: Self::SIMULATION_LIMIT,
+        }
+    }
 }
 
 /// What a job came to.
@@ -171,7 +203,7 @@ struct Ended {
 }
 
 fn run_job(job: &Job, stop: &Stop) -> Result<Figures> {
-    let ended = run_child(&job.args, job.transfer + SPARE_TIME, stop)?;
+    let ended = run_child(&job.args, job.limit, stop)?;
     let record = ended.stdout.lines().next_back();
     let Some(record) = record.and_then(|line| serde_json::from_str::<Record>(line).ok()) else {
         let said = match ended.said.is_empty() {

@@ -16,6 +16,7 @@ use crate::emulator;
 use crate::interrupt;
 use crate::measure::{self, Counters};
 use crate::netns::Host;
+use crate::simulation::{self, Engine};
 use crate::testbed::TestBed;
 use crate::transfer::{RunningTransfer, Snapshot, TransferReport, Way};
 
@@ -59,6 +60,17 @@ struct Upload {
 /// The test bed or the agent cannot be set up or break down, or the user interrupts. Wrong or
 /// missing content is no error but part of the outcome.
 pub fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Result<Outcome> {
+    match options.engine.engine {
+        Engine::Testbed => run_in_test_bed(options, cell, progress),
+        Engine::Ns3 => simulation::run(options, cell),
+    }
+}
+
+fn run_in_test_bed(
+    options: &CompareOptions,
+    cell: &Cell,
+    progress: &dyn Fn(f64),
+) -> Result<Outcome> {
     let mut link = options.link.clone();
     link.seed = cell.seed;
     let bed = TestBed::up(&link)?;
@@ -263,10 +275,12 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         end.total_data_segments() - begin.total_data_segments(),
     );
     Ok(Record {
+        engine: Engine::Testbed,
         scheme: cell.scheme.clone(),
         cc: cell.cc.clone(),
         profile: link.profile,
         seed: cell.seed,
+        hosts: 1,
         flows: traffic.flows.into(),
         transfers: traffic.transfers,
         rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
@@ -303,6 +317,9 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         outage_cwnd_kept: outage.cwnd_kept().map(|kept| rounded(kept, 3)),
         outage_pause_ms: outage.pause_ns.map(ms),
         outage_recovery_ms: outage.recovery_ns.map(ms),
+        agent_memory_bytes: None,
+        events: None,
+        events_per_s: None,
         bytes,
         content_ok: report.content_ok() && upload.as_ref().is_none_or(|up| up.report.content_ok()),
     })

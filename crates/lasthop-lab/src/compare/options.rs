@@ -12,6 +12,7 @@ use super::samples::WatchOptions;
 use crate::agent;
 use crate::options::LinkOptions;
 use crate::process;
+use crate::simulation::{self, Engine, EngineOptions};
 use crate::topology::Family;
 use crate::transfer::sockets::SocketLimits;
 use crate::transfer::{Opener, Transfer, Way, sockets};
@@ -153,6 +154,10 @@ pub struct CompareOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub watch: WatchOptions,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub engine: EngineOptions,
 }
 
 /// One combination to run.
@@ -224,18 +229,26 @@ impl CompareOptions {
     /// file.
     pub fn check(&self) -> Result<()> {
         self.check_options()?;
-        for cc in self.cc.iter().chain(&self.traffic.flow_cc) {
-            sockets::check_congestion_control(cc)?;
-        }
         self.watch
             .check(self.cells().len(), self.link.outage.is_some())?;
-        process::find_binary("linkemu")?;
-        if self.schemes.iter().any(|scheme| scheme != NO_AGENT) {
-            process::find_binary(agent::BINARY)?;
+        match self.engine.engine {
+            Engine::Testbed => self.check_test_bed()?,
+            Engine::Ns3 => drop(simulation::find()?),
         }
         if let Some(path) = &self.agent_config {
             std::fs::metadata(path)
                 .with_context(|| format!("--agent-config {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    fn check_test_bed(&self) -> Result<()> {
+        for cc in self.cc.iter().chain(&self.traffic.flow_cc) {
+            sockets::check_congestion_control(cc)?;
+        }
+        process::find_binary("linkemu")?;
+        if self.schemes.iter().any(|scheme| scheme != NO_AGENT) {
+            process::find_binary(agent::BINARY)?;
         }
         Ok(())
     }
@@ -246,6 +259,7 @@ impl CompareOptions {
     /// They contradict each other.
     pub fn check_options(&self) -> Result<()> {
         self.link.validate()?;
+        self.engine.check(self)?;
         self.check_traffic()
     }
 

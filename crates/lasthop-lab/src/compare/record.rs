@@ -5,9 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::fields::{Field, markdown_table};
 use crate::options::Profile;
+use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 41] = [
+pub const FIELDS: [Field; 46] = [
+    Field::new(
+        "engine",
+        "name",
+        "where it ran: `testbed`, or the simulator `ns3` (`--engine`)",
+    ),
     Field::new(
         "scheme",
         "name",
@@ -28,6 +34,7 @@ pub const FIELDS: [Field; 41] = [
         "number",
         "seed of the emulators' losses and of the content",
     ),
+    Field::new("hosts", "hosts", "mobile hosts behind the hop"),
     Field::new("flows", "connections", "parallel connections"),
     Field::new(
         "transfers",
@@ -184,6 +191,21 @@ pub const FIELDS: [Field; 41] = [
         "from the outage's end until the goodput of all flows over a sliding window of max(500 ms, 2 × `--rtt`), beginning at that moment, first reaches 0.9 of its mean over the 2 s before the outage; null if it never does or nothing came then",
     ),
     Field::new(
+        "agent_memory_bytes",
+        "bytes",
+        "the most that the agent held of packets, records about them and connections, looked at every 100 ms; null without an agent, and on the test bed",
+    ),
+    Field::new(
+        "events",
+        "events",
+        "of the simulator over the whole run; null on the test bed",
+    ),
+    Field::new(
+        "events_per_s",
+        "events/s",
+        "the same per second of processor time: the simulator's speed on this machine; null on the test bed",
+    ),
+    Field::new(
         "bytes",
         "bytes",
         "read by the receiving applications in the measured time, all flows",
@@ -199,10 +221,15 @@ pub const FIELDS: [Field; 41] = [
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Record {
+    /// Records of earlier versions lack it.
+    #[serde(default)]
+    pub engine: Engine,
     pub scheme: String,
     pub cc: String,
     pub profile: Profile,
     pub seed: u64,
+    #[serde(default = "one_host")]
+    pub hosts: usize,
     pub flows: usize,
     pub transfers: u32,
     pub rate_mbit: f64,
@@ -241,8 +268,19 @@ pub struct Record {
     pub outage_cwnd_kept: Option<f64>,
     pub outage_pause_ms: Option<f64>,
     pub outage_recovery_ms: Option<f64>,
+    #[serde(default)]
+    pub agent_memory_bytes: Option<u64>,
+    #[serde(default)]
+    pub events: Option<u64>,
+    #[serde(default)]
+    pub events_per_s: Option<u64>,
     pub bytes: u64,
     pub content_ok: bool,
+}
+
+/// Records of earlier versions do not say how many there were.
+fn one_host() -> usize {
+    1
 }
 
 /// The fields as a table in Markdown, the body of `docs/compare-fields.md`.
@@ -260,10 +298,12 @@ pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
 #[cfg(test)]
 pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Record {
     Record {
+        engine: Engine::Testbed,
         scheme: scheme.into(),
         cc: cc.into(),
         profile: Profile::Modern,
         seed,
+        hosts: 1,
         flows: 1,
         transfers: 1,
         rate_mbit: 20.0,
@@ -299,6 +339,9 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         outage_cwnd_kept: None,
         outage_pause_ms: None,
         outage_recovery_ms: None,
+        agent_memory_bytes: None,
+        events: None,
+        events_per_s: None,
         bytes: 1000,
         content_ok: true,
     }

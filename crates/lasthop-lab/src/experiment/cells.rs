@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::spec::{Experiment, Figure, Point, Series, same_x};
 use crate::campaign::{CompareLine, Job};
 use crate::compare::NO_AGENT;
+use crate::simulation::Engine;
 
 /// Directory of the samples beside the runs.
 pub const SAMPLES: &str = "samples";
@@ -25,7 +26,9 @@ pub struct Cell {
     pub seed: u64,
     /// What decides whether an earlier result counts.
     pub setup: String,
-    /// What it asks of the machine: Mbit/s over the hop.
+    /// Where it runs.
+    pub engine: Engine,
+    /// What it asks of the machine, on a test bed: Mbit/s over the hop.
     pub load_mbit: f64,
     /// To be run.
     pub job: Job,
@@ -54,6 +57,19 @@ pub fn cells(experiment: &Experiment, seeds: &[u64], directory: &Path) -> Result
         }
     }
     Ok(cells)
+}
+
+/// Where its series run, at each point, and with which scheme.
+pub fn engines(experiment: &Experiment) -> Vec<(Engine, String)> {
+    let mut engines = Vec::new();
+    for point in &experiment.axis.points {
+        for series in &experiment.series {
+            let compare = CompareLine::parse(&args(experiment, point, series));
+            let engine = compare.map_or(Engine::default(), |c| c.engine.engine);
+            engines.push((engine, series.scheme.clone()));
+        }
+    }
+    engines
 }
 
 /// The options of `compare` that its file gives.
@@ -102,8 +118,16 @@ fn cell(
     seed: u64,
     directory: &Path,
 ) -> Cell {
+    // The parser of the file has seen to it that this one parses.
     let compare = CompareLine::parse(&args(experiment, point, series)).ok();
-    let setup = setup(experiment, point, series);
+    let engine = compare
+        .as_ref()
+        .map_or(Engine::default(), |c| c.engine.engine);
+    let flows = compare.as_ref().map_or(1, |c| c.traffic.flows.into());
+    let load_mbit = compare
+        .as_ref()
+        .map_or(f64::INFINITY, |c| c.link.nominal_rate_bps() as f64 / 1e6);
+    let transfer = compare.map(|c| c.longest_cell()).unwrap_or_default();
     let mut args = run_args(experiment, point, series, seed, directory);
     if experiment.has_windows() {
         let file = directory.join(samples_file(point.x, &series.name, seed));
@@ -111,18 +135,17 @@ fn cell(
     }
     args.push("-j".to_owned());
     let name = name(point.x, &series.name, seed);
+    let title = format!("{} {name}", experiment.name);
     Cell {
         x: point.x,
         series: series.name.clone(),
         seed,
-        setup,
-        load_mbit: compare
-            .as_ref()
-            .map_or(f64::INFINITY, |c| c.link.nominal_rate_bps() as f64 / 1e6),
-        job: Job {
-            name: format!("{} {name}", experiment.name),
-            args,
-            transfer: compare.map(|c| c.longest_cell()).unwrap_or_default(),
+        setup: setup(experiment, point, series),
+        engine,
+        load_mbit,
+        job: match engine {
+            Engine::Testbed => Job::on_test_bed(title, args, transfer),
+            Engine::Ns3 => Job::simulated(title, args, flows, transfer),
         },
         name,
     }
@@ -141,14 +164,18 @@ fn write_agent_config(series: &Series, directory: &Path) -> Result<()> {
     super::write_whole(&path, text)
 }
 
-/// How many of these may run at a time without getting in each other's way on so many CPUs.
+/// How many of these, which have one engine, may run at a time without getting in each other's way
+/// on so many CPUs.
 ///
-/// One CPU carries some 40 Mbit/s of a test bed (two emulators, both ends, the agent) while
+/// A simulation takes a CPU for itself. One CPU carries some 40 Mbit/s of a test bed (two emulators, both ends, the agent) while
 /// staying mostly idle, and the setting up and tearing down of six beds; the emulators keep
 /// theoretical departure times, so a busy moment shows up late in no figure.
 pub fn slots(cells: &[Cell], cpus: usize) -> u16 {
     const MBIT_PER_CPU: f64 = 40.0;
     const MOST_PER_CPU: usize = 6;
+    if cells.iter().any(|cell| cell.engine == Engine::Ns3) {
+        return cpus.clamp(1, usize::from(u16::MAX)) as u16;
+    }
     let heaviest = cells.iter().map(|cell| cell.load_mbit).fold(0.1, f64::max);
     let fit = (cpus as f64 * MBIT_PER_CPU / heaviest) as usize;
     fit.clamp(1, cpus * MOST_PER_CPU) as u16

@@ -37,6 +37,9 @@ pub struct Value {
     pub runs: usize,
 }
 
+/// In place of a series in [`Judgement::to`].
+const REPORTED: &str = "reported";
+
 /// What became of a condition. The fields are described in [`JUDGEMENT_FIELDS`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
@@ -68,7 +71,7 @@ pub const JUDGEMENT_FIELDS: [Field; 12] = [
     Field::new(
         "to",
         "name",
-        "the series that it is measured against; null: the value itself is",
+        "the series that it is measured against; `reported`: what the source says; null: the value itself is",
     ),
     Field::new("relation", "name", "how: `ratio` or `difference`"),
     Field::new("metric", "name", "field of `compare -j`"),
@@ -133,20 +136,32 @@ impl<'a> Runs<'a> {
         })
     }
 
-    /// The metric of `of` at `x * shift` against that of `to` at `x`, seed by seed.
+    /// The metric of `of` at `x * shift` against that of `to` at `x`, or at `to_at`, seed by seed.
     pub fn pairs(&self, x: f64, of: &str, to: &str, what: &Measure<'_>) -> Vec<(u64, f64)> {
         let own = self.values(x * what.shift, of, what.metric);
-        let other = self.values(x, to, what.metric);
+        let other = self.values(what.to_at.unwrap_or(x), to, what.metric);
         let of_seed = |seed: u64| other.iter().find(|(s, _)| *s == seed).map(|(_, v)| *v);
         own.into_iter()
             .filter_map(|(seed, own)| Some((seed, what.relation.of(own, of_seed(seed)?))))
             .collect()
     }
 
-    /// The statistic of `of` at `x * shift` against that of `to` at `x`.
+    /// The statistic of `of` at `x` against what the source says there.
+    fn against(&self, [x, reported]: [f64; 2], of: &str, what: &Measure<'_>) -> Option<Value> {
+        let own = self.value(x, of, what.metric, what.statistic)?;
+        let relation = |value: f64| what.relation.of(value, reported);
+        Some(Value {
+            value: relation(own.value),
+            low: own.low.map(relation),
+            high: own.high.map(relation),
+            ..own
+        })
+    }
+
+    /// The statistic of `of` at `x * shift` against that of `to` at `x`, or at `to_at`.
     pub fn relation(&self, x: f64, of: &str, to: &str, what: &Measure<'_>) -> Option<Value> {
         let own = self.values(x * what.shift, of, what.metric);
-        let other = self.values(x, to, what.metric);
+        let other = self.values(what.to_at.unwrap_or(x), to, what.metric);
         let only = |pairs: &[(u64, f64)]| pairs.iter().map(|(_, v)| *v).collect::<Vec<f64>>();
         let statistic = |pairs: &[(u64, f64)]| what.statistic.of(&only(pairs));
         let value = what.relation.of(statistic(&own)?, statistic(&other)?);
@@ -187,6 +202,8 @@ pub struct Measure<'a> {
     pub relation: Relation,
     /// See [`Check::shift`].
     pub shift: f64,
+    /// See [`Check::to_at`].
+    pub to_at: Option<f64>,
 }
 
 impl Statistic {
@@ -219,15 +236,25 @@ fn one(experiment: &Experiment, check: &Check, runs: Runs<'_>, seeds: usize) -> 
         statistic: check.statistic,
         relation: check.relation,
         shift: check.shift,
+        to_at: check.to_at,
     };
-    let xs = points(experiment, check);
-    let values: Vec<Value> = xs
-        .iter()
-        .filter_map(|x| match &check.to {
-            None => runs.value(*x, &check.of, &check.metric, check.statistic),
-            Some(to) => runs.relation(*x, &check.of, to, &measure),
-        })
-        .collect();
+    let reported = check.to_reported.iter().flatten();
+    let xs: Vec<f64> = match &check.to_reported {
+        Some(_) => reported.clone().map(|[x, _]| *x).collect(),
+        None => points(experiment, check),
+    };
+    let at = xs.iter();
+    let values: Vec<Value> = match (&check.to_reported, &check.to) {
+        (Some(_), _) => reported
+            .filter_map(|pair| runs.against(*pair, &check.of, &measure))
+            .collect(),
+        (None, Some(to)) => at
+            .filter_map(|x| runs.relation(*x, &check.of, to, &measure))
+            .collect(),
+        (None, None) => at
+            .filter_map(|x| runs.value(*x, &check.of, &check.metric, check.statistic))
+            .collect(),
+    };
     let complete = values.len() == xs.len() && values.iter().all(|v| v.runs >= seeds);
     let (met, detail) = match values.is_empty() {
         true => (false, "no runs".to_owned()),
@@ -242,7 +269,10 @@ fn one(experiment: &Experiment, check: &Check, runs: Runs<'_>, seeds: usize) -> 
             (true, false) => Outcome::NotMet,
         },
         of: check.of.clone(),
-        to: check.to.clone(),
+        to: match check.to_reported {
+            Some(_) => Some(REPORTED.to_owned()),
+            None => check.to.clone(),
+        },
         relation: check.relation,
         metric: check.metric.clone(),
         statistic: check.statistic,

@@ -73,6 +73,18 @@ fn conditions() {
         ("to = \"tcp\"\nshift = 10\nmin = 0.86", Met),
         ("to = \"tcp\"\nshift = 10\nmin = 1.0", NotMet),
         ("to = \"tcp\"\nshift = 10\nmin = 1.0\nat = [1e-5]", Met),
+        // 7 and 5 against 8, and 1.0 against itself.
+        ("to = \"snoop\"\nto_at = 1e-6\nmax = 1.0", Met),
+        (
+            "to = \"snoop\"\nto_at = 1e-6\nmax = 0.8\nat = [1e-5]",
+            NotMet,
+        ),
+        ("to_reported = [[1e-5, 6.0], [1e-4, 6.0]]\nmin = 0.8", Met),
+        (
+            "to_reported = [[1e-5, 6.0], [1e-4, 6.0]]\nmax = 1.1",
+            NotMet,
+        ),
+        ("to_reported = [[1e-5, 7.0]]\nmin = 0.99\nmax = 1.01", Met),
         ("statistic = \"sum\"\nmin = 9.9", Met),
         ("statistic = \"min\"\nmin = 5.0", NotMet),
         // The differences are 0, 3 and 4: greatest at the end.
@@ -121,6 +133,7 @@ fn a_time_that_never_came_is_infinite() {
         statistic: Statistic::Mean,
         relation: Relation::Ratio,
         shift: 1.0,
+        to_at: None,
     };
     assert_eq!(
         runs.relation(1e-6, "snoop", "tcp", &measure).unwrap().value,
@@ -139,6 +152,7 @@ fn intervals_are_of_pairs_of_a_seed() {
         statistic: Statistic::Mean,
         relation: Relation::Difference,
         shift: 1.0,
+        to_at: None,
     };
     let value = Runs::new(&lines)
         .relation(1e-5, "snoop", "tcp", &measure)

@@ -26,6 +26,7 @@ pub use self::line::Line;
 pub use self::meta::Meta;
 pub use self::options::{ReportOptions, RunOptions};
 pub use self::report::{columns_markdown, report};
+use self::spec::same_x;
 pub use self::spec::{Experiment, FigureKind, Scale};
 pub use self::summary::{FigureData, figures};
 use crate::campaign::{self, Figures, Job, Results, Store, say};
@@ -33,6 +34,7 @@ use crate::compare::{NO_AGENT, Verdict};
 use crate::emulator::DISTORTED;
 use crate::fields::markdown_table;
 use crate::interrupt;
+use crate::simulation::{self, Engine};
 use crate::{agent, process};
 
 /// The experiment's file, kept beside its results.
@@ -86,6 +88,16 @@ fn plan(options: &RunOptions) -> Result<Vec<Planned>> {
                 path.display()
             );
         }
+        if let Some(x) = options
+            .points
+            .iter()
+            .find(|x| experiment.point(**x).is_none())
+        {
+            bail!(
+                "{}: --point {x}: the axis has no such point",
+                path.display()
+            );
+        }
         let seeds = match options.seeds.is_empty() {
             true => experiment.seeds.clone(),
             false => spec::distinct(options.seeds.iter().cloned().flatten()),
@@ -101,13 +113,22 @@ fn plan(options: &RunOptions) -> Result<Vec<Planned>> {
 
 /// Finds out what would make runs fail, before the first one.
 fn check_machine(planned: &[Planned]) -> Result<()> {
-    process::check_root()?;
-    process::find_binary("linkemu")?;
-    let mut series = planned
-        .iter()
-        .flat_map(|planned| &planned.experiment.series);
-    if series.any(|series| series.scheme != NO_AGENT) {
-        process::find_binary(agent::BINARY)?;
+    let mut cells = Vec::new();
+    for planned in planned {
+        cells.extend(cells::engines(&planned.experiment));
+    }
+    let has = |engine: Engine| cells.iter().any(|(used, _)| *used == engine);
+    if has(Engine::Ns3) {
+        simulation::find()?;
+    }
+    if has(Engine::Testbed) {
+        process::check_root()?;
+        process::find_binary("linkemu")?;
+        let agent =
+            |(engine, scheme): &(Engine, String)| *engine == Engine::Testbed && scheme != NO_AGENT;
+        if cells.iter().any(agent) {
+            process::find_binary(agent::BINARY)?;
+        }
     }
     Ok(())
 }
@@ -139,8 +160,11 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
     prepare(planned)?;
     let mut store = Store::<Line>::open(&planned.directory.join(line::FILE))?;
     let cells = cells::cells(&planned.experiment, &planned.seeds, &planned.directory)?;
+    let points = &options.points;
+    let wanted = |cell: &Cell| points.is_empty() || points.iter().any(|x| same_x(*x, cell.x));
     let missing: Vec<Cell> = cells
         .into_iter()
+        .filter(wanted)
         .filter(|cell| {
             let stored = store.results.find(&cell.name, &cell.setup);
             stored.is_none() || cells::lacks_samples(&planned.experiment, cell, &planned.directory)
@@ -150,10 +174,32 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
         return Ok(true);
     }
     let cpus = thread::available_parallelism().map_or(1, usize::from);
-    let slots = options.jobs.unwrap_or_else(|| cells::slots(&missing, cpus));
-    Meta::here(&planned.experiment, cpus, slots).write(&planned.directory)?;
+    let mut complete = true;
+    // One after the other: a simulation takes a whole CPU, which would disturb a test bed.
+    for engine in [Engine::Testbed, Engine::Ns3] {
+        let cells: Vec<Cell> = missing
+            .iter()
+            .filter(|cell| cell.engine == engine)
+            .cloned()
+            .collect();
+        if cells.is_empty() {
+            continue;
+        }
+        let slots = options.jobs.unwrap_or_else(|| cells::slots(&cells, cpus));
+        Meta::here(&planned.experiment, cpus, slots).write(&planned.directory)?;
+        complete &= match engine {
+            Engine::Testbed => run_undisturbed(slots, &cells, &mut store)?,
+            Engine::Ns3 => run_jobs(slots, &cells, &mut store, |_, _| true)?,
+        };
+    }
+    Ok(complete)
+}
+
+/// Runs cells on test beds; what the others disturbed is run again, alone. Returns whether all have
+/// a result.
+fn run_undisturbed(slots: u16, cells: &[Cell], store: &mut Store<Line>) -> Result<bool> {
     let mut disturbed = Vec::new();
-    let mut complete = run_jobs(slots, &missing, &mut store, |cell, figures| {
+    let mut complete = run_jobs(slots, cells, store, |cell, figures| {
         // Alone, it may do better: what it lost was the machine's fault, not the link's. Until
         // then it has no result, whatever comes between.
         let mut notes = figures.notes.iter();
@@ -168,7 +214,7 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
             "{} runs were disturbed by the others: again, alone",
             disturbed.len()
         ));
-        complete &= run_jobs(1, &disturbed, &mut store, |_, _| true)?;
+        complete &= run_jobs(1, &disturbed, store, |_, _| true)?;
     }
     Ok(complete)
 }

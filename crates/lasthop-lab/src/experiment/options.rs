@@ -25,6 +25,15 @@ pub struct RunOptions {
     #[arg(long = "seed", value_name = "LIST", value_delimiter = ',', value_parser = units::seed_range)]
     pub seeds: Vec<RangeInclusive<u64>>,
 
+    /// Only these points of the axis: a list of x
+    #[arg(
+        long = "point",
+        value_name = "LIST",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    pub points: Vec<f64>,
+
     /// Runs at a time [default: as many as this machine carries undisturbed]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: Option<u16>,

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
@@ -17,6 +18,7 @@ use super::spec::{
     Statistic, distinct, same_x,
 };
 use crate::compare::{FIELDS, NO_AGENT};
+use crate::simulation::Engine;
 use crate::units;
 
 /// The longest name of an experiment, a series or a figure: it becomes part of file names.
@@ -34,6 +36,8 @@ struct Raw {
     about: String,
     reported: String,
     seeds: Spanned<String>,
+    #[serde(default)]
+    engine: Option<Spanned<Engine>>,
     #[serde(default)]
     setup: Options,
     axis: RawAxis,
@@ -112,6 +116,10 @@ struct RawCheck {
     at: Option<Spanned<Vec<f64>>>,
     #[serde(default)]
     shift: Option<f64>,
+    #[serde(default)]
+    to_at: Option<Spanned<f64>>,
+    #[serde(default)]
+    to_reported: Option<Spanned<Vec<[f64; 2]>>>,
     #[serde(default)]
     min: Option<f64>,
     #[serde(default)]
@@ -204,7 +212,7 @@ fn build(raw: Raw, text: &str, path: &Path) -> Result<Experiment, Mistake> {
         about: raw.about,
         reported: raw.reported,
         seeds: range(&raw.seeds)?,
-        args: args_of(&raw.setup)?,
+        args: setup_args(raw.engine, &raw.setup)?,
         axis: axis(raw.axis)?,
         series: series(raw.series)?,
         figures: Vec::new(),
@@ -293,6 +301,18 @@ fn check_name(name: &str) -> Result<(), String> {
             "`{name}` is no name: use up to {MAX_NAME_BYTES} lower-case letters, digits and -"
         )),
     }
+}
+
+/// The options that all runs share, the engine first.
+fn setup_args(engine: Option<Spanned<Engine>>, setup: &Options) -> Result<Vec<String>, Mistake> {
+    let mut args = Vec::new();
+    if let Some(engine) = engine
+        && let Some(value) = engine.get_ref().to_possible_value()
+    {
+        args.extend(["--engine".to_owned(), value.get_name().to_owned()]);
+    }
+    args.extend(args_of(setup)?);
+    Ok(args)
 }
 
 /// As arguments of `compare`. A flag is true or false, a list is joined by commas.
@@ -489,6 +509,10 @@ fn figure(raw: RawFigure, names: &Names) -> Result<Figure, Mistake> {
 
 fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
     let at = raw.of.span();
+    if raw.to_reported.is_some() && (raw.to.is_some() || raw.at.is_some()) {
+        let what = "`to_reported` stands in place of `to`, and says at which x";
+        return Err(Mistake::new(at, what));
+    }
     let points = match raw.at {
         None => None,
         Some(xs) => {
@@ -512,6 +536,18 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
     if raw.shift.is_some() && raw.to.is_none() {
         return Err(Mistake::new(at, "`shift` needs `to`"));
     }
+    if raw.to_at.is_some() && (raw.to.is_none() || raw.shift.is_some()) {
+        return Err(Mistake::new(at, "`to_at` needs `to`, and no `shift`"));
+    }
+    let to_at = raw.to_at.map(|x| names.x(*x.get_ref(), x.span()));
+    let to_reported = raw.to_reported.map(|pairs| {
+        let known = |pair: &[f64; 2]| names.x(pair[0], pairs.span()).map(|x| [x, pair[1]]);
+        pairs
+            .get_ref()
+            .iter()
+            .map(known)
+            .collect::<Result<Vec<_>, _>>()
+    });
     Ok(Check {
         text: raw.text,
         of: names.series(raw.of)?,
@@ -521,6 +557,8 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
         statistic: raw.statistic,
         at: points,
         shift: raw.shift.unwrap_or(1.0),
+        to_at: to_at.transpose()?,
+        to_reported: to_reported.transpose()?,
         bounds: (raw.min, raw.max),
         hold: raw.hold,
         peak: raw.peak.map(Spanned::into_inner),

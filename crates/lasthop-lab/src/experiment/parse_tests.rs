@@ -59,6 +59,26 @@ fn the_smallest_file() {
     assert!(!small.has_windows());
 }
 
+#[test]
+fn the_engine_is_an_option_of_all_runs_or_of_a_series() {
+    let all = SMALL.replace("[setup]", "engine = \"ns3\"\n[setup]");
+    assert_eq!(parse(&all).unwrap().args[..2], ["--engine", "ns3"]);
+    let one = SMALL.replace(
+        "dup_thresh = 2 }",
+        "dup_thresh = 2 }\noptions = { engine = \"ns3\" }",
+    );
+    assert_eq!(parse(&one).unwrap().series[1].args, ["--engine", "ns3"]);
+    let twice = one.replace("[setup]", "engine = \"ns3\"\n[setup]");
+    let said = parse(&twice).unwrap_err().to_string();
+    assert!(said.contains("--engine"), "{said}");
+    let outage = all.replace("loss = 0.02", "outage = \"1s,1s\"");
+    let said = parse(&outage).unwrap_err().to_string();
+    assert!(said.contains("--engine testbed has"), "{said}");
+    let wrong = SMALL.replace("[setup]", "engine = \"ns2\"\n[setup]");
+    let said = parse(&wrong).unwrap_err().to_string();
+    assert!(said.starts_with("dir/small.toml:6:"), "{said}");
+}
+
 /// Every mistake is reported with the file, its line, and what to do.
 #[test]
 fn mistakes_have_a_line() {
@@ -67,6 +87,21 @@ fn mistakes_have_a_line() {
             "seeds = \"1..3\"",
             "seeds = \"3..1\"",
             "dir/small.toml:5: seeds: ",
+        ),
+        (
+            "min = 1.0",
+            "min = 1.0\nto_reported = [[10, 1.0]]",
+            "dir/small.toml:32: `to_reported` stands in place",
+        ),
+        (
+            "to = \"tcp\"\nmetric = \"goodput_mbit\"\nmin",
+            "metric = \"goodput_mbit\"\nto_reported = [[11, 1.0]]\nmin",
+            "dir/small.toml:34: 11 is no point of the axis",
+        ),
+        (
+            "min = 1.0",
+            "min = 1.0\nto_at = 11",
+            "dir/small.toml:36: 11 is no point of the axis",
         ),
         (
             "seeds =",

@@ -170,6 +170,10 @@ pub struct Check {
     pub at: Option<Vec<f64>>,
     /// `of` is taken at so many times the x of `to`.
     pub shift: f64,
+    /// `to` is taken at this x; none: where `of` is.
+    pub to_at: Option<f64>,
+    /// What the source says, as pairs of x and value, in place of a series `to`.
+    pub to_reported: Option<Vec<[f64; 2]>>,
     /// Least and greatest value allowed.
     pub bounds: (Option<f64>, Option<f64>),
     /// At how many points.

@@ -168,6 +168,7 @@ fn measure(figure: &Figure) -> Measure<'_> {
         statistic: Statistic::Mean,
         relation: figure.kind.relation().unwrap_or_default(),
         shift: 1.0,
+        to_at: None,
     }
 }
 

@@ -97,11 +97,7 @@ fn run_cells(options: &GridOptions) -> Result<Option<(Results<Line>, bool)>> {
         })
         .collect();
     let transfer = Duration::from_nanos(options.warmup_ns + options.duration_ns());
-    let job = |cell: &GridCell| Job {
-        name: cell.name(),
-        args: options.compare_args(cell),
-        transfer,
-    };
+    let job = |cell: &GridCell| Job::on_test_bed(cell.name(), options.compare_args(cell), transfer);
     let jobs: Vec<Job> = missing.iter().map(job).collect();
     let result = campaign::run(options.jobs, &jobs, |index, figures| {
         store.append(line_of(options, &missing[index], figures))

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The command line of `lasthop-simulate` for one cell.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use lasthop::agent::Setup;
+use lasthop::config;
+use lasthop_core::bindings::{
+    LH_RTT_NS2, LH_SUPPRESS_AUTO, LH_SUPPRESS_ON, LH_TIMER_AFTER_DUP, lh_config,
+};
+use tempfile::NamedTempFile;
+
+use super::congestion;
+use crate::compare::{Cell, CompareOptions, NO_AGENT};
+use crate::options::Profile;
+use crate::transfer::Way;
+
+/// A place of the cache holds one packet.
+const CACHE_SLOT_BYTES: u64 = 2048;
+/// The smallest frame of the simulated hop: headers of IP, TCP and PPP.
+const LEAST_FRAME_BYTES: u64 = 20 + 20 + 2;
+/// Receive buffers of profile modern. The kernel's grow with the link, up to 16 MB of memory of
+/// which about half is window; ns-3's are fixed.
+const MODERN_WINDOW_BYTES: u64 = 4 << 20;
+/// Without window scaling.
+const VINTAGE_WINDOW_BYTES: u64 = 65_535;
+/// The kernel's delayed ACK waits so long at first (`TCP_DELACK_MIN`).
+const DELAYED_ACK_NS: u64 = 40_000_000;
+
+/// Arguments, and the files that they name: those go with it.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    pub words: Vec<String>,
+    _lost: [Option<NamedTempFile>; 2],
+}
+
+/// All arguments of a cell.
+///
+/// # Errors
+/// The agent's configuration cannot be read or has a key without counterpart in ns-3; no room for
+/// temporary files.
+pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Arguments> {
+    let (link, traffic, engine) = (&options.link, &options.traffic, &options.engine);
+    let mut words = vec![
+        format!("--RngRun={}", cell.seed),
+        format!("--scheme={}", cell.scheme),
+        format!("--cc={}", controls(options, cell)?),
+        format!("--rate={}bps", link.nominal_rate_bps()),
+        format!("--wiredRate={}bps", link.wired_rate_bps),
+        format!("--delay={}ns", link.local_rtt_ns / 2),
+        format!("--wiredDelay={}ns", (link.rtt_ns - link.local_rtt_ns) / 2),
+        format!("--queue={}", link.queue_packets()),
+        format!("--wiredQueue={}", link.wired_queue_packets),
+        format!("--ber={}", link.ber),
+        format!("--hosts={}", engine.hosts()),
+        format!("--flows={}", traffic.flows),
+        format!("--startGap={}ns", traffic.start_gap_ns),
+    ];
+    words.extend(match traffic.bytes {
+        Some(bytes) => vec![
+            format!("--bytes={bytes}"),
+            format!("--duration={}ns", traffic.deadline_ns),
+        ],
+        None => vec![
+            format!("--warmup={}ns", traffic.warmup_ns),
+            format!("--duration={}ns", traffic.duration_ns),
+        ],
+    });
+    words.extend(engine.two_state.map(|model| format!("--twoState={model}")));
+    words.extend(engine.burst.map(|model| format!("--burst={model}")));
+    let down = lost_frames(options, cell.seed, Way::Down)?;
+    let up = lost_frames(options, cell.seed, Way::Up)?;
+    for (name, file) in [("lost", &down), ("lostUp", &up)] {
+        words.extend(
+            file.iter()
+                .map(|file| format!("--{name}={}", file.path().display())),
+        );
+    }
+    let mut attributes = stack(options);
+    if cell.scheme != NO_AGENT {
+        let path = options.agent_config.as_deref();
+        attributes.extend(agent(path, &cell.scheme)?);
+    }
+    attributes.extend(engine.attributes.iter().map(|given| given.0.clone()));
+    // ns-3 takes the last one of a name.
+    words.extend(attributes.iter().map(|attribute| format!("--{attribute}")));
+    Ok(Arguments {
+        words,
+        _lost: [down, up],
+    })
+}
+
+fn controls(options: &CompareOptions, cell: &Cell) -> Result<String> {
+    let names = match options.traffic.flow_cc.is_empty() {
+        true => std::slice::from_ref(&cell.cc),
+        false => &options.traffic.flow_cc,
+    };
+    let types: Result<Vec<String>> = names.iter().map(|name| congestion::type_id(name)).collect();
+    Ok(types?.join(","))
+}
+
+/// A file with the numbers of the frames that `--loss` loses in one direction: those that the test
+/// bed's emulator would with this seed. None if it loses nothing.
+fn lost_frames(options: &CompareOptions, seed: u64, way: Way) -> Result<Option<NamedTempFile>> {
+    let link = &options.link;
+    let loss = way.random_loss(link);
+    if loss == 0.0 {
+        return Ok(None);
+    }
+    let time_ns = options.longest_cell().as_nanos();
+    let most = u128::from(link.nominal_rate_bps()) * time_ns / 1_000_000_000 / 8;
+    let frames = most as u64 / LEAST_FRAME_BYTES + link.queue_packets();
+    let lost = linkemu::lost_frames(seed, way.emulator_direction(), loss, frames);
+    let mut text = String::new();
+    for number in lost {
+        text.push_str(&format!("{number}\n"));
+    }
+    let mut file = NamedTempFile::with_prefix("lasthop-lost-").context("a temporary file")?;
+    file.write_all(text.as_bytes())
+        .with_context(|| format!("cannot write {}", file.path().display()))?;
+    Ok(Some(file))
+}
+
+/// What the profile and the options say of the hosts' TCP.
+fn stack(options: &CompareOptions) -> Vec<String> {
+    let (link, traffic) = (&options.link, &options.traffic);
+    let modern = link.profile == Profile::Modern;
+    let (window_bytes, initial_cwnd, rto_min_ns) = match modern {
+        true => (MODERN_WINDOW_BYTES, 10, 200_000_000),
+        false => (VINTAGE_WINDOW_BYTES, 2, 500_000_000),
+    };
+    let window_bytes = traffic.rcv_window_bytes.unwrap_or(window_bytes);
+    let full = link.full_segment(traffic.family, traffic.mss_bytes);
+    let recovery = match modern {
+        true => "TcpPrrRecovery",
+        false => "TcpClassicRecovery",
+    };
+    let tcp = |name: &str, value: &str| format!("ns3::{name}={value}");
+    let socket = |name: &str, value: u64| format!("ns3::TcpSocket::{name}={value}");
+    let time = |name: &str, time_ns: u64| format!("ns3::{name}={time_ns}ns");
+    let has_scaling = modern || window_bytes > VINTAGE_WINDOW_BYTES;
+    vec![
+        tcp("TcpSocketBase::Sack", &modern.to_string()),
+        tcp(
+            "TcpSocketBase::Timestamp",
+            &link.has_timestamps().to_string(),
+        ),
+        tcp("TcpSocketBase::WindowScaling", &has_scaling.to_string()),
+        // The papers' senders are older than RFC 3042, and ns-3's resends whole windows with it if
+        // there is no SACK.
+        tcp("TcpSocketBase::LimitedTransmit", &modern.to_string()),
+        tcp("TcpL4Protocol::RecoveryType", &format!("ns3::{recovery}")),
+        socket("SegmentSize", full.payload_bytes),
+        socket("RcvBufSize", window_bytes),
+        // Never what limits the sender.
+        socket("SndBufSize", 2 * window_bytes),
+        socket(
+            "InitialCwnd",
+            link.stack.initial_cwnd.unwrap_or(initial_cwnd).into(),
+        ),
+        time(
+            "TcpSocketBase::MinRto",
+            link.stack.rto_min_ns.unwrap_or(rto_min_ns),
+        ),
+        time("TcpSocket::DelAckTimeout", DELAYED_ACK_NS),
+    ]
+}
+
+/// The agent's configuration as attributes: what it says otherwise than the agent's defaults, for
+/// those of the module are made for ns-3's senders.
+fn agent(path: Option<&Path>, scheme: &str) -> Result<Vec<String>> {
+    let Some(path) = path else {
+        return Ok(Vec::new());
+    };
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let name = path.display().to_string();
+    let file = config::parse(&text, &name)?;
+    let given = file.setup(scheme, u64::MAX)?;
+    let default = config::File::default().setup(scheme, u64::MAX)?;
+    if given.mark != default.mark
+        || given.priority != default.priority
+        || !given.rules.is_empty()
+        || given.cache_total_bytes != default.cache_total_bytes
+    {
+        bail!("{name}: mark, priority, match, exclude and cache_total are no attributes of ns-3");
+    }
+    Ok(different(&attributes(&given), &attributes(&default)))
+}
+
+fn different(given: &[(&str, String)], default: &[(&str, String)]) -> Vec<String> {
+    let pairs = given.iter().zip(default);
+    let pairs = pairs.filter(|(given, default)| given != default);
+    pairs
+        .map(|((name, value), _)| format!("ns3::LasthopAgent::{name}={value}"))
+        .collect()
+}
+
+/// Every parameter with the name that the module gives it.
+fn attributes(setup: &Setup) -> Vec<(&'static str, String)> {
+    let config: &lh_config = &setup.config;
+    let time = |time_ns: u64| format!("{time_ns}ns");
+    let flag = |value: u32| (value != 0).to_string();
+    let choice = |first: bool, names: [&str; 2]| names[usize::from(!first)].to_owned();
+    let suppress = match config.suppress {
+        LH_SUPPRESS_AUTO => "auto",
+        LH_SUPPRESS_ON => "on",
+        _ => "off",
+    };
+    vec![
+        (
+            "RttProfile",
+            choice(config.rtt_profile == LH_RTT_NS2, ["ns2", "std"]),
+        ),
+        (
+            "TimerArm",
+            choice(
+                config.timer_arm == LH_TIMER_AFTER_DUP,
+                ["after_dup", "always"],
+            ),
+        ),
+        ("Suppress", suppress.to_owned()),
+        ("DupThresh", config.dup_thresh.to_string()),
+        ("MaxLocal", config.max_local.to_string()),
+        ("StrictWindow", flag(config.strict_window)),
+        ("QueueGuard", flag(config.queue_guard)),
+        ("Clock", flag(config.clock)),
+        ("LrtoFloor", time(config.lrto_floor_ns)),
+        ("LrtoMax", time(config.lrto_max_ns)),
+        ("HoldMin", time(config.hold_min_ns)),
+        ("HoldMax", time(config.hold_max_ns)),
+        ("Idle", time(config.idle_ns)),
+        ("Target", time(config.target_ns)),
+        ("Ns2Tick", time(config.ns2_tick_ns)),
+        ("Ns2Srtt", time(config.ns2_srtt_ns)),
+        ("Ns2RttVar", time(config.ns2_rttvar_ns)),
+        (
+            "Ns2Gain",
+            (f64::from(config.ns2_gain_1024) / 1024.0).to_string(),
+        ),
+        ("SlackQuiet", time(config.slack_quiet_ns)),
+        ("RtoMin", time(config.rto_min_ns)),
+        ("SlackBursts", config.slack_bursts.to_string()),
+        ("Freeze", flag(config.freeze)),
+        ("Handoff", config.handoff.to_string()),
+        ("MaxFlows", setup.max_flows.to_string()),
+        (
+            "FlowSegments",
+            (setup.cache_flow_bytes / CACHE_SLOT_BYTES).to_string(),
+        ),
+    ]
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! From what `lasthop-simulate` counted to the record of a cell.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Engine;
+use crate::compare::record::{Record, rounded};
+use crate::compare::{Cell, CompareOptions, Outcome};
+use crate::measure;
+use crate::options::FULL_FRAME_BYTES;
+use crate::topology::MTU_BYTES;
+use crate::transfer::Way;
+use crate::transfer::sockets::FullSegment;
+
+/// Before an IP packet on the simulated hop.
+const PPP_HEADER_BYTES: u64 = 2;
+
+/// What it prints, all of the measured time unless it says otherwise.
+#[derive(Debug, Deserialize)]
+pub(super) struct Raw {
+    /// How long that was.
+    pub measured_ns: u64,
+    /// Read by each flow's receiver.
+    pub received_bytes: Vec<u64>,
+    /// From each flow's connect() to its last byte; null without one.
+    pub completion_ns: Vec<Option<u64>>,
+    /// Whether every byte was right, warm-up included.
+    pub content_ok: bool,
+    /// With data, sent by all senders.
+    pub segments: u64,
+    /// Of these, sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Packets lost by the hop from BS to MH.
+    pub link_lost: u64,
+    /// Packets that its queue had no room for.
+    pub queue_dropped: u64,
+    /// Smoothed round trip of each sender, every 100 ms.
+    pub rtt_us: Vec<u64>,
+    /// Of the whole run.
+    pub events: u64,
+    /// What the whole run took, in s of processor time.
+    pub cpu_s: f64,
+    /// The most that the agent held; null without one.
+    pub agent_memory_bytes: Option<u64>,
+    /// Growth of its counters, by their names in `lasthop status -j`.
+    pub agent: Option<BTreeMap<String, u64>>,
+}
+
+pub(super) fn outcome(options: &CompareOptions, cell: &Cell, raw: &Raw) -> Outcome {
+    let complete = options.traffic.bytes.is_none() || raw.completion_ns.iter().all(Option::is_some);
+    let failure = match (raw.content_ok, complete) {
+        (false, _) => Some("a receiver got a byte that was not sent there".to_owned()),
+        (true, false) => Some("not all bytes arrived before the deadline".to_owned()),
+        (true, true) => None,
+    };
+    Outcome {
+        record: record(options, cell, raw, failure.is_none()),
+        failure,
+        notes: Vec::new(),
+    }
+}
+
+fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) -> Record {
+    let (link, traffic) = (&options.link, &options.traffic);
+    let mut completions: Option<Vec<u64>> = raw.completion_ns.iter().copied().collect();
+    if let Some(all_ns) = &mut completions {
+        all_ns.sort_unstable();
+    }
+    let span_ns = raw.measured_ns.max(1);
+    let mbit = |bytes: u64, time_ns: u64| bytes as f64 * 8000.0 / time_ns.max(1) as f64;
+    let bytes: u64 = raw.received_bytes.iter().sum();
+    let goodput_mbit = mbit(bytes, span_ns);
+    let flows = raw.received_bytes.iter().zip(&raw.completion_ns);
+    let flow_rates: Vec<f64> = flows
+        .map(|(bytes, own_ns)| mbit(*bytes, own_ns.unwrap_or(span_ns)))
+        .collect();
+    let bound_mbit = bound_mbit(options);
+    let rtt = rtt_percentiles_ms(&raw.rtt_us);
+    let ms = |ns: f64| rounded(ns / 1e6, 3);
+    let mean_ns = |all_ns: &Vec<u64>| all_ns.iter().sum::<u64>() as f64 / all_ns.len() as f64;
+    let counter = |name| raw.agent.as_ref().map(|agent| agent.get(name).copied());
+    Record {
+        engine: Engine::Ns3,
+        scheme: cell.scheme.clone(),
+        cc: cell.cc.clone(),
+        profile: link.profile,
+        seed: cell.seed,
+        hosts: options.engine.hosts(),
+        flows: traffic.flows.into(),
+        transfers: traffic.transfers,
+        rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
+        rtt_ms: link.rtt_ns as f64 / 1e6,
+        local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
+        loss_pct: rounded(100.0 * Way::Down.random_loss(link), 6),
+        queue_pkts: link.queue_packets(),
+        duration_s: rounded(span_ns as f64 / 1e9, 3),
+        goodput_mbit: rounded(goodput_mbit, 3),
+        flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
+        up_goodput_mbit: None,
+        late_flow_share_s: None,
+        bound_mbit: rounded(bound_mbit, 3),
+        efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),
+        sender_retransmits: raw.retransmits,
+        sender_tail_probes: 0,
+        sender_segments: raw.segments,
+        sender_retransmit_share: measure::retransmit_share(raw.retransmits, 0, raw.segments)
+            .map(|share| rounded(share, 6)),
+        sender_timeouts: raw.timeouts,
+        local_retransmits: counter("local_retransmits").flatten(),
+        link_lost: raw.link_lost,
+        queue_dropped: raw.queue_dropped,
+        suppressed_acks: counter("suppressed_acks").flatten(),
+        rtt_p50_ms: rtt.map(|rtt| rtt[0]),
+        rtt_p95_ms: rtt.map(|rtt| rtt[1]),
+        rtt_p99_ms: rtt.map(|rtt| rtt[2]),
+        jain: measure::jain(&flow_rates).map(|jain| rounded(jain, 4)),
+        completion_ms: completions.as_ref().map(|all_ns| ms(mean_ns(all_ns))),
+        completion_p95_ms: completions
+            .as_ref()
+            .and_then(|all_ns| measure::percentile(all_ns, 95.0))
+            .map(|ns| ms(ns as f64)),
+        outage_cwnd_before: None,
+        outage_cwnd_least: None,
+        outage_cwnd_left: None,
+        outage_cwnd_kept: None,
+        outage_pause_ms: None,
+        outage_recovery_ms: None,
+        agent_memory_bytes: raw.agent_memory_bytes,
+        events: Some(raw.events),
+        events_per_s: Some((raw.events as f64 / raw.cpu_s.max(1e-6)).round() as u64),
+        bytes,
+        content_ok,
+    }
+}
+
+/// As [`measure::bound_bps`], with the frames of the simulated hop, and what its models lose.
+fn bound_mbit(options: &CompareOptions) -> f64 {
+    let (link, traffic) = (&options.link, &options.traffic);
+    let full = link.full_segment(traffic.family, traffic.mss_bytes);
+    let ethernet_header_bytes = FULL_FRAME_BYTES - u64::from(MTU_BYTES);
+    let full = FullSegment {
+        frame_bytes: full.frame_bytes - ethernet_header_bytes + PPP_HEADER_BYTES,
+        ..full
+    };
+    let random = measure::mean_loss(link, full, Way::Down, None);
+    let loss = 1.0 - (1.0 - random) * (1.0 - options.engine.mean_loss());
+    measure::bound_bps(link, full, Way::Down, loss) / 1e6
+}
+
+fn rtt_percentiles_ms(samples_us: &[u64]) -> Option<[f64; 3]> {
+    let mut sorted = samples_us.to_vec();
+    sorted.sort_unstable();
+    let at = |percent| measure::percentile(&sorted, percent).map(|us| us as f64 / 1000.0);
+    Some([at(50.0)?, at(95.0)?, at(99.0)?])
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+
+use std::fs;
+
+use super::*;
+use crate::campaign::CompareLine;
+
+fn parse(words: &str) -> CompareOptions {
+    let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+    CompareLine::parse(&words).unwrap()
+}
+
+fn refused(words: &str) -> String {
+    format!("{:#}", parse(words).check_options().unwrap_err())
+}
+
+/// The arguments of the first cell, joined.
+fn words(options: &CompareOptions) -> String {
+    let cell = &options.cells()[0];
+    arguments::arguments(options, cell).unwrap().words.join(" ") + " "
+}
+
+#[test]
+fn models_by_their_numbers() {
+    let model: TwoState = "166,2.6,660ms,10ms".parse().unwrap();
+    assert_eq!(model.to_string(), "166,2.6,660000000ns,10000000ns");
+    // 0.66 s with one packet in 166, 0.01 s with one in 2.6.
+    assert!((model.mean_loss() - 0.01167).abs() < 1e-5);
+    let burst: Burst = "5%,4".parse().unwrap();
+    assert_eq!(burst.to_string(), "0.05,4");
+    for wrong in ["166,2.6,660ms", "0,1,1s,1s", "1,1,1,1s", "1,1,0s,1s"] {
+        assert!(wrong.parse::<TwoState>().is_err(), "{wrong}");
+    }
+    for wrong in ["5%", "5%,0.5", "90%,4", "5,4"] {
+        assert!(wrong.parse::<Burst>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn each_engine_refuses_what_only_the_other_has() {
+    for words in [
+        "--outage 1s,1s",
+        "--gro on",
+        "--sysctl net.ipv4.tcp_sack=0",
+        "--jitter 1ms",
+        "--direction up",
+        "--family 6",
+        "--samples /tmp/x",
+    ] {
+        let said = refused(&format!("--engine ns3 {words}"));
+        assert!(said.contains("--engine testbed has"), "{words}: {said}");
+        assert!(parse(words).check_options().is_ok(), "{words}");
+    }
+    for words in [
+        "--hosts 2",
+        "--two-state 1,1,1s,1s",
+        "--burst-loss 5%,4",
+        "--attribute ns3::TcpSocket::DelAckCount=1",
+    ] {
+        let said = refused(words);
+        assert!(said.contains("--engine ns3 has"), "{words}: {said}");
+        let options = parse(&format!("--engine ns3 {words}"));
+        assert!(options.check_options().is_ok(), "{words}");
+    }
+    assert!(refused("--engine ns3 --cc prague").contains("newreno"));
+}
+
+#[test]
+fn the_link_in_words_of_the_simulator() {
+    let options = parse(
+        "--engine ns3 --rate 2mbit --rtt 202ms --local-rtt 2ms --queue 50 --wired-rate 10mbit \
+         --loss 0% --cc newreno --mss 1000 --profile vintage --seed 7 --scheme none \
+         --attribute ns3::TcpSocket::DelAckCount=1,ns3::TcpSocketBase::MinRto=1s",
+    );
+    let words = words(&options);
+    for word in [
+        "--RngRun=7",
+        "--rate=2000000bps",
+        "--delay=1000000ns",
+        "--wiredDelay=100000000ns",
+        "--queue=50",
+        "--cc=ns3::TcpNewReno",
+        "--ns3::TcpSocketBase::Sack=false",
+        "--ns3::TcpSocket::SegmentSize=1000",
+        "--ns3::TcpSocket::InitialCwnd=2",
+        "--ns3::TcpSocket::DelAckCount=1",
+    ] {
+        assert!(words.contains(&format!("{word} ")), "{word}: {words}");
+    }
+    assert!(!words.contains("--lost"));
+    // The last one counts.
+    let (profile, given) = ("MinRto=500000000ns", "MinRto=1s");
+    assert!(words.find(profile).unwrap() < words.find(given).unwrap());
+}
+
+#[test]
+fn it_loses_the_frames_that_the_test_bed_does() {
+    let options = parse("--engine ns3 --loss 2% --loss-up 0% --rate 2mbit --scheme none --seed 3");
+    let arguments = arguments::arguments(&options, &options.cells()[0]).unwrap();
+    let file = arguments
+        .words
+        .iter()
+        .find_map(|w| w.strip_prefix("--lost="));
+    let text = fs::read_to_string(file.unwrap()).unwrap();
+    let numbers: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    let config = linkemu::DirectionConfig {
+        loss: 0.02,
+        rate_bps: 0,
+        ..Default::default()
+    };
+    let mut link = linkemu::LinkModel::new(&config, 3, linkemu::Direction::AToB);
+    let mut lost = Vec::new();
+    for number in 0..10_000u64 {
+        let meta = linkemu::FrameMeta {
+            bytes: 60,
+            lossy: true,
+            tcp_data: true,
+            flow: None,
+        };
+        link.push(meta, number, number);
+        while let Some(exit) = link.pop_due(number) {
+            if exit.fate == linkemu::Fate::Lost {
+                lost.push(exit.token);
+            }
+        }
+    }
+    assert!(lost.len() > 100);
+    assert_eq!(numbers[..lost.len()], lost[..]);
+    assert!(!words(&options).contains("--lostUp="));
+}
+
+#[test]
+fn the_agents_configuration_becomes_attributes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("agent.toml");
+    let with = |text: &str| {
+        fs::write(&path, text).unwrap();
+        let options = format!(
+            "--engine ns3 --scheme snoop --agent-config {}",
+            path.display()
+        );
+        let options = parse(&options);
+        let cell = &options.cells()[0];
+        arguments::arguments(&options, cell).map(|arguments| arguments.words.join(" "))
+    };
+    let words = with("profile = \"ns2\"\nns2_tick = \"25ms\"\nqueue_guard = false\n").unwrap();
+    for attribute in [
+        "RttProfile=ns2",
+        "DupThresh=2",
+        "QueueGuard=false",
+        "Ns2Tick=25000000ns",
+        "FlowSegments=100",
+    ] {
+        let word = format!("--ns3::LasthopAgent::{attribute}");
+        assert!(words.contains(&word), "{attribute}: {words}");
+    }
+    let said = with("priority = 3\n").unwrap_err().to_string();
+    assert!(said.contains("no attributes"), "{said}");
+    assert!(!with("").unwrap().contains("LasthopAgent"));
+}
+
+#[test]
+fn a_record_has_what_was_counted() {
+    let raw = r#"{"measured_ns":2000000000,"received_bytes":[250000,750000],
+        "completion_ns":[null,null],"content_ok":true,"segments":1000,"retransmits":10,
+        "timeouts":1,"link_lost":20,"queue_dropped":3,"rtt_us":[110000,120000,130000],
+        "events":5000,"cpu_s":0.5,"agent_memory_bytes":4096,
+        "agent":{"local_retransmits":19,"suppressed_acks":7}}"#;
+    let raw: Raw = serde_json::from_str(raw).unwrap();
+    let options = parse("--engine ns3 --scheme rack --cc cubic --flows 2 --hosts 2");
+    let outcome = record::outcome(&options, &options.cells()[0], &raw);
+    let record = &outcome.record;
+    assert!(outcome.failure.is_none() && record.content_ok);
+    assert_eq!((record.engine, record.hosts), (Engine::Ns3, 2));
+    assert_eq!(record.goodput_mbit, 4.0);
+    assert_eq!(record.flow_goodputs_mbit, [1.0, 3.0]);
+    assert_eq!(record.sender_retransmit_share, Some(0.01));
+    assert_eq!(record.local_retransmits, Some(19));
+    assert_eq!(record.rtt_p50_ms, Some(120.0));
+    assert_eq!(record.agent_memory_bytes, Some(4096));
+    assert_eq!(record.events_per_s, Some(10_000));
+    // 20 Mbit/s × 0.98 × 1448 / 1502.
+    assert!((record.bound_mbit - 18.895).abs() < 0.01);
+    assert_eq!(record.completion_ms, None);
+    let options = parse("--engine ns3 --scheme rack --cc cubic --flows 2 --bytes 1MB");
+    let outcome = record::outcome(&options, &options.cells()[0], &raw);
+    assert!(outcome.failure.unwrap().contains("deadline"));
+}

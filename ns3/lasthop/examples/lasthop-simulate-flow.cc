@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "lasthop-simulate-flow.h"
+
+#include "ns3/inet-socket-address.h"
+#include "ns3/ipv4-address.h"
+#include "ns3/simulator.h"
+#include "ns3/tcp-socket-factory.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+namespace
+{
+
+/// Prime, so that a piece that is out of place by any power of two, or by some segments, is seen.
+constexpr uint32_t PERIOD = 65521;
+/// The most that is handed to a socket at once.
+constexpr uint32_t PIECE = 16384;
+
+} // namespace
+
+LasthopSimulatedFlow::LasthopSimulatedFlow(uint32_t number, uint64_t limitBytes)
+    : m_number(number),
+      m_limit(limitBytes),
+      m_content(PERIOD + PIECE)
+{
+    uint32_t state = number * 2654435761U + 1;
+    for (uint32_t i = 0; i < m_content.size(); i++)
+    {
+        // Numerical Recipes' generator; the upper bits are the good ones.
+        state = state * 1664525U + 1013904223U;
+        m_content[i] = i < PERIOD ? state >> 24 : m_content[i - PERIOD];
+    }
+}
+
+void
+LasthopSimulatedFlow::Listen(Ptr<Node> node, uint16_t port)
+{
+    m_listener = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    m_listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), port));
+    m_listener->Listen();
+    m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
+                                  MakeCallback(&LasthopSimulatedFlow::Accept, this));
+}
+
+void
+LasthopSimulatedFlow::Connect(Ptr<Node> node, const Address& to)
+{
+    m_begun = Simulator::Now();
+    m_sender = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    m_sender->TraceConnectWithoutContext("Tx",
+                                         MakeCallback(&LasthopSimulatedFlow::CountSegment, this));
+    m_sender->TraceConnectWithoutContext("RTO",
+                                         MakeCallback(&LasthopSimulatedFlow::CountTimeout, this));
+    m_sender->TraceConnectWithoutContext("RTT", MakeCallback(&LasthopSimulatedFlow::KeepRtt, this));
+    m_sender->SetSendCallback(MakeCallback(&LasthopSimulatedFlow::Fill, this));
+    m_sender->Bind();
+    m_sender->Connect(to);
+}
+
+void
+LasthopSimulatedFlow::Fill(Ptr<Socket> socket, uint32_t space)
+{
+    while ((m_limit == 0 || m_written < m_limit) && socket->GetTxAvailable() > 0)
+    {
+        uint64_t bytes = std::min(PIECE, socket->GetTxAvailable());
+        bytes = m_limit ? std::min(bytes, m_limit - m_written) : bytes;
+        auto packet = Create<Packet>(&m_content[m_written % PERIOD], bytes);
+        if (socket->Send(packet) < 0)
+        {
+            return; // asked again when there is room
+        }
+        m_written += bytes;
+    }
+    if (m_limit > 0 && m_written == m_limit)
+    {
+        m_written++; // once
+        socket->Close();
+    }
+}
+
+void
+LasthopSimulatedFlow::Accept(Ptr<Socket> socket, const Address& from)
+{
+    m_receiver = socket;
+    socket->SetRecvCallback(MakeCallback(&LasthopSimulatedFlow::Read, this));
+}
+
+void
+LasthopSimulatedFlow::Read(Ptr<Socket> socket)
+{
+    uint8_t bytes[PIECE];
+    for (int got; (got = socket->Recv(bytes, sizeof(bytes), 0)) > 0;)
+    {
+        m_right = m_right && std::equal(bytes, bytes + got, &m_content[m_received % PERIOD]);
+        m_received += got;
+    }
+    if (m_limit > 0 && m_received >= m_limit && !m_took)
+    {
+        m_right = m_right && m_received == m_limit;
+        m_took = Simulator::Now() - m_begun;
+        m_done();
+    }
+}
+
+void
+LasthopSimulatedFlow::CountSegment(Ptr<const Packet> packet,
+                                   const TcpHeader& header,
+                                   Ptr<const TcpSocketBase> socket)
+{
+    if (packet->GetSize() == 0)
+    {
+        return;
+    }
+    m_sent.segments++;
+    SequenceNumber32 end = header.GetSequenceNumber() + SequenceNumber32(packet->GetSize());
+    if (m_hasSent && header.GetSequenceNumber() < m_highest)
+    {
+        m_sent.retransmits++;
+    }
+    if (!m_hasSent || end > m_highest)
+    {
+        m_highest = end;
+    }
+    m_hasSent = true;
+}
+
+void
+LasthopSimulatedFlow::CountTimeout(Time before, Time now)
+{
+    // Nothing else than a timeout doubles it to the nanosecond.
+    if (m_hasSent && now == before + before)
+    {
+        m_sent.timeouts++;
+    }
+}
+
+void
+LasthopSimulatedFlow::KeepRtt(Time before, Time now)
+{
+    m_rtt = now;
+}
+
+uint64_t
+LasthopSimulatedFlow::GetReceived() const
+{
+    return m_received;
+}
+
+bool
+LasthopSimulatedFlow::IsContentRight() const
+{
+    return m_right;
+}
+
+std::optional<Time>
+LasthopSimulatedFlow::GetCompletion() const
+{
+    return m_took;
+}
+
+const LasthopSimulatedFlow::Sent&
+LasthopSimulatedFlow::GetSent() const
+{
+    return m_sent;
+}
+
+Time
+LasthopSimulatedFlow::GetRtt() const
+{
+    return m_rtt;
+}
+
+void
+LasthopSimulatedFlow::SetDone(Callback<void> done)
+{
+    m_done = done;
+}
+
+} // namespace ns3
