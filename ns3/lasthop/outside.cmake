@@ -55,6 +55,15 @@ target_include_directories(ns3-lasthop SYSTEM PUBLIC ${NS3_PREFIX}/include)
 target_compile_options(ns3-lasthop PRIVATE -Wall -Wextra -Wno-unused-parameter)
 target_link_libraries(ns3-lasthop PUBLIC ${lasthop_libraries})
 
+# Results differ between versions, so runs name theirs: libns3.44-core.so, or libns3-core.so.37.
+list(GET lasthop_libraries 0 lasthop_core)
+get_filename_component(lasthop_core ${lasthop_core} REALPATH)
+if(lasthop_core MATCHES "libns3\\.([0-9]+)-")
+  add_definitions(-DLASTHOP_NS3_VERSION="3.${CMAKE_MATCH_1}")
+elseif(lasthop_core MATCHES "\\.so\\.([0-9]+)$")
+  add_definitions(-DLASTHOP_NS3_VERSION="3.${CMAKE_MATCH_1}")
+endif()
+
 enable_testing()
 add_executable(lasthop-test-runner ${lasthop_tests} test/main.cc)
 target_link_libraries(lasthop-test-runner ns3-lasthop ${lasthop_test_libraries})

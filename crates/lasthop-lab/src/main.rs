@@ -13,7 +13,8 @@ use lasthop_lab::replay::ReplayOptions;
 
 use crate::commands::{DownOptions, FieldsOptions, ShellOptions, UpOptions};
 
-const EXAMPLES: &str = "Examples (as root):
+const EXAMPLES: &str = "Examples (as root, but for --engine ns3):
+  lasthop-lab compare --engine ns3 --loss 2% --cc cubic --scheme none,rack
   lasthop-lab compare --rate 20mbit --rtt 110ms --loss 2% --cc reno --scheme none,rack
   lasthop-lab compare --rate-wave 30mbit,10mbit,2s --jitter 5ms --scheme none,rack
   lasthop-lab compare --rtt 20ms --flows 3 --flow-rtt 20ms,50ms,200ms --scheme none,rack
@@ -30,9 +31,9 @@ const GRID_EXAMPLES: &str = "Examples (as root):
 
 Ends with 1 if a criterion does not hold or a cell could not be run.";
 
-const RUN_EXAMPLES: &str = "Examples (as root):
+const RUN_EXAMPLES: &str = "Examples (as root, but for ns3-*, which are simulated):
   lasthop-lab run experiments/quick.toml
-  lasthop-lab run experiments/*.toml --out /var/tmp/results   # Ctrl-C, and the same again, goes on
+  lasthop-lab run experiments/ns3-wan.toml --out /var/tmp/results   # Ctrl-C, and the same again, goes on
   lasthop-lab run experiments/linux-snoop-3b.toml --seed 1..10 -j
 
 crates/lasthop-lab/docs/experiments.md describes the files. Ends with 1 if a condition is not met or

@@ -181,3 +181,48 @@ fn an_experiment_without_root() {
     let page = fs::read_to_string(out.join("index.html")).unwrap();
     assert!(page.contains("Two losses") && page.contains("--engine ns3"));
 }
+
+/// experiments/Snakefile makes the same runs, part by part.
+#[test]
+fn a_workflow_of_parts() {
+    if skipped("a_workflow_of_parts") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| dir.path().join(name);
+    fs::write(
+        file("Snakefile"),
+        include_str!("../../../experiments/Snakefile"),
+    )
+    .unwrap();
+    fs::write(file("losses.toml"), SPEC).unwrap();
+    let lab = env!("CARGO_BIN_EXE_lasthop-lab");
+    let mut command = Command::new("snakemake");
+    command.args(["--cores", "2", "--config", "out=results"]);
+    command.arg(format!("lab={lab}")).current_dir(dir.path());
+    let Ok(output) = command.output() else {
+        let _ = writeln!(io::stderr(), "skipped: a_workflow_of_parts: no snakemake");
+        return;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let runs = fs::read_to_string(file("results/losses/runs.jsonl")).unwrap();
+    assert_eq!(runs.lines().count(), 8);
+    assert!(file("results/index.html").is_file());
+    let words = [
+        "run",
+        "losses.toml",
+        "--out",
+        "results",
+        "--summary-only",
+        "-j",
+    ];
+    let mut summary = Command::new(lab);
+    let judged = records(
+        &summary
+            .args(words)
+            .current_dir(dir.path())
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(judged[0]["outcome"], "met", "{judged:?}");
+}

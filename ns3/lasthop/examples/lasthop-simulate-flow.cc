@@ -59,8 +59,10 @@ LasthopSimulatedFlow::Connect(Ptr<Node> node, const Address& to)
                                          MakeCallback(&LasthopSimulatedFlow::CountTimeout, this));
     m_sender->TraceConnectWithoutContext("RTT", MakeCallback(&LasthopSimulatedFlow::KeepRtt, this));
     m_sender->SetSendCallback(MakeCallback(&LasthopSimulatedFlow::Fill, this));
-    m_sender->Bind();
-    m_sender->Connect(to);
+    auto fail = MakeCallback(&LasthopSimulatedFlow::Fail, this);
+    m_sender->SetConnectCallback(MakeNullCallback<void, Ptr<Socket>>(), fail);
+    m_sender->SetCloseCallbacks(MakeNullCallback<void, Ptr<Socket>>(), fail);
+    m_failed = m_sender->Bind() != 0 || m_sender->Connect(to) != 0;
 }
 
 void
@@ -88,7 +90,16 @@ void
 LasthopSimulatedFlow::Accept(Ptr<Socket> socket, const Address& from)
 {
     m_receiver = socket;
+    socket->SetCloseCallbacks(MakeNullCallback<void, Ptr<Socket>>(),
+                              MakeCallback(&LasthopSimulatedFlow::Fail, this));
     socket->SetRecvCallback(MakeCallback(&LasthopSimulatedFlow::Read, this));
+}
+
+void
+LasthopSimulatedFlow::Fail(Ptr<Socket> socket)
+{
+    // An end that has everything may be left alone by the other one.
+    m_failed = m_failed || !m_took;
 }
 
 void
@@ -156,6 +167,12 @@ bool
 LasthopSimulatedFlow::IsContentRight() const
 {
     return m_right;
+}
+
+bool
+LasthopSimulatedFlow::HasFailed() const
+{
+    return m_failed;
 }
 
 std::optional<Time>

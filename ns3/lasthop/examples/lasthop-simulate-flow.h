@@ -63,6 +63,9 @@ class LasthopSimulatedFlow
     /** @return whether all of them were the right ones. */
     bool IsContentRight() const;
 
+    /** @return whether TCP gave the connection up. */
+    bool HasFailed() const;
+
     /** @return from Connect() until the last byte was read; none before. */
     std::optional<Time> GetCompletion() const;
 
@@ -82,6 +85,8 @@ class LasthopSimulatedFlow
     /// @param socket that the connection came in on
     /// @param from the sender
     void Accept(Ptr<Socket> socket, const Address& from);
+    /// @param socket whose connection was given up, or never came about
+    void Fail(Ptr<Socket> socket);
     /// @param socket with bytes to read
     void Read(Ptr<Socket> socket);
     /// @param packet without its header
@@ -106,6 +111,7 @@ class LasthopSimulatedFlow
     uint64_t m_written{0};          //!< bytes that the sender's socket took
     uint64_t m_received{0};         //!< bytes read
     bool m_right{true};             //!< all as they should be
+    bool m_failed{false};           //!< whether the connection was given up
     Time m_begun;                   //!< when Connect() was called
     std::optional<Time> m_took;     //!< from there to the last byte
     Sent m_sent;                    //!< what is counted

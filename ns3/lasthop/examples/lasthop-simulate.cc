@@ -24,11 +24,18 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
+#include <algorithm>
 #include <ctime>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <sstream>
+#include <string>
+#include <vector>
+
+#ifndef LASTHOP_NS3_VERSION
+#define LASTHOP_NS3_VERSION "unknown"
+#endif
 
 using namespace ns3;
 
@@ -143,7 +150,7 @@ QueueDiscContainer
 InstallQueue(const NetDeviceContainer& devices, uint32_t packets)
 {
     TrafficControlHelper queue;
-    uint32_t waiting = std::max(packets, DEVICE_PACKETS + 1) - DEVICE_PACKETS;
+    uint32_t waiting = packets - DEVICE_PACKETS;
     queue.SetRootQueueDisc("ns3::FifoQueueDisc",
                            "MaxSize",
                            QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, waiting)));
@@ -331,7 +338,7 @@ Scenario::Sample()
     {
         for (const auto& flow : m_flows)
         {
-            if (flow->GetRtt().IsStrictlyPositive())
+            if (flow->GetRtt().IsStrictlyPositive() && !flow->GetCompletion())
             {
                 m_rtts.push_back(flow->GetRtt().GetMicroSeconds());
             }
@@ -379,7 +386,6 @@ Scenario::Run()
     m_events = Simulator::GetEventCount();
 }
 
-/// @param begin of the list's text
 /// @param values of the list
 /// @return a JSON list
 template <typename T>
@@ -402,17 +408,20 @@ Scenario::Record() const
     std::vector<uint64_t> received;
     std::vector<std::string> completions;
     bool right = true;
+    uint32_t failed = 0;
     for (uint32_t i = 0; i < m_flows.size(); i++)
     {
         received.push_back(m_after.received[i] - m_before.received[i]);
         auto took = m_flows[i]->GetCompletion();
         completions.push_back(took ? std::to_string(took->GetNanoSeconds()) : "null");
         right = right && m_flows[i]->IsContentRight();
+        failed += m_flows[i]->HasFailed();
     }
     std::ostringstream out;
     out << "{\"measured_ns\":" << (m_after.at - m_before.at).GetNanoSeconds()
         << ",\"received_bytes\":" << List(received) << ",\"completion_ns\":" << List(completions)
-        << ",\"content_ok\":" << (right ? "true" : "false")
+        << ",\"content_ok\":" << (right ? "true" : "false") << ",\"failed\":" << failed
+        << ",\"ns3\":\"" << LASTHOP_NS3_VERSION << "\""
         << ",\"segments\":" << m_after.sent.segments - m_before.sent.segments
         << ",\"retransmits\":" << m_after.sent.retransmits - m_before.sent.retransmits
         << ",\"timeouts\":" << m_after.sent.timeouts - m_before.sent.timeouts
@@ -452,9 +461,17 @@ Check(const Options& options)
     {
         LasthopRefuse("--cc, --hosts and --flows need a value above nothing");
     }
-    if (options.hosts > 65536 || options.flows > 65536)
+    if (options.hosts > 10000 || options.flows > 10000)
     {
-        LasthopRefuse("--hosts and --flows: 65536 at most");
+        LasthopRefuse("--hosts and --flows: 10000 at most");
+    }
+    if (options.queue < 2 || options.wiredQueue < 2)
+    {
+        LasthopRefuse("--queue and --wiredQueue: 2 at least, of which the device holds one");
+    }
+    if (options.bytes > 0 && options.warmup.IsStrictlyPositive())
+    {
+        LasthopRefuse("--bytes is measured from the start: leave --warmup out");
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Job {
     pub expected: Duration,
     /// After so long it is ended.
     pub limit: Duration,
+    /// Whether it needs no test bed.
+    pub is_simulated: bool,
 }
 
 impl Job {
@@ -60,6 +62,7 @@ impl Job {
             args,
             expected: transfer + Self::SET_UP_TIME,
             limit: transfer + Self::SPARE_TIME,
+            is_simulated: false,
         }
     }
 
@@ -70,6 +73,7 @@ impl Job {
             args,
             expected: transfer * flows.max(1) / Self::SIMULATED_PER_REAL,
             limit: Self::SIMULATION_LIMIT,
+            is_simulated: true,
         }
     }
 }
@@ -106,6 +110,7 @@ pub enum Event<'a> {
 pub fn run(slots: u16, jobs: &[Job], mut hear: impl FnMut(Event<'_>) -> Result<()>) -> Result<()> {
     let queue: Mutex<VecDeque<(usize, &Job)>> = Mutex::new(jobs.iter().enumerate().collect());
     let stop = Stop::default();
+    let on_test_bed = jobs.iter().any(|job| !job.is_simulated);
     thread::scope(|scope| {
         let (events, heard) = mpsc::channel();
         for slot in 0..slots {
@@ -113,8 +118,9 @@ pub fn run(slots: u16, jobs: &[Job], mut hear: impl FnMut(Event<'_>) -> Result<(
             let (queue, stop) = (&queue, &stop);
             scope.spawn(move || {
                 // Loading an agent takes a CPU for half a second: jobs that are equally long
-                // would all do so at once, for ever.
-                if stop.wait(STAGGER * slot.into()) {
+                // would all do so at once, for ever. A simulation loads none.
+                let stagger = if on_test_bed { STAGGER } else { Duration::ZERO };
+                if stop.wait(stagger * slot.into()) {
                     work(queue, stop, &events);
                 }
             });

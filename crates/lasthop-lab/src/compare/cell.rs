@@ -276,6 +276,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     );
     Ok(Record {
         engine: Engine::Testbed,
+        simulator: None,
         scheme: cell.scheme.clone(),
         cc: cell.cc.clone(),
         profile: link.profile,

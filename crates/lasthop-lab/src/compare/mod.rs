@@ -95,9 +95,10 @@ fn print_json(record: &Record) -> Result<()> {
 fn print_table(options: &CompareOptions, records: &[Record]) -> Result<()> {
     let mut out = io::stdout().lock();
     let title = format!(
-        "{}, {}\n\n",
+        "{}, {}{}\n\n",
         options.link.summary(),
-        options.traffic.summary()
+        options.traffic.summary(),
+        options.engine.summary()
     );
     out.write_all(title.as_bytes())
         .and_then(|()| out.write_all(table::render(records).as_bytes()))

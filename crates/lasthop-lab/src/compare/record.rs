@@ -8,12 +8,13 @@ use crate::options::Profile;
 use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 46] = [
+pub const FIELDS: [Field; 47] = [
     Field::new(
         "engine",
         "name",
         "where it ran: `testbed`, or the simulator `ns3` (`--engine`)",
     ),
+    Field::new("simulator", "name", "version of ns-3; null on the test bed"),
     Field::new(
         "scheme",
         "name",
@@ -85,7 +86,7 @@ pub const FIELDS: [Field; 46] = [
     Field::new(
         "late_flow_share_s",
         "s",
-        "from the last flow's start until its goodput over a sliding second first reaches 0.8 of the fair share of that second, warm-up included; null without `--start-gap` and two flows, or if it never does",
+        "from the last flow's start until its goodput over a sliding second first reaches 0.8 of the fair share of that second, warm-up included; null without `--start-gap` and two flows, with `--engine ns3`, or if it never does",
     ),
     Field::new(
         "bound_mbit",
@@ -105,7 +106,7 @@ pub const FIELDS: [Field; 46] = [
     Field::new(
         "sender_tail_probes",
         "segments",
-        "tail loss probes of the sending host (`TcpExt TCPLossProbes`)",
+        "tail loss probes of the sending host (`TcpExt TCPLossProbes`); ns-3 sends none",
     ),
     Field::new(
         "sender_segments",
@@ -120,7 +121,7 @@ pub const FIELDS: [Field; 46] = [
     Field::new(
         "sender_timeouts",
         "timeouts",
-        "retransmission timeouts of the sending host (`TcpExt TCPTimeouts`), those of handshakes included",
+        "retransmission timeouts of the sending host (`TcpExt TCPTimeouts`), those of handshakes included; with `--engine ns3` without those, and without those that follow one of 60 s",
     ),
     Field::new(
         "local_retransmits",
@@ -130,12 +131,12 @@ pub const FIELDS: [Field; 46] = [
     Field::new(
         "link_lost",
         "frames",
-        "data frames lost by the lossy hop in the data direction, repairs included",
+        "data frames lost by the lossy hop in the data direction, repairs included; with `--engine ns3` those of handshakes, too",
     ),
     Field::new(
         "queue_dropped",
         "frames",
-        "data frames that found its queue full",
+        "data frames that found its queue full; with `--engine ns3` those of handshakes, too",
     ),
     Field::new(
         "suppressed_acks",
@@ -224,6 +225,8 @@ pub struct Record {
     /// Records of earlier versions lack it.
     #[serde(default)]
     pub engine: Engine,
+    #[serde(default)]
+    pub simulator: Option<String>,
     pub scheme: String,
     pub cc: String,
     pub profile: Profile,
@@ -299,6 +302,7 @@ pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
 pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Record {
     Record {
         engine: Engine::Testbed,
+        simulator: None,
         scheme: scheme.into(),
         cc: cc.into(),
         profile: Profile::Modern,

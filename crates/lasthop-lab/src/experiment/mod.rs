@@ -171,6 +171,10 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
         })
         .collect();
     if missing.is_empty() {
+        // As when results were gathered from elsewhere.
+        if Meta::read(&planned.directory).is_none() {
+            Meta::here(&planned.experiment, 0, 0).write(&planned.directory)?;
+        }
         return Ok(true);
     }
     let cpus = thread::available_parallelism().map_or(1, usize::from);

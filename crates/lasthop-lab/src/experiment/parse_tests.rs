@@ -74,6 +74,12 @@ fn the_engine_is_an_option_of_all_runs_or_of_a_series() {
     let outage = all.replace("loss = 0.02", "outage = \"1s,1s\"");
     let said = parse(&outage).unwrap_err().to_string();
     assert!(said.contains("--engine testbed has"), "{said}");
+    let window = all.replace(
+        "kind = \"ratio\"\nmetric = \"goodput_mbit\"\nto = \"tcp\"",
+        "kind = \"window\"\nat = 10",
+    );
+    let said = parse(&window).unwrap_err().to_string();
+    assert!(said.contains("samples"), "{said}");
     let wrong = SMALL.replace("[setup]", "engine = \"ns2\"\n[setup]");
     let said = parse(&wrong).unwrap_err().to_string();
     assert!(said.starts_with("dir/small.toml:6:"), "{said}");

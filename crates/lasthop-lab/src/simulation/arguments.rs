@@ -2,7 +2,7 @@
 //! The command line of `lasthop-simulate` for one cell.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -15,11 +15,13 @@ use tempfile::NamedTempFile;
 
 use super::congestion;
 use crate::compare::{Cell, CompareOptions, NO_AGENT};
-use crate::options::Profile;
+use crate::options::{LinkOptions, Profile};
 use crate::transfer::Way;
 
 /// A place of the cache holds one packet.
 const CACHE_SLOT_BYTES: u64 = 2048;
+/// Drawn in a few seconds, listed in some 100 MB at 5 % loss.
+const MOST_FRAMES: u64 = 200_000_000;
 /// The smallest frame of the simulated hop: headers of IP, TCP and PPP.
 const LEAST_FRAME_BYTES: u64 = 20 + 20 + 2;
 /// Receive buffers of profile modern. The kernel's grow with the link, up to 16 MB of memory of
@@ -80,6 +82,7 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
         );
     }
     let mut attributes = stack(options);
+    attributes.push(format!("ns3::LasthopAgent::RtoMin={}ns", rto_min_ns(link)));
     if cell.scheme != NO_AGENT {
         let path = options.agent_config.as_deref();
         attributes.extend(agent(path, &cell.scheme)?);
@@ -113,24 +116,39 @@ fn lost_frames(options: &CompareOptions, seed: u64, way: Way) -> Result<Option<N
     let time_ns = options.longest_cell().as_nanos();
     let most = u128::from(link.nominal_rate_bps()) * time_ns / 1_000_000_000 / 8;
     let frames = most as u64 / LEAST_FRAME_BYTES + link.queue_packets();
-    let lost = linkemu::lost_frames(seed, way.emulator_direction(), loss, frames);
-    let mut text = String::new();
-    for number in lost {
-        text.push_str(&format!("{number}\n"));
+    if frames > MOST_FRAMES {
+        bail!(
+            "--loss: {frames} frames could pass in the time given, and the list of losses ends at \
+             {MOST_FRAMES}: shorten --duration or --deadline, or use --ber or --burst-loss"
+        );
     }
-    let mut file = NamedTempFile::with_prefix("lasthop-lost-").context("a temporary file")?;
-    file.write_all(text.as_bytes())
-        .with_context(|| format!("cannot write {}", file.path().display()))?;
+    let file = NamedTempFile::with_prefix("lasthop-lost-").context("a temporary file")?;
+    let mut out = BufWriter::new(&file);
+    for number in linkemu::lost_frames(seed, way.emulator_direction(), loss, frames) {
+        writeln!(out, "{number}")
+            .with_context(|| format!("cannot write {}", file.path().display()))?;
+    }
+    out.flush().context("a temporary file")?;
+    drop(out);
     Ok(Some(file))
+}
+
+/// The senders' least timeout.
+fn rto_min_ns(link: &LinkOptions) -> u64 {
+    let of_profile = match link.profile {
+        Profile::Modern => 200_000_000,
+        Profile::Vintage => 500_000_000,
+    };
+    link.stack.rto_min_ns.unwrap_or(of_profile)
 }
 
 /// What the profile and the options say of the hosts' TCP.
 fn stack(options: &CompareOptions) -> Vec<String> {
     let (link, traffic) = (&options.link, &options.traffic);
     let modern = link.profile == Profile::Modern;
-    let (window_bytes, initial_cwnd, rto_min_ns) = match modern {
-        true => (MODERN_WINDOW_BYTES, 10, 200_000_000),
-        false => (VINTAGE_WINDOW_BYTES, 2, 500_000_000),
+    let (window_bytes, initial_cwnd) = match modern {
+        true => (MODERN_WINDOW_BYTES, 10),
+        false => (VINTAGE_WINDOW_BYTES, 2),
     };
     let window_bytes = traffic.rcv_window_bytes.unwrap_or(window_bytes);
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
@@ -161,16 +179,16 @@ fn stack(options: &CompareOptions) -> Vec<String> {
             "InitialCwnd",
             link.stack.initial_cwnd.unwrap_or(initial_cwnd).into(),
         ),
-        time(
-            "TcpSocketBase::MinRto",
-            link.stack.rto_min_ns.unwrap_or(rto_min_ns),
-        ),
+        time("TcpSocketBase::MinRto", rto_min_ns(link)),
         time("TcpSocket::DelAckTimeout", DELAYED_ACK_NS),
+        // As the kernel's tcp_retries2 and tcp_syn_retries.
+        socket("DataRetries", 15),
+        socket("ConnCount", 6),
     ]
 }
 
-/// The agent's configuration as attributes: what it says otherwise than the agent's defaults, for
-/// those of the module are made for ns-3's senders.
+/// The agent's configuration as attributes: what the file says, and what else its profile changes. The
+/// other defaults are the module's own, which are made for ns-3's senders.
 fn agent(path: Option<&Path>, scheme: &str) -> Result<Vec<String>> {
     let Some(path) = path else {
         return Ok(Vec::new());
@@ -188,15 +206,30 @@ fn agent(path: Option<&Path>, scheme: &str) -> Result<Vec<String>> {
     {
         bail!("{name}: mark, priority, match, exclude and cache_total are no attributes of ns-3");
     }
-    Ok(different(&attributes(&given), &attributes(&default)))
+    let table: toml::Table = toml::from_str(&text)?;
+    let (given, default) = (attributes(&given), attributes(&default));
+    let pairs = given.iter().zip(&default);
+    let pairs =
+        pairs.filter(|(given, default)| given != default || table.contains_key(&key(given.0)));
+    let words = pairs.map(|((name, value), _)| format!("ns3::LasthopAgent::{name}={value}"));
+    Ok(words.collect())
 }
 
-fn different(given: &[(&str, String)], default: &[(&str, String)]) -> Vec<String> {
-    let pairs = given.iter().zip(default);
-    let pairs = pairs.filter(|(given, default)| given != default);
-    pairs
-        .map(|((name, value), _)| format!("ns3::LasthopAgent::{name}={value}"))
-        .collect()
+/// The configuration's key of an attribute: `dup_thresh` of `DupThresh`.
+fn key(attribute: &str) -> String {
+    match attribute {
+        "RttProfile" => return "profile".to_owned(),
+        "FlowSegments" => return "cache_flow".to_owned(),
+        _ => {}
+    }
+    let mut key = String::new();
+    for letter in attribute.chars() {
+        if letter.is_ascii_uppercase() && !key.is_empty() {
+            key.push('_');
+        }
+        key.push(letter.to_ascii_lowercase());
+    }
+    key
 }
 
 /// Every parameter with the name that the module gives it.

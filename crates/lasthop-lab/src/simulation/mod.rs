@@ -34,7 +34,11 @@ pub const BINARY: &str = "lasthop-simulate";
 /// It is not there, and how to get it.
 pub fn find() -> Result<std::path::PathBuf> {
     // `make sim` puts it beside the directories of cargo's profiles.
-    process::find_binary_or(BINARY, "../sim", "`make sim`")
+    process::find_binary_or(
+        BINARY,
+        "../sim",
+        "`make sim` (where PyPI has no wheel of ns-3: `NS3_PREFIX=/usr make sim` with libns3-dev)",
+    )
 }
 
 /// Runs one cell.

@@ -7,8 +7,10 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
+use lasthop::config::File;
+
 use super::congestion;
-use crate::compare::{CompareOptions, Direction};
+use crate::compare::{CompareOptions, Direction, NO_AGENT};
 use crate::options::Switch;
 use crate::topology::Family;
 use crate::units;
@@ -188,6 +190,33 @@ impl EngineOptions {
         self.hosts.unwrap_or(1).into()
     }
 
+    /// What it is besides the link, for people; empty on the test bed.
+    pub fn summary(&self) -> String {
+        let mut parts = Vec::new();
+        if self.engine == Engine::Ns3 {
+            parts.push("in ns-3".to_owned());
+        }
+        parts.extend(self.hosts.map(|hosts| format!("{hosts} hosts")));
+        parts.extend(self.two_state.map(|model| {
+            format!(
+                "two states of {} and {}, {} and {} packets between losses",
+                units::show_duration(model.good_ns),
+                units::show_duration(model.bad_ns),
+                model.good_interval,
+                model.bad_interval
+            )
+        }));
+        parts.extend(self.burst.map(|burst| {
+            format!(
+                "{}% in bursts of {}",
+                100.0 * burst.loss,
+                burst.mean_packets
+            )
+        }));
+        parts.extend(self.attributes.iter().map(|given| given.0.clone()));
+        parts.iter().map(|part| format!(", {part}")).collect()
+    }
+
     /// Share of the packets that the models lose in the long run.
     pub fn mean_loss(&self) -> f64 {
         let two_state = self.two_state.map_or(0.0, TwoState::mean_loss);
@@ -210,6 +239,12 @@ impl EngineOptions {
         if self.engine == Engine::Ns3 {
             for cc in options.cc.iter().chain(&options.traffic.flow_cc) {
                 congestion::type_id(cc)?;
+            }
+            for scheme in options.schemes.iter().filter(|name| *name != NO_AGENT) {
+                File::default().setup(scheme, u64::MAX)?;
+            }
+            if options.link.queue_packets() < 2 || options.link.wired_queue_packets < 2 {
+                bail!("--queue and --wired-queue: --engine ns3 has room for 2 packets at least");
             }
         }
         Ok(())

@@ -28,6 +28,10 @@ pub(super) struct Raw {
     pub completion_ns: Vec<Option<u64>>,
     /// Whether every byte was right, warm-up included.
     pub content_ok: bool,
+    /// Connections that TCP gave up, or that never came about.
+    pub failed: u32,
+    /// Version of ns-3.
+    pub ns3: String,
     /// With data, sent by all senders.
     pub segments: u64,
     /// Of these, sent again.
@@ -52,10 +56,11 @@ pub(super) struct Raw {
 
 pub(super) fn outcome(options: &CompareOptions, cell: &Cell, raw: &Raw) -> Outcome {
     let complete = options.traffic.bytes.is_none() || raw.completion_ns.iter().all(Option::is_some);
-    let failure = match (raw.content_ok, complete) {
-        (false, _) => Some("a receiver got a byte that was not sent there".to_owned()),
-        (true, false) => Some("not all bytes arrived before the deadline".to_owned()),
-        (true, true) => None,
+    let failure = match (raw.content_ok, raw.failed, complete) {
+        (false, _, _) => Some("a receiver got a byte that was not sent there".to_owned()),
+        (true, 0, true) => None,
+        (true, 0, false) => Some("not all bytes arrived before the deadline".to_owned()),
+        (true, failed, _) => Some(format!("{failed} connections were given up by TCP")),
     };
     Outcome {
         record: record(options, cell, raw, failure.is_none()),
@@ -85,6 +90,7 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
     let counter = |name| raw.agent.as_ref().map(|agent| agent.get(name).copied());
     Record {
         engine: Engine::Ns3,
+        simulator: Some(raw.ns3.clone()),
         scheme: cell.scheme.clone(),
         cc: cell.cc.clone(),
         profile: link.profile,

@@ -63,6 +63,8 @@ fn each_engine_refuses_what_only_the_other_has() {
         assert!(options.check_options().is_ok(), "{words}");
     }
     assert!(refused("--engine ns3 --cc prague").contains("newreno"));
+    assert!(refused("--engine ns3 --scheme slakc").contains("slakc"));
+    assert!(refused("--engine ns3 --queue 1").contains("2 packets"));
 }
 
 #[test]
@@ -154,15 +156,23 @@ fn the_agents_configuration_becomes_attributes() {
         let word = format!("--ns3::LasthopAgent::{attribute}");
         assert!(words.contains(&word), "{attribute}: {words}");
     }
+    // What the file says counts, even where it is the kernel host's default and not the module's.
+    let words = with("suppress = \"auto\"\nrto_min = \"200ms\"\n").unwrap();
+    assert!(words.contains("LasthopAgent::Suppress=auto"), "{words}");
+    assert!(
+        words.ends_with("LasthopAgent::RtoMin=200000000ns"),
+        "{words}"
+    );
     let said = with("priority = 3\n").unwrap_err().to_string();
     assert!(said.contains("no attributes"), "{said}");
-    assert!(!with("").unwrap().contains("LasthopAgent"));
+    // The sender's least timeout is known.
+    assert_eq!(with("").unwrap().matches("LasthopAgent").count(), 1);
 }
 
 #[test]
 fn a_record_has_what_was_counted() {
     let raw = r#"{"measured_ns":2000000000,"received_bytes":[250000,750000],
-        "completion_ns":[null,null],"content_ok":true,"segments":1000,"retransmits":10,
+        "completion_ns":[null,null],"content_ok":true,"failed":0,"ns3":"3.44","segments":1000,"retransmits":10,
         "timeouts":1,"link_lost":20,"queue_dropped":3,"rtt_us":[110000,120000,130000],
         "events":5000,"cpu_s":0.5,"agent_memory_bytes":4096,
         "agent":{"local_retransmits":19,"suppressed_acks":7}}"#;
@@ -185,4 +195,7 @@ fn a_record_has_what_was_counted() {
     let options = parse("--engine ns3 --scheme rack --cc cubic --flows 2 --bytes 1MB");
     let outcome = record::outcome(&options, &options.cells()[0], &raw);
     assert!(outcome.failure.unwrap().contains("deadline"));
+    let given_up = Raw { failed: 1, ..raw };
+    let outcome = record::outcome(&options, &options.cells()[0], &given_up);
+    assert!(!outcome.record.content_ok && outcome.failure.unwrap().contains("given up"));
 }

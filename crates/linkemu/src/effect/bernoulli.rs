@@ -20,9 +20,14 @@ pub(super) fn build(config: &DirectionConfig, random: Random) -> Box<dyn Effect>
 
 /// Numbers, from 0 and upwards, of the frames that independent loss takes of the first `frames` that
 /// are subject to loss: so that another host of the link can lose the same ones.
-pub fn lost_frames(seed: u64, direction: Direction, loss: f64, frames: u64) -> Vec<u64> {
+pub fn lost_frames(
+    seed: u64,
+    direction: Direction,
+    loss: f64,
+    frames: u64,
+) -> impl Iterator<Item = u64> {
     let mut random = Random::new(seed, direction, super::LOSS);
-    (0..frames).filter(|_| random.chance(loss)).collect()
+    (0..frames).filter(move |_| random.chance(loss))
 }
 
 impl Effect for Bernoulli {

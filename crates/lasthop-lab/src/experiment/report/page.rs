@@ -15,6 +15,7 @@ use super::super::spec::{Axis, FigureKind, Relation};
 use super::super::summary::{AxisText, Curve, FigureData};
 use super::section::{Part, Section};
 use super::{FIGURES_FILE, tables};
+use crate::simulation;
 
 const STYLE: &str = include_str!("style.css");
 /// A longer list is folded.
@@ -432,6 +433,7 @@ fn settings(section: &Section) -> Markup {
     let used: BTreeSet<String> = section
         .lines
         .iter()
+        .filter(|line| line.record.engine == simulation::Engine::Testbed)
         .filter_map(|line| {
             Some(
                 serde_json::to_value(line.record.profile)
