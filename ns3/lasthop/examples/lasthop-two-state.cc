@@ -50,6 +50,9 @@ main(int argc, char* argv[])
     const uint32_t window = wan ? 100 : 15;
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(tcp)));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(sack));
+    // Without SACK ns-3's resends whole windows with it; the study's is older (RFC 3042).
+    Config::SetDefault("ns3::TcpSocketBase::LimitedTransmit", BooleanValue(sack));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(1)));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(packet));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(window * packet));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(4 * window * packet));
@@ -61,6 +64,7 @@ main(int argc, char* argv[])
     auto wired = link.Install(nodes.Get(0), nodes.Get(1));
     link.SetDeviceAttribute("DataRate", StringValue("2Mbps"));
     link.SetChannelAttribute("Delay", StringValue("1ms"));
+    link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
     auto wireless = link.Install(nodes.Get(1), nodes.Get(2));
     auto errors = CreateObject<LasthopTwoStateErrorModel>();
     errors->SetAttribute("BadInterval", DoubleValue(badInterval));
@@ -68,8 +72,9 @@ main(int argc, char* argv[])
 
     InternetStackHelper().Install(nodes);
     TrafficControlHelper queue;
-    queue.SetRootQueueDisc("ns3::FifoQueueDisc", "MaxSize", StringValue("100p"));
-    queue.Install(wireless.Get(0));
+    queue.SetRootQueueDisc("ns3::FifoQueueDisc", "MaxSize", StringValue("50p"));
+    queue.Install(wireless);
+    queue.Install(wired); // in place of ns-3's default, which drops
     Ipv4AddressHelper addresses("10.0.1.0", "255.255.255.0");
     addresses.Assign(wired);
     addresses.SetBase("10.0.2.0", "255.255.255.0");

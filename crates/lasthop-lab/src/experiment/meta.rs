@@ -31,7 +31,7 @@ pub struct Meta {
     pub kernel: String,
     /// CPUs that the lab may use.
     pub cpus: usize,
-    /// Runs at a time.
+    /// Runs at a time; 0: they were made elsewhere.
     pub jobs: u16,
     /// When the latest runs began, in s since 1970.
     pub started_s: u64,

@@ -40,6 +40,9 @@ use crate::{agent, process};
 /// The experiment's file, kept beside its results.
 pub const SPEC_FILE: &str = "experiment.toml";
 
+/// Runs at a time in `meta.json` where none were made here: results from elsewhere were put together.
+const GATHERED: u16 = 0;
+
 /// An experiment and where its results are.
 struct Planned {
     experiment: Experiment,
@@ -170,14 +173,13 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
             stored.is_none() || cells::lacks_samples(&planned.experiment, cell, &planned.directory)
         })
         .collect();
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
     if missing.is_empty() {
-        // As when results were gathered from elsewhere.
         if Meta::read(&planned.directory).is_none() {
-            Meta::here(&planned.experiment, 0, 0).write(&planned.directory)?;
+            Meta::here(&planned.experiment, cpus, GATHERED).write(&planned.directory)?;
         }
         return Ok(true);
     }
-    let cpus = thread::available_parallelism().map_or(1, usize::from);
     let mut complete = true;
     // One after the other: a simulation takes a whole CPU, which would disturb a test bed.
     for engine in [Engine::Testbed, Engine::Ns3] {
