@@ -63,6 +63,7 @@ min = 100
 /// A record whose every number is 1, but for the goodput.
 fn record(scheme: &str, seed: u64, goodput_mbit: f64) -> Map<String, Value> {
     let value = |name: &str, unit: &str| match (name, unit) {
+        ("engine", _) => json!("testbed"),
         ("profile", _) => json!("modern"),
         ("scheme", _) => json!(scheme),
         ("seed", _) => json!(seed),
