@@ -171,6 +171,14 @@ pub fn percentile<T: Copy>(sorted: &[T], percent: f64) -> Option<T> {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
+/// Mean and 95th percentile of times, in ms; none without any.
+pub fn mean_and_p95_ms(mut times_ns: Vec<u64>) -> Option<(f64, f64)> {
+    times_ns.sort_unstable();
+    let p95_ns = percentile(&times_ns, 95.0)?;
+    let mean_ns = times_ns.iter().sum::<u64>() as f64 / times_ns.len() as f64;
+    Some((mean_ns / 1e6, p95_ns as f64 / 1e6))
+}
+
 /// Percentiles of the round-trip times from `from_ns` on, in milliseconds, by the nearest rank;
 /// none without samples.
 pub fn rtt_percentiles_ms<const N: usize>(

@@ -90,18 +90,30 @@ fn rto_min_ns(text: &str) -> Result<u64, String> {
 impl StackOptions {
     /// What follows a route in `ip route`: the attributes of the profile, or those in their place.
     pub fn route_attributes(&self, profile: Profile) -> String {
-        let (rto_min_ns, initial_cwnd) = match profile {
-            Profile::Modern => (None, None),
-            Profile::Vintage => (Some(500 * NS_PER_MS), Some(2)),
-        };
         let mut text = String::new();
-        if let Some(rto_min_ns) = self.rto_min_ns.or(rto_min_ns) {
+        if let Some(rto_min_ns) = self.rto_min_ns(profile) {
             text.push_str(&format!(" rto_min {}ms", rto_min_ns / NS_PER_MS));
         }
-        if let Some(segments) = self.initial_cwnd.or(initial_cwnd) {
+        if let Some(segments) = self.initial_cwnd(profile) {
             text.push_str(&format!(" initcwnd {segments}"));
         }
         text
+    }
+
+    /// Least retransmission timeout; none: the kernel's.
+    pub fn rto_min_ns(&self, profile: Profile) -> Option<u64> {
+        self.rto_min_ns.or(match profile {
+            Profile::Modern => None,
+            Profile::Vintage => Some(500 * NS_PER_MS),
+        })
+    }
+
+    /// Initial congestion window in segments; none: the kernel's.
+    pub fn initial_cwnd(&self, profile: Profile) -> Option<u32> {
+        self.initial_cwnd.or(match profile {
+            Profile::Modern => None,
+            Profile::Vintage => Some(2),
+        })
     }
 
     /// The value that a setting was given, if it was.

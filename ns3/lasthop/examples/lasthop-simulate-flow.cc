@@ -25,8 +25,7 @@ constexpr uint32_t PIECE = 16384;
 } // namespace
 
 LasthopSimulatedFlow::LasthopSimulatedFlow(uint32_t number, uint64_t limitBytes)
-    : m_number(number),
-      m_limit(limitBytes),
+    : m_limit(limitBytes),
       m_content(PERIOD + PIECE)
 {
     uint32_t state = number * 2654435761U + 1;

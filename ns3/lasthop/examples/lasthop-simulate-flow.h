@@ -102,7 +102,6 @@ class LasthopSimulatedFlow
     /// @param now the round trip from here on
     void KeepRtt(Time before, Time now);
 
-    uint32_t m_number;              //!< of the flow
     uint64_t m_limit;               //!< bytes to send; 0: without end
     std::vector<uint8_t> m_content; //!< comes again and again
     Ptr<Socket> m_listener;         //!< the receiver's door

@@ -262,7 +262,8 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
             .with_context(|| format!("scheme {}", cell.scheme))
     };
     let flow_rates = flow_rates_mbit(measured, span_ns);
-    let completions = completions_ms(report).filter(|_| completion_ns.is_some());
+    let own_ns = report.flows.iter().filter_map(|f| f.completion_ns);
+    let completions = completion_ns.and_then(|_| measure::mean_and_p95_ms(own_ns.collect()));
     let ms = |ns: u64| rounded(ns as f64 / 1e6, 3);
     let one_connection = report.flows.len() == 1;
     // An outage may begin with the measured time, of which the counters are read a bit later.
@@ -349,19 +350,6 @@ fn flow_rates_mbit(measured: &Measured, span_ns: u64) -> Vec<f64> {
             (end - begun.unwrap_or(0)) as f64 * 8000.0 / own_ns.max(1) as f64
         })
         .collect()
-}
-
-/// Mean and 95th percentile over all transfers that completed; none if none did.
-fn completions_ms(report: &TransferReport) -> Option<(f64, f64)> {
-    let mut all_ns: Vec<u64> = report
-        .flows
-        .iter()
-        .filter_map(|f| f.completion_ns)
-        .collect();
-    all_ns.sort_unstable();
-    let p95_ns = measure::percentile(&all_ns, 95.0)?;
-    let mean_ns = all_ns.iter().sum::<u64>() as f64 / all_ns.len() as f64;
-    Some((mean_ns / 1e6, p95_ns as f64 / 1e6))
 }
 
 fn late_flow_share_s(options: &CompareOptions, report: &TransferReport) -> Option<f64> {

@@ -167,9 +167,10 @@ fn write_agent_config(series: &Series, directory: &Path) -> Result<()> {
 /// How many of these, which have one engine, may run at a time without getting in each other's way
 /// on so many CPUs.
 ///
-/// A simulation takes a CPU for itself. One CPU carries some 40 Mbit/s of a test bed (two emulators, both ends, the agent) while
-/// staying mostly idle, and the setting up and tearing down of six beds; the emulators keep
-/// theoretical departure times, so a busy moment shows up late in no figure.
+/// A simulation takes a CPU for itself. One CPU carries some 40 Mbit/s of a test bed (two
+/// emulators, both ends, the agent) while staying mostly idle, and the setting up and tearing down
+/// of six beds; the emulators keep theoretical departure times, so a busy moment shows up late in
+/// no figure.
 pub fn slots(cells: &[Cell], cpus: usize) -> u16 {
     const MBIT_PER_CPU: f64 = 40.0;
     const MOST_PER_CPU: usize = 6;

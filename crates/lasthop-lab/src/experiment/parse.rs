@@ -231,11 +231,9 @@ fn build(raw: Raw, text: &str, path: &Path) -> Result<Experiment, Mistake> {
     for point in &experiment.axis.points {
         for series in &experiment.series {
             let parts = [&experiment.args, &point.args, &series.args];
-            let args: Vec<String> = parts.into_iter().flatten().cloned().collect();
-            let simulated = args.windows(2).any(|pair| pair == ["--engine", "ns3"]);
-            if simulated && experiment.has_windows() {
-                let what = "a window figure needs samples, which engine ns3 has none of";
-                return Err(Mistake::anywhere(format!("series {}: {what}", series.name)));
+            let mut args: Vec<String> = parts.into_iter().flatten().cloned().collect();
+            if experiment.has_windows() {
+                args.extend(["--samples".to_owned(), "FILE".to_owned()]);
             }
             arguments::check_together(&args).map_err(|what| {
                 Mistake::anywhere(format!("series {} at {}: {what}", series.name, point.x))

@@ -29,6 +29,10 @@ const LEAST_FRAME_BYTES: u64 = 20 + 20 + 2;
 const MODERN_WINDOW_BYTES: u64 = 4 << 20;
 /// Without window scaling.
 const VINTAGE_WINDOW_BYTES: u64 = 65_535;
+/// The kernel's least retransmission timeout (`TCP_RTO_MIN`).
+const KERNEL_RTO_MIN_NS: u64 = 200_000_000;
+/// The kernel's initial window in segments (`TCP_INIT_CWND`).
+const KERNEL_INITIAL_CWND: u32 = 10;
 /// The kernel's delayed ACK waits so long at first (`TCP_DELACK_MIN`).
 const DELAYED_ACK_NS: u64 = 40_000_000;
 
@@ -135,21 +139,19 @@ fn lost_frames(options: &CompareOptions, seed: u64, way: Way) -> Result<Option<N
 
 /// The senders' least timeout.
 fn rto_min_ns(link: &LinkOptions) -> u64 {
-    let of_profile = match link.profile {
-        Profile::Modern => 200_000_000,
-        Profile::Vintage => 500_000_000,
-    };
-    link.stack.rto_min_ns.unwrap_or(of_profile)
+    let given_ns = link.stack.rto_min_ns(link.profile);
+    given_ns.unwrap_or(KERNEL_RTO_MIN_NS)
 }
 
 /// What the profile and the options say of the hosts' TCP.
 fn stack(options: &CompareOptions) -> Vec<String> {
     let (link, traffic) = (&options.link, &options.traffic);
     let modern = link.profile == Profile::Modern;
-    let (window_bytes, initial_cwnd) = match modern {
-        true => (MODERN_WINDOW_BYTES, 10),
-        false => (VINTAGE_WINDOW_BYTES, 2),
+    let window_bytes = match modern {
+        true => MODERN_WINDOW_BYTES,
+        false => VINTAGE_WINDOW_BYTES,
     };
+    let initial_cwnd = link.stack.initial_cwnd(link.profile);
     let window_bytes = traffic.rcv_window_bytes.unwrap_or(window_bytes);
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
     let recovery = match modern {
@@ -177,7 +179,7 @@ fn stack(options: &CompareOptions) -> Vec<String> {
         socket("SndBufSize", 2 * window_bytes),
         socket(
             "InitialCwnd",
-            link.stack.initial_cwnd.unwrap_or(initial_cwnd).into(),
+            initial_cwnd.unwrap_or(KERNEL_INITIAL_CWND).into(),
         ),
         time("TcpSocketBase::MinRto", rto_min_ns(link)),
         time("TcpSocket::DelAckTimeout", DELAYED_ACK_NS),

@@ -11,8 +11,8 @@ use crate::compare::{Cell, CompareOptions, Outcome};
 use crate::measure;
 use crate::options::FULL_FRAME_BYTES;
 use crate::topology::MTU_BYTES;
-use crate::transfer::Way;
 use crate::transfer::sockets::FullSegment;
+use crate::transfer::{RttSample, Way};
 
 /// Before an IP packet on the simulated hop.
 const PPP_HEADER_BYTES: u64 = 2;
@@ -43,7 +43,7 @@ pub(super) struct Raw {
     /// Packets that its queue had no room for.
     pub queue_dropped: u64,
     /// Smoothed round trip of each sender, every 100 ms.
-    pub rtt_us: Vec<u64>,
+    pub rtt_us: Vec<u32>,
     /// Of the whole run.
     pub events: u64,
     /// What the whole run took, in s of processor time.
@@ -71,10 +71,8 @@ pub(super) fn outcome(options: &CompareOptions, cell: &Cell, raw: &Raw) -> Outco
 
 fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) -> Record {
     let (link, traffic) = (&options.link, &options.traffic);
-    let mut completions: Option<Vec<u64>> = raw.completion_ns.iter().copied().collect();
-    if let Some(all_ns) = &mut completions {
-        all_ns.sort_unstable();
-    }
+    let all_ns: Option<Vec<u64>> = raw.completion_ns.iter().copied().collect();
+    let completions = all_ns.and_then(measure::mean_and_p95_ms);
     let span_ns = raw.measured_ns.max(1);
     let mbit = |bytes: u64, time_ns: u64| bytes as f64 * 8000.0 / time_ns.max(1) as f64;
     let bytes: u64 = raw.received_bytes.iter().sum();
@@ -85,9 +83,7 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         .collect();
     let bound_mbit = bound_mbit(options);
     let rtt = rtt_percentiles_ms(&raw.rtt_us);
-    let ms = |ns: f64| rounded(ns / 1e6, 3);
-    let mean_ns = |all_ns: &Vec<u64>| all_ns.iter().sum::<u64>() as f64 / all_ns.len() as f64;
-    let counter = |name| raw.agent.as_ref().map(|agent| agent.get(name).copied());
+    let counter = |name| raw.agent.as_ref()?.get(name).copied();
     Record {
         engine: Engine::Ns3,
         simulator: Some(raw.ns3.clone()),
@@ -116,19 +112,16 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         sender_retransmit_share: measure::retransmit_share(raw.retransmits, 0, raw.segments)
             .map(|share| rounded(share, 6)),
         sender_timeouts: raw.timeouts,
-        local_retransmits: counter("local_retransmits").flatten(),
+        local_retransmits: counter("local_retransmits"),
         link_lost: raw.link_lost,
         queue_dropped: raw.queue_dropped,
-        suppressed_acks: counter("suppressed_acks").flatten(),
+        suppressed_acks: counter("suppressed_acks"),
         rtt_p50_ms: rtt.map(|rtt| rtt[0]),
         rtt_p95_ms: rtt.map(|rtt| rtt[1]),
         rtt_p99_ms: rtt.map(|rtt| rtt[2]),
         jain: measure::jain(&flow_rates).map(|jain| rounded(jain, 4)),
-        completion_ms: completions.as_ref().map(|all_ns| ms(mean_ns(all_ns))),
-        completion_p95_ms: completions
-            .as_ref()
-            .and_then(|all_ns| measure::percentile(all_ns, 95.0))
-            .map(|ns| ms(ns as f64)),
+        completion_ms: completions.map(|(mean, _)| rounded(mean, 3)),
+        completion_p95_ms: completions.map(|(_, p95)| rounded(p95, 3)),
         outage_cwnd_before: None,
         outage_cwnd_least: None,
         outage_cwnd_left: None,
@@ -157,9 +150,11 @@ fn bound_mbit(options: &CompareOptions) -> f64 {
     measure::bound_bps(link, full, Way::Down, loss) / 1e6
 }
 
-fn rtt_percentiles_ms(samples_us: &[u64]) -> Option<[f64; 3]> {
-    let mut sorted = samples_us.to_vec();
-    sorted.sort_unstable();
-    let at = |percent| measure::percentile(&sorted, percent).map(|us| us as f64 / 1000.0);
-    Some([at(50.0)?, at(95.0)?, at(99.0)?])
+fn rtt_percentiles_ms(samples_us: &[u32]) -> Option<[f64; 3]> {
+    let samples = samples_us.iter().map(|rtt_us| RttSample {
+        at_ns: 0,
+        connection: 0,
+        rtt_us: *rtt_us,
+    });
+    measure::rtt_percentiles_ms(&samples.collect::<Vec<_>>(), 0, [50.0, 95.0, 99.0])
 }
