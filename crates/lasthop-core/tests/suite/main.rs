@@ -24,6 +24,7 @@ mod outage;
 mod parser;
 mod property;
 mod rack;
+mod reorder;
 mod rtt;
 mod scoreboard;
 mod script;

@@ -9,7 +9,7 @@ use lasthop_lab::testbed::TestBed;
 use lasthop_lab::transfer::{Opener, Transfer};
 use serde_json::json;
 
-use super::{able, counter, fast_link, goodput, run};
+use super::{able, counter, fast_link, goodput, lost, run};
 
 /// 20 Mbit/s, 110 ms, 2 % both ways: CUBIC alone gets a twentieth of it.
 #[test]
@@ -109,7 +109,9 @@ fn every_second_packet() {
     agent.stop().expect("stop");
 }
 
-/// A link that reorders is not taken for one that loses.
+/// A link that reorders is not taken for one that loses. What it does lose is to be repaired: where
+/// the machine pauses, the sender's bursts overflow the hop's queue (835 times with an emulator that
+/// was stopped for 60 ms now and then, and 844 repairs).
 #[test]
 fn reordering_is_learned() {
     if !able() {
@@ -122,10 +124,11 @@ fn reordering_is_learned() {
     let report = run(&bed, Transfer::new().bytes(20_000_000).cc("cubic"));
     let detours = 20_000_000 / 1_448 / 50;
     let repairs = counter(&mut agent, "local_retransmits");
+    let lost = lost(&bed);
     assert!(counter(&mut agent, "reordered") > 0);
     assert!(
-        repairs < detours / 2,
-        "{repairs} repairs for some {detours} detours and no loss"
+        repairs < lost + detours / 2,
+        "{repairs} repairs for some {detours} detours and {lost} losses"
     );
     let resent: u64 = report.flows.iter().map(|flow| flow.retransmits).sum();
     assert!(resent < detours / 4, "the sender resent {resent} segments");
