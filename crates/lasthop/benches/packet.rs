@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Nanoseconds per packet of the BPF programs: the data and the ACK path, full segments with
-//! timestamps over Ethernet, a cache in steady state (64 segments outstanding per flow), 1 and
-//! 1,000 flows. Time is what the kernel measures around each run (BPF_PROG_TEST_RUN), less that
-//! of a packet that the program leaves at its first instructions.
+//! Nanoseconds per packet of the BPF programs with the default scheme: the data and the ACK path,
+//! full segments with timestamps over Ethernet, a cache in steady state (64 segments outstanding per
+//! flow), 1 and 1,000 flows. Time is what the kernel measures around each run (BPF_PROG_TEST_RUN),
+//! less that of a packet that the program leaves at its first instructions.
 
 use std::time::Duration;
 
@@ -66,6 +66,11 @@ fn run(agent: &Agent, program: Program, packet: &[u8], mark: u32) -> Result<Dura
     Ok(agent.run(program, packet, &context, 1)?.duration)
 }
 
+/// Packets that were copied into the cache so far, and that are in it.
+fn cached(agent: &Agent) -> Result<(u64, u64)> {
+    Ok((agent.counter("cached_segments")?, agent.usage().slots))
+}
+
 /// Median: a run that an interrupt hits says nothing of the program.
 fn median_ns(mut times: Vec<Duration>) -> u64 {
     times.sort_unstable();
@@ -100,6 +105,14 @@ fn bench(flows: u16) -> Result<serde_json::Value> {
             talk.next += MSS;
         }
     }
+    // What the handshake left there is gone; what else it copied (scheme `rack` repairs a lost SYN,
+    // too) is not the benchmark's affair.
+    let outstanding = u64::from(flows) * u64::from(WINDOW);
+    let (before, held) = cached(&agent)?;
+    ensure!(
+        held == outstanding,
+        "the cache holds {held} of {outstanding} segments before the measurement"
+    );
     let (mut empty, mut data, mut ack) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..PACKETS {
         let talk = &mut talks[i as usize % flows as usize];
@@ -110,11 +123,12 @@ fn bench(flows: u16) -> Result<serde_json::Value> {
         let una = talk.next - WINDOW * MSS;
         ack.push(run(&agent, Program::Ingress, talk.ack_at(una), 0)?);
     }
-    let cached = agent.counter("cached_segments")?;
-    let wanted = u64::from(PACKETS) + u64::from(flows) * u64::from(WINDOW);
+    let (after, held) = cached(&agent)?;
+    let copied = after - before;
     ensure!(
-        cached == wanted,
-        "the cache was not in its steady state: {cached} of {wanted}"
+        copied == u64::from(PACKETS) && held == outstanding,
+        "the cache was not in its steady state: {copied} of {PACKETS} segments copied, \
+         {held} of {outstanding} held"
     );
     let base = median_ns(empty);
     Ok(serde_json::json!({
