@@ -14,9 +14,9 @@ build: ## release build of all programs, into target/release
 	@scripts/setup.sh build
 	$(CARGO) build --release --locked
 
-demo: build ## a transfer over a lossy link without and with the agent
+demo: build ## a transfer over a lossy link without and with the agent (DEMO=short: in half a minute)
 	@scripts/setup.sh run
-	@scripts/demo.sh $(RELEASE)
+	@scripts/demo.sh $(RELEASE) $(DEMO)
 
 reproduce-quick: build ## one small experiment and its page, in a few minutes
 	@scripts/setup.sh run
@@ -50,9 +50,9 @@ test-long: ## longer end-to-end transfers, 1,000 flows
 test-kernels: build ## try the agent on stock kernels in QEMU
 	@scripts/kernels/run.sh
 
-bench: build ## nanoseconds per packet, forwarding with and without the agent
-	@scripts/setup.sh run
-	@scripts/bench.sh $(RELEASE)
+bench: build ## nanoseconds per packet, forwarding with and without the agent (BENCH=short: one round)
+	@scripts/setup.sh bench
+	@scripts/bench.sh $(RELEASE) $(BENCH)
 
 sim: ## build the ns-3 module against an installed ns-3 and run its tests
 	@scripts/setup.sh sim

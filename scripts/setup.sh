@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|report|sim|lint
+#   scripts/setup.sh build|run|bench|report|sim|lint
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -58,10 +58,11 @@ if [ "$goal" != sim ]; then
 	need_file /usr/include/zlib.h zlib1g-dev
 fi
 case $goal in
-run)
+run | bench)
 	need ip iproute2
 	need ethtool ethtool
 	need sysctl procps
+	[ "$goal" = run ] || need iperf3 iperf3
 	;;
 report)
 	# The one that `lasthop-lab report` finds: the distribution's.
@@ -128,7 +129,7 @@ if [ "$goal" = lint ]; then
 	done
 fi
 
-if [ "$goal" = run ]; then
+if [ "$goal" = run ] || [ "$goal" = bench ]; then
 	kernel=$(uname -r | grep -oE '^[0-9]+\.[0-9]+')
 	if [ "$(printf '6.6\n%s\n' "$kernel" | sort -V | head -n 1)" != 6.6 ]; then
 		echo "setup: Linux $kernel is too old for the agent (TCX needs 6.6): on Debian 12 install linux-image-amd64 from bookworm-backports" >&2
