@@ -4,8 +4,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
+use std::net::IpAddr;
 
 use crate::error::{Error, Result};
+use crate::stations::{self, StationConfig};
 use crate::trace::RateTrace;
 
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
@@ -78,6 +80,9 @@ pub struct DirectionConfig {
     /// from tail drop. A lost neighbour request stalls a host for a second, which no experiment
     /// about TCP means to measure.
     pub lossless_non_ip: bool,
+    /// Receivers with links of their own, on the side of interface `b`; frames of all others take
+    /// the link that the rest of these settings describes.
+    pub stations: Vec<StationConfig>,
 }
 
 impl Default for DirectionConfig {
@@ -98,6 +103,7 @@ impl Default for DirectionConfig {
             loss_every: 0,
             outages_ns: Vec::new(),
             lossless_non_ip: true,
+            stations: Vec::new(),
         }
     }
 }
@@ -227,7 +233,19 @@ impl DirectionConfig {
             patched.rate_trace = self.rate_trace.clone();
         }
         patched.validate(update.dir)?;
+        if let Some(fixed) = self.fixed_key_changed_by(&patched) {
+            let what = "can't change while the relay runs: start another";
+            return Err(Error::config(format!("{key}.{fixed}"), what));
+        }
         Ok(patched)
+    }
+
+    /// What makes up the queues in which frames may wait, and so stays as it is.
+    fn fixed_key_changed_by(&self, patched: &Self) -> Option<&'static str> {
+        fn addresses(config: &DirectionConfig) -> impl Iterator<Item = &[IpAddr]> {
+            config.stations.iter().map(|s| &s.addresses[..])
+        }
+        (!addresses(self).eq(addresses(patched))).then_some("stations.addresses")
     }
 
     fn validate(&self, direction: Direction) -> Result<()> {
@@ -241,6 +259,17 @@ impl DirectionConfig {
         self.problem_of_numbers()
             .or_else(|| self.problem_of_rates())
             .or_else(|| self.problem_of_lists())
+            .or_else(|| self.problem_of_stations())
+    }
+
+    fn problem_of_stations(&self) -> Option<(&'static str, String)> {
+        let problem = stations::problem_of(&self.stations);
+        let of_one = |station: &StationConfig| {
+            let (key, problem) = station.link(self).find_problem()?;
+            Some(format!("{key} {problem}"))
+        };
+        let problem = problem.or_else(|| self.stations.iter().find_map(of_one))?;
+        Some(("stations", problem))
     }
 
     fn problem_of_numbers(&self) -> Option<(&'static str, String)> {

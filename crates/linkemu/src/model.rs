@@ -154,15 +154,15 @@ impl<T> LinkModel<T> {
 
     /// The next frame that has left the link by `now_ns`, in order of due time.
     pub fn pop_due(&mut self, now_ns: u64) -> Option<Exit<T>> {
-        self.advance(now_ns);
-        let due = self
-            .flying
-            .peek()
-            .is_some_and(|Reverse(f)| f.exit.due_ns <= now_ns);
-        if !due {
-            return None;
-        }
+        self.first_due_ns(now_ns)?;
         self.flying.pop().map(|Reverse(flying)| flying.exit)
+    }
+
+    /// Due time of what [`LinkModel::pop_due`] would return.
+    pub(crate) fn first_due_ns(&mut self, now_ns: u64) -> Option<u64> {
+        self.advance(now_ns);
+        let due_ns = self.flying.peek().map(|Reverse(f)| f.exit.due_ns);
+        due_ns.filter(|due_ns| *due_ns <= now_ns)
     }
 
     /// When [`LinkModel::pop_due`] should be called next; `None` while the link is empty.

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::flows::FlowTable;
 use crate::frame::{self, FrameMeta};
 use crate::handle::RelayHandle;
-use crate::model::{Fate, LinkModel, Verdict};
+use crate::hop::Hop;
+use crate::model::{Fate, Verdict};
 use crate::outbox::Outbox;
 use crate::pool::{Buffer, Pool};
 use crate::port::{Arrival, Port};
@@ -41,7 +42,7 @@ pub struct Relay {
 
 /// One direction: link model, buffers and counters.
 struct Lane {
-    model: LinkModel<Buffer>,
+    hop: Hop<Buffer>,
     lossless_link_control: bool,
     pool: Pool,
     outbox: Outbox,
@@ -185,7 +186,7 @@ impl Relay {
 impl Lane {
     fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
         Self {
-            model: LinkModel::new(config, seed, direction),
+            hop: Hop::new(config, seed, direction),
             lossless_link_control: config.lossless_non_ip,
             pool: Pool::new(),
             outbox: Outbox::default(),
@@ -194,13 +195,13 @@ impl Lane {
     }
 
     fn configure(&mut self, config: &DirectionConfig) {
-        self.model.configure(config);
+        self.hop.configure(config);
         self.lossless_link_control = config.lossless_non_ip;
     }
 
     fn receive(&mut self, port: &mut Port, clock: &Clock, flows: &mut FlowTable) {
         let Self {
-            model,
+            hop,
             pool,
             lossless_link_control,
             stats,
@@ -214,13 +215,13 @@ impl Lane {
                 tcp_data: kind.tcp_data,
                 flow: flows.number(arrival.frame),
             };
-            accept(model, pool, stats, &arrival, meta);
+            accept(hop, pool, stats, &arrival, meta);
         });
     }
 
     /// Counts what was lost and sends what is due by `now_ns`.
     fn deliver(&mut self, port: &mut Port, clock: &Clock, now_ns: u64) {
-        while let Some(exit) = self.model.pop_due(now_ns) {
+        while let Some(exit) = self.hop.pop_due(now_ns) {
             match exit.fate {
                 Fate::Delivered => self.outbox.push(exit),
                 Fate::Lost => {
@@ -235,13 +236,13 @@ impl Lane {
 
     fn wake_ns(&self, clock: &Clock) -> Option<u64> {
         let retry_ns = (self.outbox.len() > 0).then(|| clock.now_ns() + BUSY_RETRY_NS);
-        self.model.next_due_ns().into_iter().chain(retry_ns).min()
+        self.hop.next_due_ns().into_iter().chain(retry_ns).min()
     }
 
     fn report(&self) -> DirectionStats {
         DirectionStats {
-            queue_frames: self.model.queue_frames() as u64,
-            in_flight_frames: (self.model.in_flight_frames() + self.outbox.len()) as u64,
+            queue_frames: self.hop.queue_frames() as u64,
+            in_flight_frames: (self.hop.in_flight_frames() + self.outbox.len()) as u64,
             ..self.stats
         }
     }
@@ -249,7 +250,7 @@ impl Lane {
 
 /// Gives a frame that has arrived to the link.
 fn accept(
-    model: &mut LinkModel<Buffer>,
+    hop: &mut Hop<Buffer>,
     pool: &mut Pool,
     stats: &mut DirectionStats,
     arrival: &Arrival,
@@ -261,9 +262,10 @@ fn accept(
         return;
     };
     frame::copy_with_tag(arrival.frame, arrival.tag, buffer.frame_mut());
-    if let Verdict::QueueDropped(buffer) = model.push(meta, buffer, arrival.arrival_ns) {
+    let link = hop.link_of(arrival.frame);
+    if let Verdict::QueueDropped(buffer) = hop.push(link, meta, buffer, arrival.arrival_ns) {
         stats.on_queue_dropped(&meta);
         pool.give(buffer);
     }
-    stats.queue_max_frames = stats.queue_max_frames.max(model.queue_frames() as u64);
+    stats.queue_max_frames = stats.queue_max_frames.max(hop.queue_frames() as u64);
 }
