@@ -99,6 +99,7 @@ fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
         queue_frames: link.queue_packets() as usize,
         loss: way.random_loss(link),
         ber: link.ber,
+        stations: link.stations(way),
         ..DirectionConfig::default()
     })
 }

@@ -31,6 +31,7 @@ pub mod emulator;
 pub mod experiment;
 pub mod fields;
 pub mod grid;
+pub mod hosts;
 pub mod interrupt;
 pub mod measure;
 pub mod netns;

@@ -103,7 +103,16 @@ pub fn mean_loss(
     way: Way,
     window_ns: Option<(u64, u64)>,
 ) -> f64 {
-    let random = way.random_loss(link);
+    combined_loss(link, way.random_loss(link), full, window_ns)
+}
+
+/// The same for frames of which the hop loses the share `random` at random.
+pub fn combined_loss(
+    link: &LinkOptions,
+    random: f64,
+    full: FullSegment,
+    window_ns: Option<(u64, u64)>,
+) -> f64 {
     let bits = 8.0 * full.frame_bytes as f64;
     let by_bit_errors = 1.0 - (1.0 - link.ber).powf(bits);
     let outage = link

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use clap::builder::ArgPredicate;
 use serde::{Deserialize, Serialize};
 
+use crate::hosts::HostOptions;
 use crate::profile;
 use crate::stack::StackOptions;
 use crate::topology::Family;
@@ -77,6 +78,20 @@ impl fmt::Display for Queue {
         match self {
             Self::Bdp => f.write_str("bdp"),
             Self::Packets(packets) => packets.fmt(f),
+        }
+    }
+}
+
+impl Queue {
+    /// So many packets, at a link of that rate on a path of that round trip.
+    pub fn packets(self, rate_bps: u64, rtt_ns: u64) -> u64 {
+        match self {
+            Self::Packets(packets) => packets,
+            Self::Bdp => {
+                let bits = u128::from(rate_bps) * u128::from(rtt_ns) / 1_000_000_000;
+                let packets = (bits / 8) as u64 / FULL_FRAME_BYTES;
+                packets.clamp(MIN_BDP_QUEUE_PACKETS, 1_000_000)
+            }
         }
     }
 }
@@ -213,6 +228,11 @@ pub struct LinkOptions {
     #[allow(missing_docs)]
     pub variation: Variation,
 
+    #[command(flatten)]
+    #[serde(default)]
+    #[allow(missing_docs)]
+    pub hosts: HostOptions,
+
     /// Seed of the emulators' losses.
     #[arg(skip = 1u64)]
     pub seed: u64,
@@ -251,6 +271,7 @@ impl Default for LinkOptions {
             profile: Profile::Modern,
             stack: StackOptions::default(),
             variation: Variation::default(),
+            hosts: HostOptions::default(),
             seed: 1,
         }
     }
@@ -266,6 +287,7 @@ impl LinkOptions {
             bail!("--rate mean: give --rate-wave or --rate-trace, of which it is the mean");
         }
         self.variation.validate(self.rtt_ns)?;
+        self.hosts.validate()?;
         if self.local_rtt_ns > self.rtt_ns {
             bail!(
                 "--local-rtt {} is longer than --rtt {}, of which it is a part",
@@ -276,8 +298,13 @@ impl LinkOptions {
         Ok(())
     }
 
-    /// Rate of the lossy hop where nothing else sets it; sizes the queue in any case.
+    /// Rate of the lossy hop where nothing else sets it; sizes the queue in any case. That of all
+    /// hosts together if each has a link of its own.
     pub fn nominal_rate_bps(&self) -> u64 {
+        if self.hosts.have_links() {
+            let rates_bps = (0..self.hosts.count()).filter_map(|host| self.hosts.rate_bps(host));
+            return rates_bps.sum();
+        }
         let mean_bps = |way| self.variation.mean_rate_bps(way);
         match self.rate_bps {
             MEAN_RATE => mean_bps(Way::Down).or(mean_bps(Way::Up)).unwrap_or(0),
@@ -293,15 +320,7 @@ impl LinkOptions {
 
     /// Packets that may wait at the lossy hop.
     pub fn queue_packets(&self) -> u64 {
-        match self.queue {
-            Queue::Packets(packets) => packets,
-            Queue::Bdp => {
-                let rate_bps = u128::from(self.nominal_rate_bps());
-                let bits = rate_bps * u128::from(self.rtt_ns) / 1_000_000_000;
-                let packets = (bits / 8) as u64 / FULL_FRAME_BYTES;
-                packets.clamp(MIN_BDP_QUEUE_PACKETS, 1_000_000)
-            }
-        }
+        self.queue.packets(self.nominal_rate_bps(), self.rtt_ns)
     }
 
     /// Frame loss from MH to BS.
@@ -325,13 +344,14 @@ impl LinkOptions {
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}",
+            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
             self.loss * 100.0,
             self.loss_up() * 100.0,
-            self.queue_packets(),
+            self.all_queue_packets(Way::Down),
+            self.hosts.summary(),
             self.variation.summary(),
             self.stack.summary()
         )

@@ -59,6 +59,7 @@ impl TestBed {
     /// As [`TestBed::up`], and a name that is taken.
     pub fn build(name: Option<&str>, link: &LinkOptions, background: bool) -> Result<Self> {
         link.validate()?;
+        link.hosts.check_test_bed()?;
         process::check_root()?;
         let mut bed = Self {
             run: Mutex::new(Run::claim(name, link)?),
@@ -116,6 +117,8 @@ impl TestBed {
     /// Addresses, neighbours and routes of a cable's end.
     fn configure(&self, cable: &Cable) -> Result<()> {
         let mut lines = topology::configure_end(cable);
+        let hosts = self.link.hosts.count();
+        lines.push_str(&topology::configure_more_hosts(cable, hosts));
         if matches!(cable.end.host, Host::Fh | Host::Mh) {
             let attributes = self.link.stack.route_attributes(self.link.profile);
             lines.push_str(&topology::default_routes(cable, &attributes));

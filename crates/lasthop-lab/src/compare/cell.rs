@@ -13,6 +13,7 @@ use super::record::{Record, rounded};
 use super::samples;
 use crate::agent::{self, AgentHandle};
 use crate::emulator;
+use crate::hosts::{self, Bounds, HostFigures};
 use crate::interrupt;
 use crate::measure::{self, Counters};
 use crate::netns::Host;
@@ -251,11 +252,15 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let window_ns = traffic.bytes.is_none().then_some((begin.at_ns, end.at_ns));
     let way = traffic.direction.way();
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
-    let mean_loss = measure::mean_loss(link, full, way, window_ns);
-    let bound_mbit = measure::bound_bps(link, full, way, mean_loss) / 1e6;
+    let bounds = Bounds::new(link, full, way, window_ns, traffic.flows.into());
+    let bound_mbit = bounds.total_bps / 1e6;
+    let hosts = HostFigures::new(&host_goodputs_bps(options, measured, span_ns), &bounds);
     let (link_lost, queue_dropped) = hop_losses(measured, way);
     let rtt = measure::rtt_percentiles_ms(&report.rtt, begin.at_ns, [50.0, 95.0, 99.0]);
     let rtt = |index: usize| rtt.map(|ms| rounded(ms[index], 3));
+    let (parallel, nr_hosts) = (report.parallel, link.hosts.count());
+    let host_rtt =
+        |percent| hosts::rtt_by_host_ms(&report.rtt, begin.at_ns, parallel, nr_hosts, percent);
     let growth = |name| {
         after
             .agent_growth(before, name)
@@ -282,14 +287,14 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         cc: cell.cc.clone(),
         profile: link.profile,
         seed: cell.seed,
-        hosts: 1,
+        hosts: link.hosts.count(),
         flows: traffic.flows.into(),
         transfers: traffic.transfers,
         rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
-        loss_pct: rounded(100.0 * way.random_loss(link), 6),
-        queue_pkts: link.queue_packets(),
+        loss_pct: rounded(100.0 * link.mean_random_loss(way), 6),
+        queue_pkts: link.all_queue_packets(way),
         duration_s: rounded(span_ns as f64 / 1e9, 3),
         goodput_mbit: rounded(goodput_mbit, 3),
         flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
@@ -297,6 +302,11 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         bound_mbit: rounded(bound_mbit, 3),
         efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),
+        host_goodput_mbit: hosts.goodput_mbit,
+        host_bound_mbit: hosts.bound_mbit,
+        host_efficiency: hosts.efficiency,
+        host_rtt_p50_ms: host_rtt(50.0),
+        host_rtt_p95_ms: host_rtt(95.0),
         sender_retransmits: retransmits,
         sender_tail_probes: tail_probes,
         sender_segments: segments,
@@ -348,6 +358,24 @@ fn flow_rates_mbit(measured: &Measured, span_ns: u64) -> Vec<f64> {
             let begun = measured.begin.received_bytes.get(flow).copied();
             let own_ns = measured.report.flow_completion_ns(flow).unwrap_or(span_ns);
             (end - begun.unwrap_or(0)) as f64 * 8000.0 / own_ns.max(1) as f64
+        })
+        .collect()
+}
+
+/// What each host got in the measured time; with `--bytes` in its own.
+fn host_goodputs_bps(options: &CompareOptions, measured: &Measured, span_ns: u64) -> Vec<f64> {
+    let hosts = options.link.hosts.count();
+    let received = |snapshot: &Snapshot| hosts::sums_by_host(&snapshot.received_bytes, hosts);
+    let (begin, end) = (received(&measured.begin), received(&measured.end));
+    let own_ns = |host| match options.traffic.bytes {
+        Some(_) => measured.report.host_completion_ns(host, hosts),
+        None => None,
+    };
+    let pairs = begin.iter().zip(&end).enumerate();
+    pairs
+        .map(|(host, (begin, end))| {
+            let time_ns = own_ns(host).unwrap_or(span_ns).max(1);
+            (end - begin) as f64 * 8e9 / time_ns as f64
         })
         .collect()
 }

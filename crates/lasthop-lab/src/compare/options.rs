@@ -322,6 +322,7 @@ impl CompareOptions {
         };
         let transfer = Transfer::new()
             .flows(traffic.flows.into())
+            .hosts(self.link.hosts.count())
             .flow_cc(cc)
             .start_gap(nanos(traffic.start_gap_ns))
             .family(traffic.family)

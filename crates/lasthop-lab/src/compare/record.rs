@@ -8,7 +8,7 @@ use crate::options::Profile;
 use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 47] = [
+pub const FIELDS: [Field; 52] = [
     Field::new(
         "engine",
         "name",
@@ -42,7 +42,11 @@ pub const FIELDS: [Field; 47] = [
         "connections",
         "of each flow, one after the other (`--transfers`)",
     ),
-    Field::new("rate_mbit", "Mbit/s", "rate of the lossy hop (`--rate`)"),
+    Field::new(
+        "rate_mbit",
+        "Mbit/s",
+        "rate of the lossy hop (`--rate`); with `--host-rate` of all hosts together",
+    ),
     Field::new(
         "rtt_ms",
         "ms",
@@ -56,12 +60,12 @@ pub const FIELDS: [Field; 47] = [
     Field::new(
         "loss_pct",
         "%",
-        "frames that the hop loses at random in the data direction (`--loss`, or `--loss-up` with `--direction up`); with `--direction both` this and all else but `up_goodput_mbit` and `content_ok` is about the download",
+        "frames that the hop loses at random in the data direction (`--loss`, or `--loss-up` with `--direction up`), with `--host-loss` the mean over the hosts; with `--direction both` this and all else but `up_goodput_mbit` and `content_ok` is about the download",
     ),
     Field::new(
         "queue_pkts",
         "packets",
-        "limit of the queue at the lossy hop (`--queue`)",
+        "limit of the queue at the lossy hop (`--queue`); with `--host-rate` of all hosts' queues together",
     ),
     Field::new(
         "duration_s",
@@ -97,6 +101,31 @@ pub const FIELDS: [Field; 47] = [
         "efficiency",
         "ratio",
         "`goodput_mbit` / `bound_mbit`; above 1 over a short time in which bytes that had waited behind a hole were read; 0 if the bound is",
+    ),
+    Field::new(
+        "host_goodput_mbit",
+        "list of Mbit/s",
+        "of each host (`--hosts`): bytes read by its applications per measured time; with `--bytes` per the host's own time, from its first connect() to its last byte",
+    ),
+    Field::new(
+        "host_bound_mbit",
+        "list of Mbit/s",
+        "the most that any transport could deliver to each host over a link of its own (`--host-rate`); without those, the part of `bound_mbit` that its share of the flows makes",
+    ),
+    Field::new(
+        "host_efficiency",
+        "list of ratios",
+        "`host_goodput_mbit` / `host_bound_mbit`",
+    ),
+    Field::new(
+        "host_rtt_p50_ms",
+        "list of ms",
+        "as `rtt_p50_ms`, of the flows of each host; null for one without a sample, the list empty with `--engine ns3`",
+    ),
+    Field::new(
+        "host_rtt_p95_ms",
+        "list of ms",
+        "95th percentile of the same",
     ),
     Field::new(
         "sender_retransmits",
@@ -247,6 +276,16 @@ pub struct Record {
     pub late_flow_share_s: Option<f64>,
     pub bound_mbit: f64,
     pub efficiency: f64,
+    #[serde(default)]
+    pub host_goodput_mbit: Vec<f64>,
+    #[serde(default)]
+    pub host_bound_mbit: Vec<f64>,
+    #[serde(default)]
+    pub host_efficiency: Vec<f64>,
+    #[serde(default)]
+    pub host_rtt_p50_ms: Vec<Option<f64>>,
+    #[serde(default)]
+    pub host_rtt_p95_ms: Vec<Option<f64>>,
     pub sender_retransmits: u64,
     pub sender_tail_probes: u64,
     pub sender_segments: u64,
@@ -322,6 +361,11 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         late_flow_share_s: None,
         bound_mbit: 18.7,
         efficiency: goodput_mbit / 18.7,
+        host_goodput_mbit: vec![goodput_mbit],
+        host_bound_mbit: vec![18.7],
+        host_efficiency: vec![goodput_mbit / 18.7],
+        host_rtt_p50_ms: vec![Some(115.0)],
+        host_rtt_p95_ms: vec![Some(120.0)],
         sender_retransmits: 10,
         sender_tail_probes: 1,
         sender_segments: 30_000,

@@ -162,10 +162,6 @@ pub struct EngineOptions {
     #[arg(long, value_enum, default_value_t)]
     pub engine: Engine,
 
-    /// With ns3: mobile hosts behind the hop, over which the flows go in turn [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    pub hosts: Option<u16>,
-
     /// With ns3: the hop loses from BS to MH in two states that alternate, given by packets between
     /// errors in the good and the bad one, and by their mean lengths: 166,2.6,660ms,10ms
     #[arg(long = "two-state", value_name = "N,N,TIME,TIME")]
@@ -185,18 +181,12 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// Mobile hosts behind the hop.
-    pub fn hosts(&self) -> usize {
-        self.hosts.unwrap_or(1).into()
-    }
-
     /// What it is besides the link, for people; empty on the test bed.
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
         if self.engine == Engine::Ns3 {
             parts.push("in ns-3".to_owned());
         }
-        parts.extend(self.hosts.map(|hosts| format!("{hosts} hosts")));
         parts.extend(self.two_state.map(|model| {
             format!(
                 "two states of {} and {}, {} and {} packets between losses",
@@ -236,6 +226,9 @@ impl EngineOptions {
         if let Some(option) = given {
             bail!("--{option}: --engine {engine} has no such thing; --engine {other} has");
         }
+        if self.engine == Engine::Testbed {
+            options.link.hosts.check_test_bed()?;
+        }
         if self.engine == Engine::Ns3 {
             for cc in options.cc.iter().chain(&options.traffic.flow_cc) {
                 congestion::type_id(cc)?;
@@ -253,7 +246,6 @@ impl EngineOptions {
     /// An option that only the simulator has.
     fn of_simulator(&self) -> Option<&'static str> {
         first(&[
-            (self.hosts.is_some(), "hosts"),
             (self.two_state.is_some(), "two-state"),
             (self.burst.is_some(), "burst-loss"),
             (!self.attributes.is_empty(), "attribute"),
@@ -274,6 +266,7 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         flow_rtt_ns,
     } = &link.variation;
     first(&[
+        (link.hosts.have_links(), "host-rate"),
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),
