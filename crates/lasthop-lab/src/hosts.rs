@@ -143,9 +143,9 @@ impl HostOptions {
 impl LinkOptions {
     /// Rate of one host's link; of the common one if they share it.
     pub fn host_rate_bps(&self, host: usize, way: Way) -> u64 {
-        match self.hosts.rate_bps(host) {
-            Some(rate_bps) => rate_bps,
-            None => self.mean_rate_bps(way),
+        match (way, self.return_path.rate_up_bps, self.hosts.rate_bps(host)) {
+            (Way::Up, Some(rate_bps), Some(_)) | (_, _, Some(rate_bps)) => rate_bps,
+            (_, _, None) => self.mean_rate_bps(way),
         }
     }
 
@@ -160,7 +160,11 @@ impl LinkOptions {
 
     /// Packets that may wait for one host; on the common link if they share it.
     pub fn host_queue_packets(&self, host: usize, way: Way) -> u64 {
-        let queue = in_turn(&self.hosts.host_queue, host).unwrap_or(self.queue);
+        let own = match (way, self.return_path.queue_up) {
+            (Way::Up, Some(queue)) => Some(queue),
+            _ => in_turn(&self.hosts.host_queue, host),
+        };
+        let queue = own.unwrap_or(self.queue);
         queue.packets(self.host_rate_bps(host, way), self.rtt_ns)
     }
 
@@ -177,7 +181,7 @@ impl LinkOptions {
             true => (0..self.hosts.count())
                 .map(|host| self.host_queue_packets(host, way))
                 .sum(),
-            false => self.queue_packets(),
+            false => self.queue_packets_of(way),
         }
     }
 

@@ -39,6 +39,7 @@ pub mod options;
 pub mod process;
 pub mod profile;
 pub mod replay;
+pub mod return_path;
 pub mod runs;
 pub mod simulation;
 pub mod stack;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hosts::HostOptions;
 use crate::profile;
+use crate::return_path::ReturnPath;
 use crate::stack::StackOptions;
 use crate::topology::Family;
 use crate::transfer::Way;
@@ -163,7 +164,7 @@ impl Outage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Link")]
 pub struct LinkOptions {
-    /// Rate of the lossy hop, each direction; mean: that of --rate-wave or --rate-trace, and the
+    /// Rate of the lossy hop, each direction without --rate-up; mean: that of --rate-wave or --rate-trace, and the
     /// default with them
     #[arg(long = "rate", value_name = "RATE", default_value = "20mbit", value_parser = rate_or_mean,
           default_value_ifs = MEAN_IS_DEFAULT_WITH)]
@@ -233,6 +234,11 @@ pub struct LinkOptions {
     #[allow(missing_docs)]
     pub hosts: HostOptions,
 
+    #[command(flatten)]
+    #[serde(default)]
+    #[allow(missing_docs)]
+    pub return_path: ReturnPath,
+
     /// Seed of the emulators' losses.
     #[arg(skip = 1u64)]
     pub seed: u64,
@@ -272,6 +278,7 @@ impl Default for LinkOptions {
             stack: StackOptions::default(),
             variation: Variation::default(),
             hosts: HostOptions::default(),
+            return_path: ReturnPath::default(),
             seed: 1,
         }
     }
@@ -288,6 +295,7 @@ impl LinkOptions {
         }
         self.variation.validate(self.rtt_ns)?;
         self.hosts.validate()?;
+        self.return_path.validate(self)?;
         if self.local_rtt_ns > self.rtt_ns {
             bail!(
                 "--local-rtt {} is longer than --rtt {}, of which it is a part",
@@ -315,12 +323,12 @@ impl LinkOptions {
     /// Mean rate of the lossy hop in one direction.
     pub fn mean_rate_bps(&self, way: Way) -> u64 {
         let varying = self.variation.mean_rate_bps(way);
-        varying.unwrap_or(self.nominal_rate_bps())
+        varying.unwrap_or(self.constant_rate_bps(way))
     }
 
-    /// Packets that may wait at the lossy hop.
+    /// Packets that may wait at the lossy hop, from BS to MH.
     pub fn queue_packets(&self) -> u64 {
-        self.queue.packets(self.nominal_rate_bps(), self.rtt_ns)
+        self.queue_packets_of(Way::Down)
     }
 
     /// Frame loss from MH to BS.
@@ -344,7 +352,7 @@ impl LinkOptions {
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}",
+            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
@@ -352,6 +360,7 @@ impl LinkOptions {
             self.loss_up() * 100.0,
             self.all_queue_packets(Way::Down),
             self.hosts.summary(),
+            self.return_path.summary(),
             self.variation.summary(),
             self.stack.summary()
         )

@@ -75,3 +75,24 @@ fn receivers_on_one_link_share_it() {
     let bounds: f64 = list(&record, "host_bound_mbit").iter().sum();
     assert!((bounds / record["bound_mbit"].as_f64().unwrap() - 1.0).abs() < 0.01);
 }
+
+#[test]
+fn the_return_path_has_a_rate_and_a_queue_of_its_own() {
+    if common::skipped("the_return_path_has_a_rate_and_a_queue_of_its_own") {
+        return;
+    }
+    let record = compare(
+        "--rate-up 2mbit --queue-up 30 --loss 0% --cc cubic --direction both \
+         --warmup 2s --duration 3s",
+    );
+    let ratio =
+        |got: &str, most: &str| record[got].as_f64().unwrap() / record[most].as_f64().unwrap();
+    assert!((ratio("bound_mbit", "up_bound_mbit") - 10.0).abs() < 0.1);
+    // The download's ACKs take their part.
+    let up = ratio("up_goodput_mbit", "up_bound_mbit");
+    assert!((0.3..1.2).contains(&up), "{record}");
+    let up = compare("--rate-up 2mbit --loss 0% --cc cubic --direction up --bytes 500kB");
+    assert_eq!(up["rate_mbit"], 2.0);
+    let share = up["efficiency"].as_f64().unwrap();
+    assert!((0.5..1.1).contains(&share), "{up}");
+}

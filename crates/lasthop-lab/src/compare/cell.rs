@@ -253,6 +253,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let way = traffic.direction.way();
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
     let bounds = Bounds::new(link, full, way, window_ns, traffic.flows.into());
+    let up_bounds = Bounds::new(link, full, Way::Up, window_ns, traffic.flows.into());
     let bound_mbit = bounds.total_bps / 1e6;
     let hosts = HostFigures::new(&host_goodputs_bps(options, measured, span_ns), &bounds);
     let (link_lost, queue_dropped) = hop_losses(measured, way);
@@ -290,7 +291,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         hosts: link.hosts.count(),
         flows: traffic.flows.into(),
         transfers: traffic.transfers,
-        rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
+        rate_mbit: link.constant_rate_bps(way) as f64 / 1e6,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
         loss_pct: rounded(100.0 * link.mean_random_loss(way), 6),
@@ -299,6 +300,9 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         goodput_mbit: rounded(goodput_mbit, 3),
         flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
         up_goodput_mbit: upload.as_ref().map(|up| rounded(mbit(up.bytes), 3)),
+        up_bound_mbit: upload
+            .as_ref()
+            .map(|_| rounded(up_bounds.total_bps / 1e6, 3)),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         bound_mbit: rounded(bound_mbit, 3),
         efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),

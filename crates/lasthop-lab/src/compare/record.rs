@@ -8,7 +8,7 @@ use crate::options::Profile;
 use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 52] = [
+pub const FIELDS: [Field; 53] = [
     Field::new(
         "engine",
         "name",
@@ -45,7 +45,7 @@ pub const FIELDS: [Field; 52] = [
     Field::new(
         "rate_mbit",
         "Mbit/s",
-        "rate of the lossy hop (`--rate`); with `--host-rate` of all hosts together",
+        "rate of the lossy hop in the data direction (`--rate`, `--rate-up`); with `--host-rate` of all hosts together",
     ),
     Field::new(
         "rtt_ms",
@@ -65,7 +65,7 @@ pub const FIELDS: [Field; 52] = [
     Field::new(
         "queue_pkts",
         "packets",
-        "limit of the queue at the lossy hop (`--queue`); with `--host-rate` of all hosts' queues together",
+        "limit of the queue at the lossy hop in the data direction (`--queue`, `--queue-up`); with `--host-rate` of all hosts' queues together",
     ),
     Field::new(
         "duration_s",
@@ -86,6 +86,11 @@ pub const FIELDS: [Field; 52] = [
         "up_goodput_mbit",
         "Mbit/s",
         "goodput of the upload beside the download; null without `--direction both`",
+    ),
+    Field::new(
+        "up_bound_mbit",
+        "Mbit/s",
+        "`bound_mbit` of that upload; null without it",
     ),
     Field::new(
         "late_flow_share_s",
@@ -273,6 +278,8 @@ pub struct Record {
     pub goodput_mbit: f64,
     pub flow_goodputs_mbit: Vec<f64>,
     pub up_goodput_mbit: Option<f64>,
+    #[serde(default)]
+    pub up_bound_mbit: Option<f64>,
     pub late_flow_share_s: Option<f64>,
     pub bound_mbit: f64,
     pub efficiency: f64,
@@ -358,6 +365,7 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         goodput_mbit,
         flow_goodputs_mbit: vec![goodput_mbit],
         up_goodput_mbit: None,
+        up_bound_mbit: None,
         late_flow_share_s: None,
         bound_mbit: 18.7,
         efficiency: goodput_mbit / 18.7,

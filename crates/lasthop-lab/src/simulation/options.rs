@@ -12,6 +12,7 @@ use lasthop::config::File;
 use super::congestion;
 use crate::compare::{CompareOptions, Direction, NO_AGENT};
 use crate::options::Switch;
+use crate::return_path::ReturnPath;
 use crate::topology::Family;
 use crate::units;
 use crate::variation::Variation;
@@ -265,8 +266,16 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         rate_trace_up,
         flow_rtt_ns,
     } = &link.variation;
+    let ReturnPath {
+        rate_up_bps,
+        queue_up,
+        batch_up_ns,
+    } = &link.return_path;
     first(&[
         (link.hosts.have_links(), "host-rate"),
+        (rate_up_bps.is_some(), "rate-up"),
+        (queue_up.is_some(), "queue-up"),
+        (batch_up_ns.is_some(), "batch-up"),
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),

@@ -105,6 +105,7 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         goodput_mbit: rounded(goodput_mbit, 3),
         flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
         up_goodput_mbit: None,
+        up_bound_mbit: None,
         late_flow_share_s: None,
         bound_mbit: rounded(bound_mbit, 3),
         efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),

@@ -47,6 +47,9 @@ fn each_engine_refuses_what_only_the_other_has() {
         "--family 6",
         "--samples /tmp/x",
         "--host-rate 5mbit,100mbit",
+        "--rate-up 2mbit",
+        "--queue-up 9",
+        "--batch-up 10ms",
     ] {
         let said = refused(&format!("--engine ns3 {words}"));
         assert!(said.contains("--engine testbed has"), "{words}: {said}");
