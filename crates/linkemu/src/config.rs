@@ -7,6 +7,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use crate::error::{Error, Result};
+use crate::queue::Aqm;
 use crate::stations::{self, StationConfig};
 use crate::trace::RateTrace;
 
@@ -65,8 +66,14 @@ pub struct DirectionConfig {
     /// Frames are delivered only at multiples of this many nanoseconds, all that have come by
     /// then together; 0 is off.
     pub batch_ns: u64,
-    /// Frames that may wait (tail drop); the one in transmission is not counted.
+    /// Frames that may wait (tail drop; with `fq_codel` half of the longest queue goes); the one
+    /// in transmission is not counted.
     pub queue_frames: usize,
+    /// Queue discipline; it can't change while the relay runs.
+    pub aqm: Aqm,
+    /// A pure ACK takes the place of an older one of its connection that still waits, as long as
+    /// it stands for at most so many; 0 and 1 are off.
+    pub ack_thin: u32,
     /// Probability with which a frame is lost, 0 to 1.
     pub loss: f64,
     /// Bit-error rate, 0 to 1: a frame is lost with 1 − (1 − ber)^(8·bytes).
@@ -98,6 +105,8 @@ impl Default for DirectionConfig {
             reorder_delay_ns: 0,
             batch_ns: 0,
             queue_frames: 1000,
+            aqm: Aqm::default(),
+            ack_thin: 0,
             loss: 0.0,
             ber: 0.0,
             loss_every: 0,
@@ -244,6 +253,9 @@ impl DirectionConfig {
     fn fixed_key_changed_by(&self, patched: &Self) -> Option<&'static str> {
         fn addresses(config: &DirectionConfig) -> impl Iterator<Item = &[IpAddr]> {
             config.stations.iter().map(|s| &s.addresses[..])
+        }
+        if self.aqm != patched.aqm {
+            return Some("aqm");
         }
         (!addresses(self).eq(addresses(patched))).then_some("stations.addresses")
     }

@@ -169,6 +169,14 @@ pub fn flow_key(frame: &[u8]) -> Option<FlowKey> {
     Some(ends)
 }
 
+/// The TCP segment in a frame, without padding; none for later fragments and all else.
+pub(crate) fn tcp_segment(frame: &[u8]) -> Option<&[u8]> {
+    match content(frame) {
+        Content::Tcp { segment, .. } => Some(segment),
+        _ => None,
+    }
+}
+
 fn content(frame: &[u8]) -> Content<'_> {
     let content = match network_layer(frame) {
         Some((ETHERTYPE_IPV4, packet)) => ipv4_content(packet),
@@ -179,7 +187,7 @@ fn content(frame: &[u8]) -> Content<'_> {
 }
 
 /// EtherType and packet of a frame with IPv4 or IPv6 in it.
-fn network_layer(frame: &[u8]) -> Option<(u16, &[u8])> {
+pub(crate) fn network_layer(frame: &[u8]) -> Option<(u16, &[u8])> {
     let mut ethertype_at = ADDRESSES_BYTES;
     for _ in 0..=MAX_TAGS {
         match be16(frame, ethertype_at)? {
@@ -240,7 +248,7 @@ fn has_tcp_payload(segment: &[u8]) -> Option<bool> {
     Some(segment.len() > header_bytes)
 }
 
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     bytes
         .get(at..at + 2)
         .map(|b| u16::from_be_bytes([b[0], b[1]]))

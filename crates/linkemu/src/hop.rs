@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use crate::config::{Direction, DirectionConfig};
 use crate::frame::{self, FrameMeta};
+use crate::label::Label;
 use crate::model::{Exit, LinkModel, Verdict};
 
 /// Sets the generators of stations apart; an odd constant of which no two small multiples are
@@ -26,7 +27,7 @@ pub struct Hop<T> {
     direction: Direction,
 }
 
-impl<T> Hop<T> {
+impl<T: Send + 'static> Hop<T> {
     /// Idle links.
     pub fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
         let mut links = vec![LinkModel::new(config, seed, direction)];
@@ -74,10 +75,11 @@ impl<T> Hop<T> {
         &mut self,
         link: LinkNumber,
         meta: FrameMeta,
+        label: Label,
         token: T,
         arrival_ns: u64,
     ) -> Verdict<T> {
-        self.links[link.0].push(meta, token, arrival_ns)
+        self.links[link.0].push_labelled(meta, label, token, arrival_ns)
     }
 
     /// The next frame that has left its link by `now_ns`, in order of due time.

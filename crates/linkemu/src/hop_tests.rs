@@ -13,6 +13,12 @@ const FULL: FrameMeta = FrameMeta {
     flow: None,
 };
 
+const ANY: Label = Label {
+    flow: 0,
+    ecn_capable: false,
+    ack: None,
+};
+
 /// Ethernet and IPv4 from 10.0.0.`from` to 10.0.0.`to`.
 fn frame(from: u8, to: u8) -> Vec<u8> {
     let mut frame = vec![0; 14 + 20];
@@ -66,12 +72,12 @@ fn a_slow_station_holds_up_nobody_and_fills_no_queue_but_its_own() {
     let mut hop = hop(UNEQUAL, Direction::AToB);
     let slow = hop.link_of(&frame(9, 2));
     let verdicts: Vec<bool> = (0..5)
-        .map(|token| hop.push(slow, FULL, token, 0) == Verdict::Queued)
+        .map(|token| hop.push(slow, FULL, ANY, token, 0) == Verdict::Queued)
         .collect();
     assert_eq!(verdicts, [true, true, true, false, false]);
     let shared = hop.link_of(&frame(9, 7));
     for token in 10..14 {
-        assert_eq!(hop.push(shared, FULL, token, 0), Verdict::Queued);
+        assert_eq!(hop.push(shared, FULL, ANY, token, 0), Verdict::Queued);
     }
     assert_eq!((hop.queue_frames(), hop.in_flight_frames()), (5, 2));
     assert_eq!(hop.next_due_ns(), Some(MS));
@@ -94,7 +100,7 @@ fn a_slow_station_holds_up_nobody_and_fills_no_queue_but_its_own() {
 fn loss_is_the_stations_and_the_rest_is_the_directions() {
     let mut hop = hop(UNEQUAL, Direction::AToB);
     let lossy = hop.link_of(&frame(9, 3));
-    hop.push(lossy, FULL, 0, 0);
+    hop.push(lossy, FULL, ANY, 0, 0);
     assert_eq!(exits(&mut hop), [(0, Fate::Lost, MS / 10)]);
     // What the direction says at run time holds where the station says nothing.
     let mut changed = direction(UNEQUAL);
@@ -102,7 +108,7 @@ fn loss_is_the_stations_and_the_rest_is_the_directions() {
     changed.stations[1].loss = Some(0.0);
     hop.configure(&changed);
     let now_ns = 100 * MS;
-    hop.push(lossy, FULL, 1, now_ns);
+    hop.push(lossy, FULL, ANY, 1, now_ns);
     let due_ns = now_ns + 5 * MS + MS / 10;
     assert_eq!(exits(&mut hop), [(1, Fate::Delivered, due_ns)]);
 }
@@ -114,7 +120,7 @@ fn stations_lose_frames_of_their_own() {
     let lost = |hop: &mut Hop<usize>, to| {
         let link = hop.link_of(&frame(9, to));
         for token in 0..5000 {
-            hop.push(link, FULL, token, 0);
+            hop.push(link, FULL, ANY, token, 0);
         }
         let exits = exits(hop).into_iter();
         let lost: Vec<usize> = exits.filter(|e| e.1 == Fate::Lost).map(|e| e.0).collect();

@@ -16,10 +16,12 @@ use crate::flows::FlowTable;
 use crate::frame::{self, FrameMeta};
 use crate::handle::RelayHandle;
 use crate::hop::Hop;
-use crate::model::{Fate, Verdict};
+use crate::label::{self, Label};
+use crate::model::{Exit, Fate, Verdict};
 use crate::outbox::Outbox;
 use crate::pool::{Buffer, Pool};
 use crate::port::{Arrival, Port};
+use crate::queue::Aqm;
 use crate::schedule;
 use crate::stats::{DirectionStats, Stats};
 
@@ -44,6 +46,8 @@ pub struct Relay {
 struct Lane {
     hop: Hop<Buffer>,
     lossless_link_control: bool,
+    /// Somebody looks at more of a frame than its size.
+    wants_labels: bool,
     pool: Pool,
     outbox: Outbox,
     stats: DirectionStats,
@@ -188,6 +192,7 @@ impl Lane {
         Self {
             hop: Hop::new(config, seed, direction),
             lossless_link_control: config.lossless_non_ip,
+            wants_labels: wants_labels(config),
             pool: Pool::new(),
             outbox: Outbox::default(),
             stats: DirectionStats::default(),
@@ -197,6 +202,7 @@ impl Lane {
     fn configure(&mut self, config: &DirectionConfig) {
         self.hop.configure(config);
         self.lossless_link_control = config.lossless_non_ip;
+        self.wants_labels = wants_labels(config);
     }
 
     fn receive(&mut self, port: &mut Port, clock: &Clock, flows: &mut FlowTable) {
@@ -204,6 +210,7 @@ impl Lane {
             hop,
             pool,
             lossless_link_control,
+            wants_labels,
             stats,
             ..
         } = self;
@@ -215,23 +222,41 @@ impl Lane {
                 tcp_data: kind.tcp_data,
                 flow: flows.number(arrival.frame),
             };
-            accept(hop, pool, stats, &arrival, meta);
+            let label = match *wants_labels {
+                true => label::label(arrival.frame),
+                false => Label::default(),
+            };
+            accept(hop, pool, stats, &arrival, (meta, label));
         });
     }
 
     /// Counts what was lost and sends what is due by `now_ns`.
     fn deliver(&mut self, port: &mut Port, clock: &Clock, now_ns: u64) {
         while let Some(exit) = self.hop.pop_due(now_ns) {
-            match exit.fate {
-                Fate::Delivered => self.outbox.push(exit),
-                Fate::Lost => {
-                    self.stats.on_lost(&exit.meta);
-                    self.pool.give(exit.token);
-                }
-            }
+            self.let_out(exit);
         }
         self.outbox
             .flush(port, clock, &mut self.stats, &mut self.pool);
+    }
+
+    /// Counts a frame that has left the model, and sends it on if it is to arrive.
+    fn let_out(&mut self, mut exit: Exit<Buffer>) {
+        let Exit { fate, meta, .. } = &exit;
+        match fate {
+            Fate::Delivered => {
+                if exit.marked {
+                    self.stats.aqm_marked_frames += 1;
+                    label::mark(exit.token.frame_mut());
+                }
+                self.outbox.push(exit);
+                return;
+            }
+            Fate::Lost => self.stats.on_lost(meta),
+            Fate::QueueDropped => self.stats.on_queue_dropped(meta),
+            Fate::AqmDropped => self.stats.on_aqm_dropped(meta),
+            Fate::Thinned => self.stats.thinned_acks += 1,
+        }
+        self.pool.give(exit.token);
     }
 
     fn wake_ns(&self, clock: &Clock) -> Option<u64> {
@@ -248,13 +273,18 @@ impl Lane {
     }
 }
 
+/// Whether a queue looks into frames. Reading them takes time that a FIFO can do without.
+fn wants_labels(config: &DirectionConfig) -> bool {
+    config.aqm != Aqm::Fifo || config.ack_thin > 1
+}
+
 /// Gives a frame that has arrived to the link.
 fn accept(
     hop: &mut Hop<Buffer>,
     pool: &mut Pool,
     stats: &mut DirectionStats,
     arrival: &Arrival,
-    meta: FrameMeta,
+    (meta, label): (FrameMeta, Label),
 ) {
     stats.on_received(&meta);
     let Some(mut buffer) = pool.take(meta.bytes as usize) else {
@@ -263,7 +293,7 @@ fn accept(
     };
     frame::copy_with_tag(arrival.frame, arrival.tag, buffer.frame_mut());
     let link = hop.link_of(arrival.frame);
-    if let Verdict::QueueDropped(buffer) = hop.push(link, meta, buffer, arrival.arrival_ns) {
+    if let Verdict::QueueDropped(buffer) = hop.push(link, meta, label, buffer, arrival.arrival_ns) {
         stats.on_queue_dropped(&meta);
         pool.give(buffer);
     }
