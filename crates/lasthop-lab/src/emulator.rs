@@ -99,6 +99,8 @@ fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
         queue_frames: link.queue_packets_of(way) as usize,
         loss: way.random_loss(link),
         ber: link.ber,
+        aqm: link.aqm,
+        ack_thin: link.ack_thin(way),
         stations: link.stations(way),
         ..DirectionConfig::default()
     })

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::builder::ArgPredicate;
+use linkemu::Aqm;
 use serde::{Deserialize, Serialize};
 
 use crate::hosts::HostOptions;
@@ -198,6 +199,12 @@ pub struct LinkOptions {
     #[arg(long, value_name = "PACKETS", default_value = "bdp")]
     pub queue: Queue,
 
+    /// Queue discipline of the hop, both directions: first in, first out; CoDel (RFC 8289); or
+    /// FQ-CoDel (RFC 8290), which both mark where ECN is agreed on
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub aqm: Aqm,
+
     /// Rate of the wired part, each direction
     #[arg(long = "wired-rate", value_name = "RATE", default_value = "1gbit", value_parser = units::rate_bps)]
     pub wired_rate_bps: u64,
@@ -270,6 +277,7 @@ impl Default for LinkOptions {
             ber: 0.0,
             outage: None,
             queue: Queue::Bdp,
+            aqm: Aqm::Fifo,
             wired_rate_bps: 1_000_000_000,
             wired_queue_packets: 4000,
             gro: Gro::Off,
@@ -352,18 +360,28 @@ impl LinkOptions {
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}{}",
+            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
             self.loss * 100.0,
             self.loss_up() * 100.0,
             self.all_queue_packets(Way::Down),
+            aqm_summary(self.aqm),
             self.hosts.summary(),
             self.return_path.summary(),
             self.variation.summary(),
             self.stack.summary()
         )
+    }
+}
+
+/// For people; empty for the plain queue.
+fn aqm_summary(aqm: Aqm) -> &'static str {
+    match aqm {
+        Aqm::Fifo => "",
+        Aqm::Codel => " with CoDel",
+        Aqm::FqCodel => " with FQ-CoDel",
     }
 }
 

@@ -31,6 +31,11 @@ pub struct ReturnPath {
     /// --batch from MH to BS [default: --batch]
     #[arg(long = "batch-up", value_name = "TIME", value_parser = units::duration_ns)]
     pub batch_up_ns: Option<u64>,
+
+    /// From MH to BS a pure ACK takes the place of an older one of its connection that still waits
+    /// there, as with CAKE's filter and cable modems: at least every N-th gets through
+    #[arg(long = "ack-thin", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pub ack_thin: Option<u32>,
 }
 
 impl ReturnPath {
@@ -53,6 +58,10 @@ impl ReturnPath {
         parts.extend(self.queue_up.map(|queue| format!("queue {queue}")));
         let batch = self.batch_up_ns.map(units::show_duration);
         parts.extend(batch.map(|time| format!("batches of {time}")));
+        let thin = self
+            .ack_thin
+            .map(|n| format!("ACKs thinned to every {n}th"));
+        parts.extend(thin);
         match parts.is_empty() {
             true => String::new(),
             false => format!(", up {}", parts.join(" ")),
@@ -85,6 +94,14 @@ impl LinkOptions {
     pub fn queue_packets_of(&self, way: Way) -> u64 {
         self.queue_of(way)
             .packets(self.constant_rate_bps(way), self.rtt_ns)
+    }
+
+    /// What the emulator lets one ACK stand for; 0: ACKs are not thinned.
+    pub fn ack_thin(&self, way: Way) -> u32 {
+        match way {
+            Way::Up => self.return_path.ack_thin.unwrap_or(0),
+            Way::Down => 0,
+        }
     }
 
     /// Deliveries come at multiples of this in one direction; 0: at any time.
@@ -135,6 +152,20 @@ mod tests {
     }
 
     #[test]
+    fn acks_are_thinned_on_their_way_only() {
+        let link = parse("--ack-thin 4 --aqm fq-codel").unwrap();
+        let air = air_config(&link).unwrap();
+        assert_eq!((air.a_to_b.ack_thin, air.b_to_a.ack_thin), (0, 4));
+        assert_eq!(air.a_to_b.aqm, linkemu::Aqm::FqCodel);
+        assert_eq!(air.b_to_a.aqm, linkemu::Aqm::FqCodel);
+        let summary = link.summary();
+        assert!(summary.contains("queue 181 with FQ-CoDel"), "{summary}");
+        assert!(summary.contains("every 4th"), "{summary}");
+        assert!(parse("--ack-thin 1").unwrap_err().contains("--ack-thin"));
+        assert!(parse("--aqm red").unwrap_err().contains("codel"));
+    }
+
+    #[test]
     fn a_queue_of_one_product_is_that_of_its_own_rate() {
         let link = parse("--rate-up 10mbit").unwrap();
         assert_eq!(
@@ -169,6 +200,7 @@ mod tests {
             "--rate-up 2mbit --rate-wave 5mbit,6mbit,1s",
             "--rate-up 2",
             "--queue-up 0",
+            "--batch-up 10",
         ] {
             let error = parse(words).unwrap_err();
             assert!(error.contains("-up"), "{words}: {error}");

@@ -19,6 +19,18 @@ fn compare(words: &str) -> Value {
     record
 }
 
+fn number(record: &Value, field: &str) -> f64 {
+    record[field].as_f64().unwrap()
+}
+
+fn goodput(record: &Value) -> f64 {
+    number(record, "goodput_mbit")
+}
+
+fn rtt(record: &Value) -> f64 {
+    number(record, "rtt_p50_ms")
+}
+
 fn list(record: &Value, field: &str) -> Vec<f64> {
     let values = record[field].as_array().unwrap().iter();
     values.map(|value| value.as_f64().unwrap()).collect()
@@ -33,18 +45,18 @@ fn a_slow_receiver_keeps_its_queue_to_itself() {
         "--host-rate 2mbit,40mbit --host-queue 60,60 --loss 0% --cc cubic --flows 4 \
          --warmup 2s --duration 3s",
     );
-    let (goodput, bound) = (
+    let (got, most) = (
         list(&record, "host_goodput_mbit"),
         list(&record, "host_bound_mbit"),
     );
-    assert!((bound[1] / bound[0] - 20.0).abs() < 0.1, "{record}");
-    for (got, most) in goodput.iter().zip(&bound) {
+    assert!((most[1] / most[0] - 20.0).abs() < 0.1, "{record}");
+    for (got, most) in got.iter().zip(&most) {
         // Bytes that had waited behind a hole may be read within so short a time.
         assert!((0.7..1.2).contains(&(got / most)), "{record}");
     }
     // 60 packets take 0.36 s at 2 Mbit/s, and a twentieth of it at 40 Mbit/s.
-    let rtt = list(&record, "host_rtt_p50_ms");
-    assert!(rtt[0] > 3.0 * rtt[1], "{record}");
+    let rtts = list(&record, "host_rtt_p50_ms");
+    assert!(rtts[0] > 3.0 * rtts[1], "{record}");
     assert_eq!(record["hosts"], 2);
 }
 
@@ -58,8 +70,8 @@ fn each_receiver_loses_its_own_frames_in_either_family() {
             "{words} --hosts 3 --host-rate 20mbit --host-loss 0%,0%,20% --flows 3 --cc reno \
              --warmup 0s --duration 2s"
         ));
-        let goodput = list(&record, "host_goodput_mbit");
-        assert!(goodput[2] < 0.5 * goodput[0].min(goodput[1]), "{record}");
+        let got = list(&record, "host_goodput_mbit");
+        assert!(got[2] < 0.5 * got[0].min(got[1]), "{record}");
         assert!(record["link_lost"].as_u64() > Some(0), "{record}");
     }
 }
@@ -95,4 +107,50 @@ fn the_return_path_has_a_rate_and_a_queue_of_its_own() {
     assert_eq!(up["rate_mbit"], 2.0);
     let share = up["efficiency"].as_f64().unwrap();
     assert!((0.5..1.1).contains(&share), "{up}");
+}
+
+#[test]
+fn codel_keeps_the_queue_short_and_its_drops_are_counted_apart() {
+    if common::skipped("codel_keeps_the_queue_short_and_its_drops_are_counted_apart") {
+        return;
+    }
+    let run = |words: &str| {
+        compare(&format!(
+            "--rate 10mbit --queue 300 --loss 0% --cc cubic --flows 4 --warmup 1s --duration 2s {words}"
+        ))
+    };
+    let fifo = run("");
+    assert_eq!(number(&fifo, "aqm_dropped"), 0.0, "{fifo}");
+    for (aqm, family) in [("codel", 4), ("fq-codel", 6)] {
+        let short = run(&format!("--aqm {aqm}"));
+        assert!(number(&short, "aqm_dropped") > 0.0, "{short}");
+        assert_eq!(number(&short, "queue_dropped"), 0.0, "{short}");
+        assert!(rtt(&short) < 0.6 * rtt(&fifo), "{short} {fifo}");
+        assert!(goodput(&short) > 0.7 * goodput(&fifo), "{short} {fifo}");
+        // Marks in place of drops, with every checksum right: the same bytes arrive.
+        let marked = run(&format!(
+            "--aqm {aqm} --sysctl net.ipv4.tcp_ecn=1 --family {family}"
+        ));
+        let (marks, drops) = (
+            number(&marked, "aqm_marked"),
+            number(&marked, "aqm_dropped"),
+        );
+        assert!(marks > 0.0 && drops < 0.1 * marks, "{marked}");
+        assert!(goodput(&marked) > 0.7 * goodput(&fifo), "{marked}");
+    }
+}
+
+#[test]
+fn acks_give_up_their_places_on_a_slow_return_path() {
+    if common::skipped("acks_give_up_their_places_on_a_slow_return_path") {
+        return;
+    }
+    // An ACK of 66 bytes takes 5.3 ms; the data of two segments 1.2 ms.
+    let words = "--rate-up 100kbit --queue-up 50 --loss 0% --cc cubic --warmup 1s --duration 3s";
+    let plain = compare(words);
+    let thin = compare(&format!("{words} --ack-thin 100"));
+    assert_eq!(plain["thinned_acks"], 0);
+    assert!(thin["thinned_acks"].as_u64() > Some(100), "{thin}");
+    assert!(goodput(&thin) > 0.8 * goodput(&plain), "{thin} {plain}");
+    assert!(rtt(&thin) < rtt(&plain), "{thin} {plain}");
 }

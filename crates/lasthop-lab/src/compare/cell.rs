@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use linkemu::DirectionStats;
 
 use super::events::{self, Teller};
 use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
@@ -256,7 +257,8 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let up_bounds = Bounds::new(link, full, Way::Up, window_ns, traffic.flows.into());
     let bound_mbit = bounds.total_bps / 1e6;
     let hosts = HostFigures::new(&host_goodputs_bps(options, measured, span_ns), &bounds);
-    let (link_lost, queue_dropped) = hop_losses(measured, way);
+    let hop = hop_growth(measured, way.emulator_direction());
+    let acks = hop_growth(measured, Way::Up.emulator_direction());
     let rtt = measure::rtt_percentiles_ms(&report.rtt, begin.at_ns, [50.0, 95.0, 99.0]);
     let rtt = |index: usize| rtt.map(|ms| rounded(ms[index], 3));
     let (parallel, nr_hosts) = (report.parallel, link.hosts.count());
@@ -318,8 +320,11 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
             .map(|share| rounded(share, 6)),
         sender_timeouts: after.timeouts - before.timeouts,
         local_retransmits: growth("local_retransmits")?,
-        link_lost,
-        queue_dropped,
+        link_lost: hop(|d| d.data_lost),
+        queue_dropped: hop(|d| d.data_queue_dropped),
+        aqm_dropped: Some(hop(|d| d.data_aqm_dropped)),
+        aqm_marked: Some(hop(|d| d.aqm_marked_frames)),
+        thinned_acks: Some(acks(|d| d.thinned_acks)),
         suppressed_acks: growth("suppressed_acks")?,
         rtt_p50_ms: rtt(0),
         rtt_p95_ms: rtt(1),
@@ -341,17 +346,17 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     })
 }
 
-/// Data frames that the hop lost, and that its queue had no place for.
-fn hop_losses(measured: &Measured, way: Way) -> (u64, u64) {
-    let hop = |counters: &Counters| match way.emulator_direction() {
+/// How much a counter of the hop grew in the measured time.
+fn hop_growth(
+    measured: &Measured,
+    direction: linkemu::Direction,
+) -> impl Fn(fn(&DirectionStats) -> u64) -> u64 {
+    let hop = |counters: &Counters| match direction {
         linkemu::Direction::AToB => counters.emulators.air.a_to_b,
         linkemu::Direction::BToA => counters.emulators.air.b_to_a,
     };
     let (before, after) = (hop(&measured.before), hop(&measured.after));
-    (
-        after.data_lost - before.data_lost,
-        after.data_queue_dropped - before.data_queue_dropped,
-    )
+    move |counter| counter(&after) - counter(&before)
 }
 
 /// Each flow's goodput: bytes in the measured time, or per own completion time.

@@ -8,7 +8,7 @@ use crate::options::Profile;
 use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 53] = [
+pub const FIELDS: [Field; 56] = [
     Field::new(
         "engine",
         "name",
@@ -173,6 +173,21 @@ pub const FIELDS: [Field; 53] = [
         "data frames that found its queue full; with `--engine ns3` those of handshakes, too",
     ),
     Field::new(
+        "aqm_dropped",
+        "frames",
+        "data frames that its queue discipline (`--aqm`) dropped in the data direction while there was room; null with `--engine ns3`",
+    ),
+    Field::new(
+        "aqm_marked",
+        "frames",
+        "frames that it marked instead (ECN); null with `--engine ns3`",
+    ),
+    Field::new(
+        "thinned_acks",
+        "segments",
+        "ACKs that gave up their places from MH to BS to newer ones (`--ack-thin`); null with `--engine ns3`",
+    ),
+    Field::new(
         "suppressed_acks",
         "segments",
         "ACKs that the agent held back; null without an agent",
@@ -303,6 +318,12 @@ pub struct Record {
     pub local_retransmits: Option<u64>,
     pub link_lost: u64,
     pub queue_dropped: u64,
+    #[serde(default)]
+    pub aqm_dropped: Option<u64>,
+    #[serde(default)]
+    pub aqm_marked: Option<u64>,
+    #[serde(default)]
+    pub thinned_acks: Option<u64>,
     pub suppressed_acks: Option<u64>,
     pub rtt_p50_ms: Option<f64>,
     pub rtt_p95_ms: Option<f64>,
@@ -382,6 +403,9 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         local_retransmits: (scheme != "none").then_some(100),
         link_lost: 100,
         queue_dropped: 0,
+        aqm_dropped: Some(0),
+        aqm_marked: Some(0),
+        thinned_acks: Some(0),
         suppressed_acks: None,
         rtt_p50_ms: Some(115.0),
         rtt_p95_ms: Some(120.0),

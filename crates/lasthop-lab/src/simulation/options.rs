@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use linkemu::Aqm;
 use serde::{Deserialize, Serialize};
 
 use lasthop::config::File;
@@ -270,12 +271,15 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         rate_up_bps,
         queue_up,
         batch_up_ns,
+        ack_thin,
     } = &link.return_path;
     first(&[
         (link.hosts.have_links(), "host-rate"),
         (rate_up_bps.is_some(), "rate-up"),
         (queue_up.is_some(), "queue-up"),
         (batch_up_ns.is_some(), "batch-up"),
+        (ack_thin.is_some(), "ack-thin"),
+        (link.aqm != Aqm::Fifo, "aqm"),
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),

@@ -50,6 +50,8 @@ fn each_engine_refuses_what_only_the_other_has() {
         "--rate-up 2mbit",
         "--queue-up 9",
         "--batch-up 10ms",
+        "--ack-thin 2",
+        "--aqm codel",
     ] {
         let said = refused(&format!("--engine ns3 {words}"));
         assert!(said.contains("--engine testbed has"), "{words}: {said}");
