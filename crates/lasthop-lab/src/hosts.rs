@@ -225,7 +225,7 @@ impl Bounds {
             let loss = measure::mean_loss(link, full, way, window_ns);
             return Self::shared(measure::bound_bps(link, full, way, loss), hosts, flows);
         }
-        let wired_bps = link.wired_rate_bps as f64 * full.payload_share();
+        let wired_bps = link.wired_limit_bps() * full.payload_share();
         let own_bps = |host| {
             let random = link.host_loss(host, way);
             let arrives = 1.0 - measure::combined_loss(link, random, full, window_ns);

@@ -41,6 +41,7 @@ pub mod profile;
 pub mod replay;
 pub mod return_path;
 pub mod runs;
+pub mod sender;
 pub mod simulation;
 pub mod stack;
 pub mod testbed;

@@ -129,7 +129,7 @@ pub fn combined_loss(
 /// and what the hop does not lose of its mean rate, times payload bytes per frame byte.
 pub fn bound_bps(link: &LinkOptions, full: FullSegment, way: Way, mean_loss: f64) -> f64 {
     let hop = link.mean_rate_bps(way) as f64 * (1.0 - mean_loss);
-    hop.min(link.wired_rate_bps as f64) * full.payload_share()
+    hop.min(link.wired_limit_bps()) * full.payload_share()
 }
 
 /// Part of the bound that was delivered; 0 on a hop that lets nothing through.

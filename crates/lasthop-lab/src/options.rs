@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::hosts::HostOptions;
 use crate::profile;
 use crate::return_path::ReturnPath;
+use crate::sender::Sender;
 use crate::stack::StackOptions;
 use crate::topology::Family;
 use crate::transfer::Way;
@@ -222,6 +223,12 @@ pub struct LinkOptions {
     #[arg(long = "checksum-offload", value_enum, default_value_t)]
     pub checksum_offload: Switch,
 
+    /// Where the data comes from: fh, beyond the wire, or bs, a socket on the agent's own machine,
+    /// whose super-packets the agent sees as they are; only --local-rtt lies before it then
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub sender: Sender,
+
     /// TCP stack of the end hosts
     #[arg(long, value_enum, default_value_t)]
     pub profile: Profile,
@@ -282,6 +289,7 @@ impl Default for LinkOptions {
             wired_queue_packets: 4000,
             gro: Gro::Off,
             checksum_offload: Switch::Off,
+            sender: Sender::Fh,
             profile: Profile::Modern,
             stack: StackOptions::default(),
             variation: Variation::default(),
@@ -304,6 +312,7 @@ impl LinkOptions {
         self.variation.validate(self.rtt_ns)?;
         self.hosts.validate()?;
         self.return_path.validate(self)?;
+        self.check_sender()?;
         if self.local_rtt_ns > self.rtt_ns {
             bail!(
                 "--local-rtt {} is longer than --rtt {}, of which it is a part",
@@ -360,7 +369,7 @@ impl LinkOptions {
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}{}{}",
+            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}{}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
@@ -370,6 +379,7 @@ impl LinkOptions {
             aqm_summary(self.aqm),
             self.hosts.summary(),
             self.return_path.summary(),
+            self.sender.summary(),
             self.variation.summary(),
             self.stack.summary()
         )

@@ -81,7 +81,11 @@ impl TestBed {
         for host in Host::ALL {
             interrupt::check()?;
             let namespace = Namespace::create(&netns::namespace_name(&self.name(), host))?;
-            for (key, value) in profile::sysctls(host, self.link.profile) {
+            let mut sysctls = profile::sysctls(host, self.link.profile);
+            if host == Host::Bs && self.link.is_end(host) {
+                sysctls.extend(profile::stack(self.link.profile));
+            }
+            for (key, value) in sysctls {
                 if !namespace.set_sysctl(key, value)? {
                     self.notes
                         .push(format!("this kernel has no net.{key}: left out"));
@@ -100,7 +104,9 @@ impl TestBed {
         }
         // Now that the devices are there, which have settings of their own.
         for host in Host::ALL {
-            self.link.stack.apply(host, self.namespace(host))?;
+            if self.link.is_end(host) {
+                self.link.stack.apply(self.namespace(host))?;
+            }
         }
         Ok(())
     }
@@ -119,9 +125,11 @@ impl TestBed {
         let mut lines = topology::configure_end(cable);
         let hosts = self.link.hosts.count();
         lines.push_str(&topology::configure_more_hosts(cable, hosts));
+        let attributes = self.link.stack.route_attributes(self.link.profile);
         if matches!(cable.end.host, Host::Fh | Host::Mh) {
-            let attributes = self.link.stack.route_attributes(self.link.profile);
             lines.push_str(&topology::default_routes(cable, &attributes));
+        } else if *cable == LOSSY_CABLE && self.link.is_end(Host::Bs) {
+            lines.push_str(&topology::hop_routes(&attributes));
         }
         ip_batch(self.namespace(cable.end.host), &lines)
     }

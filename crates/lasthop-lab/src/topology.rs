@@ -116,15 +116,16 @@ const FIRST_MOBILE: u8 = 2;
 /// The cable between the base station's lossy device and its emulator.
 pub const LOSSY_CABLE: Cable = cable(Host::Bs, LOSSY_DEVICE, 1, Host::Air, "bs", 2);
 
-/// Address of one of the end hosts.
+/// Address of one of the hosts that talk IP; of the base station that on the lossy hop.
 ///
 /// # Panics
-/// For the emulators, which have none, and the base station, which has two.
+/// For the emulators, which have none.
 pub fn address(host: Host, family: Family) -> IpAddr {
     match host {
         Host::Fh => ip(1, 2, family),
         Host::Mh => mobile_address(0, family),
-        other => panic!("{} is no end host", other.name()),
+        Host::Bs => ip(2, 1, family),
+        other => panic!("{} has no address", other.name()),
     }
 }
 
@@ -218,6 +219,23 @@ pub fn default_routes(cable: &Cable, attributes: &str) -> String {
         .concat()
 }
 
+/// `ip -batch` lines that give the base station's own route over the hop the attributes of an end's;
+/// nothing without any.
+pub fn hop_routes(attributes: &str) -> String {
+    let net = |family| match family {
+        Family::V4 => ("10.2.0.0/24", " proto kernel scope link src 10.2.0.1"),
+        Family::V6 => ("fd02::/64", " proto kernel metric 256"),
+    };
+    let line = |family| {
+        let (prefix, kind) = net(family);
+        format!("route replace {prefix} dev {LOSSY_DEVICE}{kind}{attributes}\n")
+    };
+    match attributes.is_empty() {
+        true => String::new(),
+        false => [Family::V4, Family::V6].map(line).concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +260,17 @@ mod tests {
             wl0.contains("neighbour replace fd02::2 lladdr 02:00:00:00:02:02"),
             "{wl0}"
         );
+    }
+
+    #[test]
+    fn the_base_stations_own_route() {
+        let routes = hop_routes(" rto_min 500ms");
+        assert!(
+            routes.contains("10.2.0.0/24 dev wl0 proto kernel scope link src 10.2.0.1 rto_min")
+        );
+        assert!(routes.contains("fd02::/64 dev wl0 proto kernel metric 256 rto_min 500ms\n"));
+        assert_eq!(hop_routes(""), "");
+        assert_eq!(address(Host::Bs, Family::V4).to_string(), "10.2.0.1");
     }
 
     #[test]

@@ -11,7 +11,10 @@ use serde_json::Value;
 /// The record of one cell without agent.
 fn compare(words: &str) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop-lab"));
-    command.args("compare -j --scheme none --rtt 20ms".split(' '));
+    command.args("compare -j --scheme none".split(' '));
+    if !words.contains("--rtt") {
+        command.args(["--rtt", "20ms"]);
+    }
     let output = command.args(words.split_whitespace()).output().unwrap();
     assert!(output.status.success(), "{words}: {output:?}");
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -153,4 +156,31 @@ fn acks_give_up_their_places_on_a_slow_return_path() {
     assert!(thin["thinned_acks"].as_u64() > Some(100), "{thin}");
     assert!(goodput(&thin) > 0.8 * goodput(&plain), "{thin} {plain}");
     assert!(rtt(&thin) < rtt(&plain), "{thin} {plain}");
+}
+
+#[test]
+fn a_sender_on_the_base_station_has_the_hop_alone_before_it() {
+    if common::skipped("a_sender_on_the_base_station_has_the_hop_alone_before_it") {
+        return;
+    }
+    // The wire would be a tenth of the hop.
+    let words = "--sender bs --rtt 200ms --local-rtt 20ms --wired-rate 2mbit --loss 0% --cc cubic";
+    for more in [
+        "--family 4",
+        "--family 6 --opener mh",
+        "--profile vintage --rto-min 700ms",
+    ] {
+        let record = compare(&format!("{words} {more} --bytes 3MB"));
+        assert_eq!(
+            (&record["sender"], &record["rtt_ms"]),
+            (&"bs".into(), &20.0.into())
+        );
+        let share = number(&record, "efficiency");
+        assert!((0.3..1.1).contains(&share), "{more}: {record}");
+        assert!(number(&record, "sender_segments") >= 2000.0, "{record}");
+    }
+    let both = compare(&format!(
+        "{words} --direction both --warmup 0s --duration 1s"
+    ));
+    assert!(number(&both, "up_goodput_mbit") > 2.0, "{both}");
 }

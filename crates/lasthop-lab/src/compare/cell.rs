@@ -125,7 +125,7 @@ fn measure_transfer(
     progress: &dyn Fn(f64),
 ) -> Result<Measured> {
     let direction = options.traffic.direction;
-    let sender = direction.way().sender();
+    let sender = options.link.sender_host(direction.way());
     let whole = options.traffic.bytes.is_some();
     let mut before = Counters::read(bed, agent.as_mut(), sender)?;
     let running = options.watched_transfer(cell).start(bed)?;
@@ -294,7 +294,8 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         flows: traffic.flows.into(),
         transfers: traffic.transfers,
         rate_mbit: link.constant_rate_bps(way) as f64 / 1e6,
-        rtt_ms: link.rtt_ns as f64 / 1e6,
+        sender: link.sender,
+        rtt_ms: link.path_rtt_ns() as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
         loss_pct: rounded(100.0 * link.mean_random_loss(way), 6),
         queue_pkts: link.all_queue_packets(way),

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::fields::{Field, markdown_table};
 use crate::options::Profile;
+use crate::sender::Sender;
 use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 56] = [
+pub const FIELDS: [Field; 57] = [
     Field::new(
         "engine",
         "name",
@@ -48,9 +49,14 @@ pub const FIELDS: [Field; 56] = [
         "rate of the lossy hop in the data direction (`--rate`, `--rate-up`); with `--host-rate` of all hosts together",
     ),
     Field::new(
+        "sender",
+        "name",
+        "where the wired end is (`--sender`): `fh`, or `bs`, the agent's own machine",
+    ),
+    Field::new(
         "rtt_ms",
         "ms",
-        "unloaded round trip from end to end (`--rtt`)",
+        "unloaded round trip from end to end (`--rtt`; with `--sender bs` its part on the hop)",
     ),
     Field::new(
         "local_rtt_ms",
@@ -285,6 +291,8 @@ pub struct Record {
     pub flows: usize,
     pub transfers: u32,
     pub rate_mbit: f64,
+    #[serde(default)]
+    pub sender: Sender,
     pub rtt_ms: f64,
     pub local_rtt_ms: f64,
     pub loss_pct: f64,
@@ -378,6 +386,7 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         flows: 1,
         transfers: 1,
         rate_mbit: 20.0,
+        sender: Sender::Fh,
         rtt_ms: 110.0,
         local_rtt_ms: 10.0,
         loss_pct: 2.0,

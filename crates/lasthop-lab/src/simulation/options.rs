@@ -14,6 +14,7 @@ use super::congestion;
 use crate::compare::{CompareOptions, Direction, NO_AGENT};
 use crate::options::Switch;
 use crate::return_path::ReturnPath;
+use crate::sender::Sender;
 use crate::topology::Family;
 use crate::units;
 use crate::variation::Variation;
@@ -280,6 +281,7 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (batch_up_ns.is_some(), "batch-up"),
         (ack_thin.is_some(), "ack-thin"),
         (link.aqm != Aqm::Fifo, "aqm"),
+        (link.sender == Sender::Bs, "sender"),
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),

@@ -97,6 +97,7 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         flows: traffic.flows.into(),
         transfers: traffic.transfers,
         rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
+        sender: link.sender,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
         loss_pct: rounded(100.0 * Way::Down.random_loss(link), 6),

@@ -52,6 +52,7 @@ fn each_engine_refuses_what_only_the_other_has() {
         "--batch-up 10ms",
         "--ack-thin 2",
         "--aqm codel",
+        "--sender bs",
     ] {
         let said = refused(&format!("--engine ns3 {words}"));
         assert!(said.contains("--engine testbed has"), "{words}: {said}");

@@ -97,6 +97,7 @@ impl Way {
 pub struct Transfer {
     flows: usize,
     hosts: usize,
+    wired_end: Host,
     transfers: usize,
     bytes_each: Option<u64>,
     duration: Duration,
@@ -116,6 +117,7 @@ impl Default for Transfer {
         Self {
             flows: 1,
             hosts: 1,
+            wired_end: Host::Fh,
             transfers: 1,
             bytes_each: None,
             duration: Duration::from_secs(10),
@@ -149,6 +151,13 @@ impl Transfer {
     #[must_use]
     pub fn hosts(mut self, hosts: usize) -> Self {
         self.hosts = hosts.max(1);
+        self
+    }
+
+    /// Where the end towards the wire is, FH or BS (FH); [`Opener::Fh`] means that end, too.
+    #[must_use]
+    pub fn wired_end(mut self, host: Host) -> Self {
+        self.wired_end = host;
         self
     }
 
@@ -325,12 +334,20 @@ impl Transfer {
         }
     }
 
+    /// The host of the wired end, or MH.
+    fn end(&self, host: Host) -> Host {
+        match host {
+            Host::Fh => self.wired_end,
+            other => other,
+        }
+    }
+
     /// Sockets of both sides, each made in its host's namespace.
     fn entries(&self, bed: &TestBed, flow_cc: &FlowCc) -> Result<(Entry, Entry)> {
-        let opener = self.opener.host();
+        let opener = self.end(self.opener.host());
         let accepter = match opener {
-            Host::Fh => Host::Mh,
-            _ => Host::Fh,
+            Host::Mh => self.wired_end,
+            _ => Host::Mh,
         };
         let connections = self.connections();
         let ports = u16::try_from(connections + 1)
