@@ -112,6 +112,18 @@ impl HostOptions {
         Ok(())
     }
 
+    /// Checks that every host with a link of its own has a flow; one without measures nothing.
+    ///
+    /// # Errors
+    /// There are too few flows.
+    pub fn check_flows(&self, flows: u16) -> Result<()> {
+        let hosts = self.count();
+        if self.have_links() && usize::from(flows) < hosts {
+            bail!("--host-rate: {flows} flows do not reach {hosts} hosts: give --flows {hosts}");
+        }
+        Ok(())
+    }
+
     /// For people; empty if there is but one host on the common link.
     pub fn summary(&self) -> String {
         let hosts = match (self.hosts, self.have_links()) {

@@ -89,6 +89,10 @@ fn contradictions_name_their_options() {
         ..LinkOptions::default()
     };
     assert!(link.validate().is_err(), "the library is told, too");
+    let two = parse("--host-rate 5mbit,6mbit").unwrap().hosts;
+    two.check_flows(2).unwrap();
+    let error = two.check_flows(1).unwrap_err().to_string();
+    assert!(error.contains("--flows 2"), "{error}");
     let many = parse("--hosts 251").unwrap();
     let error = many.hosts.check_test_bed().unwrap_err().to_string();
     assert!(error.contains("250") && error.contains("ns3"), "{error}");

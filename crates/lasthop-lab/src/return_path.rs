@@ -58,9 +58,7 @@ impl ReturnPath {
         parts.extend(self.queue_up.map(|queue| format!("queue {queue}")));
         let batch = self.batch_up_ns.map(units::show_duration);
         parts.extend(batch.map(|time| format!("batches of {time}")));
-        let thin = self
-            .ack_thin
-            .map(|n| format!("ACKs thinned to every {n}th"));
+        let thin = self.ack_thin.map(|n| format!("ACKs thinned to one in {n}"));
         parts.extend(thin);
         match parts.is_empty() {
             true => String::new(),
@@ -160,7 +158,7 @@ mod tests {
         assert_eq!(air.b_to_a.aqm, linkemu::Aqm::FqCodel);
         let summary = link.summary();
         assert!(summary.contains("queue 181 with FQ-CoDel"), "{summary}");
-        assert!(summary.contains("every 4th"), "{summary}");
+        assert!(summary.contains("one in 4"), "{summary}");
         assert!(parse("--ack-thin 1").unwrap_err().contains("--ack-thin"));
         assert!(parse("--aqm red").unwrap_err().contains("codel"));
     }

@@ -268,6 +268,7 @@ impl CompareOptions {
         if self.link.sender == Sender::Bs && self.traffic.direction == Direction::Up {
             bail!("--sender bs: with --direction up MH is the sender; use down or both");
         }
+        self.link.hosts.check_flows(self.traffic.flows)?;
         if self.traffic.bytes.is_none() && self.traffic.duration_ns == 0 {
             bail!("--duration 0: nothing would be measured");
         }

@@ -46,7 +46,7 @@ fn each_engine_refuses_what_only_the_other_has() {
         "--direction up",
         "--family 6",
         "--samples /tmp/x",
-        "--host-rate 5mbit,100mbit",
+        "--flows 2 --host-rate 5mbit,100mbit",
         "--rate-up 2mbit",
         "--queue-up 9",
         "--batch-up 10ms",
