@@ -18,6 +18,7 @@ use lasthop_lab::options::LinkOptions;
 use lasthop_lab::replay::{self, ReplayOptions};
 use lasthop_lab::runs::{self, Condition, Run};
 use lasthop_lab::testbed::TestBed;
+use lasthop_lab::topology::{self, Family};
 
 /// As shells report a command that SIGINT ended.
 const EXIT_INTERRUPTED: u8 = 130;
@@ -164,10 +165,23 @@ pub fn up(options: &UpOptions) -> Result<ExitCode> {
          \n  fh ──── wan ──── bs ──── air ──── mh\
          \n  10.1.0.2   10.1.0.1 10.2.0.1   10.2.0.2\
          \n  fd01::2    fd01::1  fd02::1    fd02::2\n\
-         \nlasthop-lab shell mh {name}      lasthop-lab down {name}\n",
-        link.summary()
+         {}\nlasthop-lab shell mh {name}      lasthop-lab down {name}\n",
+        link.summary(),
+        more_hosts(&link)
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the hosts after the first are.
+fn more_hosts(link: &LinkOptions) -> String {
+    match link.hosts.count() {
+        1 => String::new(),
+        hosts => {
+            let last = |family| topology::mobile_address(hosts - 1, family);
+            let (v4, v6) = (last(Family::V4), last(Family::V6));
+            format!("\n{hosts} mobile hosts: mh has addresses up to {v4} and {v6}\n")
+        }
+    }
 }
 
 /// `down`.

@@ -88,17 +88,20 @@ fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
         steps.map(|rate_bps| (*rate_bps, wave.step_ns)).collect()
     });
     Ok(DirectionConfig {
-        rate_bps: link.nominal_rate_bps(),
+        rate_bps: link.constant_rate_bps(way),
         rate_wave,
         rate_trace,
         delay_ns: link.local_rtt_ns / 2,
         jitter_ns: variation.jitter_ns,
-        batch_ns: variation.batch_ns,
+        batch_ns: link.batch_ns(way),
         reorder: variation.reorder.map_or(0.0, |reorder| reorder.share),
         reorder_delay_ns: variation.reorder.map_or(0, |reorder| reorder.delay_ns),
-        queue_frames: link.queue_packets() as usize,
+        queue_frames: link.queue_packets_of(way) as usize,
         loss: way.random_loss(link),
         ber: link.ber,
+        aqm: link.aqm,
+        ack_thin: link.ack_thin(way),
+        stations: link.stations(way),
         ..DirectionConfig::default()
     })
 }

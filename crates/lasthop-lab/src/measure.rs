@@ -103,7 +103,16 @@ pub fn mean_loss(
     way: Way,
     window_ns: Option<(u64, u64)>,
 ) -> f64 {
-    let random = way.random_loss(link);
+    combined_loss(link, way.random_loss(link), full, window_ns)
+}
+
+/// The same for frames of which the hop loses the share `random` at random.
+pub fn combined_loss(
+    link: &LinkOptions,
+    random: f64,
+    full: FullSegment,
+    window_ns: Option<(u64, u64)>,
+) -> f64 {
     let bits = 8.0 * full.frame_bytes as f64;
     let by_bit_errors = 1.0 - (1.0 - link.ber).powf(bits);
     let outage = link
@@ -120,7 +129,7 @@ pub fn mean_loss(
 /// and what the hop does not lose of its mean rate, times payload bytes per frame byte.
 pub fn bound_bps(link: &LinkOptions, full: FullSegment, way: Way, mean_loss: f64) -> f64 {
     let hop = link.mean_rate_bps(way) as f64 * (1.0 - mean_loss);
-    hop.min(link.wired_rate_bps as f64) * full.payload_share()
+    hop.min(link.wired_limit_bps()) * full.payload_share()
 }
 
 /// Part of the bound that was delivered; 0 on a hop that lets nothing through.

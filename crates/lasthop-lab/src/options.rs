@@ -6,9 +6,13 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::builder::ArgPredicate;
+use linkemu::Aqm;
 use serde::{Deserialize, Serialize};
 
+use crate::hosts::HostOptions;
 use crate::profile;
+use crate::return_path::ReturnPath;
+use crate::sender::Sender;
 use crate::stack::StackOptions;
 use crate::topology::Family;
 use crate::transfer::Way;
@@ -81,6 +85,20 @@ impl fmt::Display for Queue {
     }
 }
 
+impl Queue {
+    /// So many packets, at a link of that rate on a path of that round trip.
+    pub fn packets(self, rate_bps: u64, rtt_ns: u64) -> u64 {
+        match self {
+            Self::Packets(packets) => packets,
+            Self::Bdp => {
+                let bits = u128::from(rate_bps) * u128::from(rtt_ns) / 1_000_000_000;
+                let packets = (bits / 8) as u64 / FULL_FRAME_BYTES;
+                packets.clamp(MIN_BDP_QUEUE_PACKETS, 1_000_000)
+            }
+        }
+    }
+}
+
 /// A scheduled outage of the lossy hop, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outage {
@@ -148,7 +166,7 @@ impl Outage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Link")]
 pub struct LinkOptions {
-    /// Rate of the lossy hop, each direction; mean: that of --rate-wave or --rate-trace, and the
+    /// Rate of the lossy hop, each direction without --rate-up; mean: that of --rate-wave or --rate-trace, and the
     /// default with them
     #[arg(long = "rate", value_name = "RATE", default_value = "20mbit", value_parser = rate_or_mean,
           default_value_ifs = MEAN_IS_DEFAULT_WITH)]
@@ -182,6 +200,12 @@ pub struct LinkOptions {
     #[arg(long, value_name = "PACKETS", default_value = "bdp")]
     pub queue: Queue,
 
+    /// Queue discipline of the hop, both directions: first in, first out; CoDel (RFC 8289); or
+    /// FQ-CoDel (RFC 8290), which both mark where ECN is agreed on
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub aqm: Aqm,
+
     /// Rate of the wired part, each direction
     #[arg(long = "wired-rate", value_name = "RATE", default_value = "1gbit", value_parser = units::rate_bps)]
     pub wired_rate_bps: u64,
@@ -199,6 +223,12 @@ pub struct LinkOptions {
     #[arg(long = "checksum-offload", value_enum, default_value_t)]
     pub checksum_offload: Switch,
 
+    /// Where the data comes from: fh, beyond the wire, or bs, a socket on the agent's own machine,
+    /// whose super-packets the agent sees as they are; only --local-rtt lies before it then
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub sender: Sender,
+
     /// TCP stack of the end hosts
     #[arg(long, value_enum, default_value_t)]
     pub profile: Profile,
@@ -212,6 +242,16 @@ pub struct LinkOptions {
     #[serde(default)]
     #[allow(missing_docs)]
     pub variation: Variation,
+
+    #[command(flatten)]
+    #[serde(default)]
+    #[allow(missing_docs)]
+    pub hosts: HostOptions,
+
+    #[command(flatten)]
+    #[serde(default)]
+    #[allow(missing_docs)]
+    pub return_path: ReturnPath,
 
     /// Seed of the emulators' losses.
     #[arg(skip = 1u64)]
@@ -244,13 +284,17 @@ impl Default for LinkOptions {
             ber: 0.0,
             outage: None,
             queue: Queue::Bdp,
+            aqm: Aqm::Fifo,
             wired_rate_bps: 1_000_000_000,
             wired_queue_packets: 4000,
             gro: Gro::Off,
             checksum_offload: Switch::Off,
+            sender: Sender::Fh,
             profile: Profile::Modern,
             stack: StackOptions::default(),
             variation: Variation::default(),
+            hosts: HostOptions::default(),
+            return_path: ReturnPath::default(),
             seed: 1,
         }
     }
@@ -266,6 +310,9 @@ impl LinkOptions {
             bail!("--rate mean: give --rate-wave or --rate-trace, of which it is the mean");
         }
         self.variation.validate(self.rtt_ns)?;
+        self.hosts.validate()?;
+        self.return_path.validate(self)?;
+        self.check_sender()?;
         if self.local_rtt_ns > self.rtt_ns {
             bail!(
                 "--local-rtt {} is longer than --rtt {}, of which it is a part",
@@ -276,8 +323,13 @@ impl LinkOptions {
         Ok(())
     }
 
-    /// Rate of the lossy hop where nothing else sets it; sizes the queue in any case.
+    /// Rate of the lossy hop where nothing else sets it; sizes the queue in any case. That of all
+    /// hosts together if each has a link of its own.
     pub fn nominal_rate_bps(&self) -> u64 {
+        if self.hosts.have_links() {
+            let rates_bps = (0..self.hosts.count()).filter_map(|host| self.hosts.rate_bps(host));
+            return rates_bps.sum();
+        }
         let mean_bps = |way| self.variation.mean_rate_bps(way);
         match self.rate_bps {
             MEAN_RATE => mean_bps(Way::Down).or(mean_bps(Way::Up)).unwrap_or(0),
@@ -288,20 +340,12 @@ impl LinkOptions {
     /// Mean rate of the lossy hop in one direction.
     pub fn mean_rate_bps(&self, way: Way) -> u64 {
         let varying = self.variation.mean_rate_bps(way);
-        varying.unwrap_or(self.nominal_rate_bps())
+        varying.unwrap_or(self.constant_rate_bps(way))
     }
 
-    /// Packets that may wait at the lossy hop.
+    /// Packets that may wait at the lossy hop, from BS to MH.
     pub fn queue_packets(&self) -> u64 {
-        match self.queue {
-            Queue::Packets(packets) => packets,
-            Queue::Bdp => {
-                let rate_bps = u128::from(self.nominal_rate_bps());
-                let bits = rate_bps * u128::from(self.rtt_ns) / 1_000_000_000;
-                let packets = (bits / 8) as u64 / FULL_FRAME_BYTES;
-                packets.clamp(MIN_BDP_QUEUE_PACKETS, 1_000_000)
-            }
-        }
+        self.queue_packets_of(Way::Down)
     }
 
     /// Frame loss from MH to BS.
@@ -325,16 +369,29 @@ impl LinkOptions {
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}",
+            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}{}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
             self.loss * 100.0,
             self.loss_up() * 100.0,
-            self.queue_packets(),
+            self.all_queue_packets(Way::Down),
+            aqm_summary(self.aqm),
+            self.hosts.summary(),
+            self.return_path.summary(),
+            self.sender.summary(),
             self.variation.summary(),
             self.stack.summary()
         )
+    }
+}
+
+/// For people; empty for the plain queue.
+fn aqm_summary(aqm: Aqm) -> &'static str {
+    match aqm {
+        Aqm::Fifo => "",
+        Aqm::Codel => " with CoDel",
+        Aqm::FqCodel => " with FQ-CoDel",
     }
 }
 

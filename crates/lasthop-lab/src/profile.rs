@@ -71,15 +71,20 @@ const VINTAGE: Sysctls = &[
     ("ipv4.tcp_wmem", "262144 262144 262144"),
 ];
 
+/// Settings of TCP where connections end.
+pub fn stack(profile: Profile) -> Sysctls {
+    match profile {
+        Profile::Modern => MODERN,
+        Profile::Vintage => VINTAGE,
+    }
+}
+
 /// Settings of one host.
 pub fn sysctls(host: Host, profile: Profile) -> Vec<(&'static str, &'static str)> {
     let lists: &[Sysctls] = match host {
         Host::Wan | Host::Air => &[MUTE],
         Host::Bs => &[ROUTER, QUIET],
-        Host::Fh | Host::Mh => match profile {
-            Profile::Modern => &[QUIET, MODERN],
-            Profile::Vintage => &[QUIET, VINTAGE],
-        },
+        Host::Fh | Host::Mh => &[QUIET, stack(profile)],
     };
     lists.concat()
 }

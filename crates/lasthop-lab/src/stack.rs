@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::netns::{Host, Namespace};
+use crate::netns::Namespace;
 use crate::options::Profile;
 use crate::units;
 
@@ -122,14 +122,11 @@ impl StackOptions {
         given.find(|s| s.key == key).map(|s| s.value.as_str())
     }
 
-    /// Writes the settings in a host's namespace.
+    /// Writes the settings in the namespace of a host with an end of transfers.
     ///
     /// # Errors
     /// This kernel has none of that name, or refuses the value.
-    pub fn apply(&self, host: Host, namespace: &Namespace) -> Result<()> {
-        if !matches!(host, Host::Fh | Host::Mh) {
-            return Ok(());
-        }
+    pub fn apply(&self, namespace: &Namespace) -> Result<()> {
         for sysctl in &self.sysctls {
             let known = namespace
                 .set_sysctl(&sysctl.key, &sysctl.value)

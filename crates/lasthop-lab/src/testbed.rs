@@ -59,6 +59,7 @@ impl TestBed {
     /// As [`TestBed::up`], and a name that is taken.
     pub fn build(name: Option<&str>, link: &LinkOptions, background: bool) -> Result<Self> {
         link.validate()?;
+        link.hosts.check_test_bed()?;
         process::check_root()?;
         let mut bed = Self {
             run: Mutex::new(Run::claim(name, link)?),
@@ -80,7 +81,11 @@ impl TestBed {
         for host in Host::ALL {
             interrupt::check()?;
             let namespace = Namespace::create(&netns::namespace_name(&self.name(), host))?;
-            for (key, value) in profile::sysctls(host, self.link.profile) {
+            let mut sysctls = profile::sysctls(host, self.link.profile);
+            if host == Host::Bs && self.link.is_end(host) {
+                sysctls.extend(profile::stack(self.link.profile));
+            }
+            for (key, value) in sysctls {
                 if !namespace.set_sysctl(key, value)? {
                     self.notes
                         .push(format!("this kernel has no net.{key}: left out"));
@@ -99,7 +104,9 @@ impl TestBed {
         }
         // Now that the devices are there, which have settings of their own.
         for host in Host::ALL {
-            self.link.stack.apply(host, self.namespace(host))?;
+            if self.link.is_end(host) {
+                self.link.stack.apply(self.namespace(host))?;
+            }
         }
         Ok(())
     }
@@ -116,9 +123,13 @@ impl TestBed {
     /// Addresses, neighbours and routes of a cable's end.
     fn configure(&self, cable: &Cable) -> Result<()> {
         let mut lines = topology::configure_end(cable);
+        let hosts = self.link.hosts.count();
+        lines.push_str(&topology::configure_more_hosts(cable, hosts));
+        let attributes = self.link.stack.route_attributes(self.link.profile);
         if matches!(cable.end.host, Host::Fh | Host::Mh) {
-            let attributes = self.link.stack.route_attributes(self.link.profile);
             lines.push_str(&topology::default_routes(cable, &attributes));
+        } else if *cable == LOSSY_CABLE && self.link.is_end(Host::Bs) {
+            lines.push_str(&topology::hop_routes(&attributes));
         }
         ip_batch(self.namespace(cable.end.host), &lines)
     }

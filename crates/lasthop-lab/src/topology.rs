@@ -24,6 +24,8 @@ use crate::netns::Host;
 pub const LOSSY_DEVICE: &str = "wl0";
 /// The device of FH, MH, and of the base station towards the wire.
 pub const WIRED_DEVICE: &str = "eth0";
+/// Hosts that the lossy network has addresses for, with some to spare.
+pub const MOST_HOSTS: usize = 250;
 /// Bytes of an IP packet that fit into a frame.
 pub const MTU_BYTES: u32 = 1500;
 
@@ -109,19 +111,27 @@ pub const CABLES: [Cable; 4] = [
     LOSSY_CABLE,
     cable(Host::Mh, WIRED_DEVICE, 2, Host::Air, "mh", 2),
 ];
+/// Last byte of the first mobile host's address.
+const FIRST_MOBILE: u8 = 2;
 /// The cable between the base station's lossy device and its emulator.
 pub const LOSSY_CABLE: Cable = cable(Host::Bs, LOSSY_DEVICE, 1, Host::Air, "bs", 2);
 
-/// Address of one of the end hosts.
+/// Address of one of the hosts that talk IP; of the base station that on the lossy hop.
 ///
 /// # Panics
-/// For the emulators, which have none, and the base station, which has two.
+/// For the emulators, which have none.
 pub fn address(host: Host, family: Family) -> IpAddr {
     match host {
         Host::Fh => ip(1, 2, family),
-        Host::Mh => ip(2, 2, family),
-        other => panic!("{} is no end host", other.name()),
+        Host::Mh => mobile_address(0, family),
+        Host::Bs => ip(2, 1, family),
+        other => panic!("{} has no address", other.name()),
     }
+}
+
+/// Address of one of the mobile hosts, of which all but the first exist on request only.
+pub fn mobile_address(host: usize, family: Family) -> IpAddr {
+    ip(2, FIRST_MOBILE + host as u8, family)
 }
 
 fn ip(net: u8, last: u8, family: Family) -> IpAddr {
@@ -175,6 +185,29 @@ pub fn configure_end(cable: &Cable) -> String {
     lines
 }
 
+/// `ip -batch` lines for either end of the lossy hop that add what the mobile hosts after the first
+/// need: they are addresses of one namespace, and neighbours with one device.
+pub fn configure_more_hosts(cable: &Cable, hosts: usize) -> String {
+    let device = cable.end.device;
+    let mut lines = String::new();
+    for host in 1..hosts {
+        for (family, prefix, flags) in [(Family::V4, 24, ""), (Family::V6, 64, " nodad")] {
+            let address = mobile_address(host, family);
+            lines.push_str(&match (cable.end.host, cable.net) {
+                (Host::Mh, _) => {
+                    format!("address replace {address}/{prefix} dev {device}{flags}\n")
+                }
+                (Host::Bs, 2) => format!(
+                    "neighbour replace {address} lladdr {} dev {device} nud permanent\n",
+                    mac(2, FIRST_MOBILE)
+                ),
+                _ => return lines,
+            });
+        }
+    }
+    lines
+}
+
 /// `ip -batch` lines for an end host's default routes, followed by attributes such as `rto_min 500ms`.
 pub fn default_routes(cable: &Cable, attributes: &str) -> String {
     [Family::V4, Family::V6]
@@ -184,6 +217,23 @@ pub fn default_routes(cable: &Cable, attributes: &str) -> String {
             format!("route replace default via {gateway} dev {device}{attributes}\n")
         })
         .concat()
+}
+
+/// `ip -batch` lines that give the base station's own route over the hop the attributes of an end's;
+/// nothing without any.
+pub fn hop_routes(attributes: &str) -> String {
+    let net = |family| match family {
+        Family::V4 => ("10.2.0.0/24", " proto kernel scope link src 10.2.0.1"),
+        Family::V6 => ("fd02::/64", " proto kernel metric 256"),
+    };
+    let line = |family| {
+        let (prefix, kind) = net(family);
+        format!("route replace {prefix} dev {LOSSY_DEVICE}{kind}{attributes}\n")
+    };
+    match attributes.is_empty() {
+        true => String::new(),
+        false => [Family::V4, Family::V6].map(line).concat(),
+    }
 }
 
 #[cfg(test)]
@@ -210,6 +260,37 @@ mod tests {
             wl0.contains("neighbour replace fd02::2 lladdr 02:00:00:00:02:02"),
             "{wl0}"
         );
+    }
+
+    #[test]
+    fn the_base_stations_own_route() {
+        let routes = hop_routes(" rto_min 500ms");
+        assert!(
+            routes.contains("10.2.0.0/24 dev wl0 proto kernel scope link src 10.2.0.1 rto_min")
+        );
+        assert!(routes.contains("fd02::/64 dev wl0 proto kernel metric 256 rto_min 500ms\n"));
+        assert_eq!(hop_routes(""), "");
+        assert_eq!(address(Host::Bs, Family::V4).to_string(), "10.2.0.1");
+    }
+
+    #[test]
+    fn further_hosts_are_addresses_at_one_end_and_neighbours_at_the_other() {
+        let mh = configure_more_hosts(&CABLES[3], 3);
+        assert!(
+            mh.contains("address replace 10.2.0.3/24 dev eth0\n"),
+            "{mh}"
+        );
+        assert!(mh.contains("address replace fd02::4/64 dev eth0 nodad\n"));
+        let wl0 = configure_more_hosts(&LOSSY_CABLE, 3);
+        let neighbour = "neighbour replace fd02::3 lladdr 02:00:00:00:02:02 dev wl0";
+        assert!(wl0.contains(neighbour), "{wl0}");
+        assert_eq!((mh.lines().count(), wl0.lines().count()), (4, 4));
+        assert_eq!(configure_more_hosts(&LOSSY_CABLE, 1), "");
+        for wired in &CABLES[..2] {
+            assert_eq!(configure_more_hosts(wired, 3), "");
+        }
+        let last = mobile_address(MOST_HOSTS - 1, Family::V4);
+        assert_eq!(last.to_string(), "10.2.0.251");
     }
 
     #[test]

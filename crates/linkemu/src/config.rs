@@ -4,8 +4,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
+use std::net::IpAddr;
 
 use crate::error::{Error, Result};
+use crate::queue::Aqm;
+use crate::stations::{self, StationConfig};
 use crate::trace::RateTrace;
 
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
@@ -63,8 +66,14 @@ pub struct DirectionConfig {
     /// Frames are delivered only at multiples of this many nanoseconds, all that have come by
     /// then together; 0 is off.
     pub batch_ns: u64,
-    /// Frames that may wait (tail drop); the one in transmission is not counted.
+    /// Frames that may wait (tail drop; with `fq_codel` half of the longest queue goes); the one
+    /// in transmission is not counted.
     pub queue_frames: usize,
+    /// Queue discipline; it can't change while the relay runs.
+    pub aqm: Aqm,
+    /// A pure ACK takes the place of an older one of its connection that still waits, as long as
+    /// it stands for at most so many; 0 and 1 are off.
+    pub ack_thin: u32,
     /// Probability with which a frame is lost, 0 to 1.
     pub loss: f64,
     /// Bit-error rate, 0 to 1: a frame is lost with 1 − (1 − ber)^(8·bytes).
@@ -78,6 +87,9 @@ pub struct DirectionConfig {
     /// from tail drop. A lost neighbour request stalls a host for a second, which no experiment
     /// about TCP means to measure.
     pub lossless_non_ip: bool,
+    /// Receivers with links of their own, on the side of interface `b`; frames of all others take
+    /// the link that the rest of these settings describes.
+    pub stations: Vec<StationConfig>,
 }
 
 impl Default for DirectionConfig {
@@ -93,11 +105,14 @@ impl Default for DirectionConfig {
             reorder_delay_ns: 0,
             batch_ns: 0,
             queue_frames: 1000,
+            aqm: Aqm::default(),
+            ack_thin: 0,
             loss: 0.0,
             ber: 0.0,
             loss_every: 0,
             outages_ns: Vec::new(),
             lossless_non_ip: true,
+            stations: Vec::new(),
         }
     }
 }
@@ -227,7 +242,22 @@ impl DirectionConfig {
             patched.rate_trace = self.rate_trace.clone();
         }
         patched.validate(update.dir)?;
+        if let Some(fixed) = self.fixed_key_changed_by(&patched) {
+            let what = "can't change while the relay runs: start another";
+            return Err(Error::config(format!("{key}.{fixed}"), what));
+        }
         Ok(patched)
+    }
+
+    /// What makes up the queues in which frames may wait, and so stays as it is.
+    fn fixed_key_changed_by(&self, patched: &Self) -> Option<&'static str> {
+        fn addresses(config: &DirectionConfig) -> impl Iterator<Item = &[IpAddr]> {
+            config.stations.iter().map(|s| &s.addresses[..])
+        }
+        if self.aqm != patched.aqm {
+            return Some("aqm");
+        }
+        (!addresses(self).eq(addresses(patched))).then_some("stations.addresses")
     }
 
     fn validate(&self, direction: Direction) -> Result<()> {
@@ -241,6 +271,17 @@ impl DirectionConfig {
         self.problem_of_numbers()
             .or_else(|| self.problem_of_rates())
             .or_else(|| self.problem_of_lists())
+            .or_else(|| self.problem_of_stations())
+    }
+
+    fn problem_of_stations(&self) -> Option<(&'static str, String)> {
+        let problem = stations::problem_of(&self.stations);
+        let of_one = |station: &StationConfig| {
+            let (key, problem) = station.link(self).find_problem()?;
+            Some(format!("{key} {problem}"))
+        };
+        let problem = problem.or_else(|| self.stations.iter().find_map(of_one))?;
+        Some(("stations", problem))
     }
 
     fn problem_of_numbers(&self) -> Option<(&'static str, String)> {

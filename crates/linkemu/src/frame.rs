@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the relay needs to know of a frame's bytes: its kind, its VLAN tag, its checksum.
 
+use std::net::IpAddr;
+
 /// Longest frame that is relayed, in bytes with the Ethernet header: a jumbo frame (9,000 bytes)
 /// with two VLAN tags, rounded up. Anything longer is a super-packet.
 pub const MAX_FRAME_BYTES: usize = 9216;
@@ -54,6 +56,23 @@ pub struct Kind {
     pub link_control: bool,
     /// TCP segment with a payload.
     pub tcp_data: bool,
+}
+
+/// Source and destination of an IP packet; none for all other frames.
+pub fn addresses(frame: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    let (ethertype, packet) = network_layer(frame)?;
+    fn pair<const N: usize>(packet: &[u8], at: usize) -> Option<(IpAddr, IpAddr)>
+    where
+        IpAddr: From<[u8; N]>,
+    {
+        let (source, rest) = packet.get(at..)?.split_first_chunk::<N>()?;
+        let destination = rest.first_chunk::<N>()?;
+        Some((IpAddr::from(*source), IpAddr::from(*destination)))
+    }
+    match ethertype {
+        ETHERTYPE_IPV4 => pair::<4>(packet, 12),
+        _ => pair::<16>(packet, 8),
+    }
 }
 
 /// What a frame holds, as far as it concerns the emulator.
@@ -150,18 +169,36 @@ pub fn flow_key(frame: &[u8]) -> Option<FlowKey> {
     Some(ends)
 }
 
+/// The TCP segment in a frame, without padding; none for later fragments and all else.
+pub(crate) fn tcp_segment(frame: &[u8]) -> Option<&[u8]> {
+    match content(frame) {
+        Content::Tcp { segment, .. } => Some(segment),
+        _ => None,
+    }
+}
+
 fn content(frame: &[u8]) -> Content<'_> {
+    let content = match network_layer(frame) {
+        Some((ETHERTYPE_IPV4, packet)) => ipv4_content(packet),
+        Some((_, packet)) => ipv6_content(packet),
+        None => return Content::LinkControl,
+    };
+    content.unwrap_or(Content::OtherIp)
+}
+
+/// EtherType and packet of a frame with IPv4 or IPv6 in it.
+pub(crate) fn network_layer(frame: &[u8]) -> Option<(u16, &[u8])> {
     let mut ethertype_at = ADDRESSES_BYTES;
     for _ in 0..=MAX_TAGS {
-        let payload = frame.get(ethertype_at + 2..).unwrap_or_default();
-        match be16(frame, ethertype_at) {
-            Some(tag) if ETHERTYPES_VLAN.contains(&tag) => ethertype_at += VLAN_TAG_BYTES,
-            Some(ETHERTYPE_IPV4) => return ipv4_content(payload).unwrap_or(Content::OtherIp),
-            Some(ETHERTYPE_IPV6) => return ipv6_content(payload).unwrap_or(Content::OtherIp),
+        match be16(frame, ethertype_at)? {
+            tag if ETHERTYPES_VLAN.contains(&tag) => ethertype_at += VLAN_TAG_BYTES,
+            ip @ (ETHERTYPE_IPV4 | ETHERTYPE_IPV6) => {
+                return Some((ip, frame.get(ethertype_at + 2..)?));
+            }
             _ => break,
         }
     }
-    Content::LinkControl
+    None
 }
 
 fn ipv4_content(packet: &[u8]) -> Option<Content<'_>> {
@@ -211,7 +248,7 @@ fn has_tcp_payload(segment: &[u8]) -> Option<bool> {
     Some(segment.len() > header_bytes)
 }
 
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     bytes
         .get(at..at + 2)
         .map(|b| u16::from_be_bytes([b[0], b[1]]))

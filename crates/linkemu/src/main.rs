@@ -35,6 +35,11 @@ Keys of a direction, all optional:
     more), reorder and reorder_delay_ns (a share of the frames is overtaken)
   loss, ber, loss_every, outages_ns ([[start, end], ...] since the relay began),
   lossless_non_ip (true: ARP and neighbour discovery are never lost)
+  aqm ("fifo", "codel" of RFC 8289, "fq_codel" of RFC 8290), ack_thin (a pure ACK
+    takes the place of an older one that waits, for at most so many)
+  stations: [{"addresses": ["10.0.0.2", "fd00::2"], "rate_bps", "loss",
+    "queue_frames"}, ...]: receivers on the side of b, each with a queue and a
+    transmitter of its own; all others share the link above
 Switch tso, gso and gro off on both interfaces and their peers (ethtool -K):
 a super-packet is no frame, and is dropped and counted.
 The namespace's own IPv6 stack talks on the interfaces too; silence it with

@@ -6,15 +6,17 @@
 //! ask, so a late caller shifts no later frame.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use crate::config::{Direction, DirectionConfig};
 use crate::effect::{self, Effect, Passage};
 use crate::frame::FrameMeta;
+use crate::label::Label;
+use crate::queue::{self, Discipline, Waiting};
 
 /// Frames exempt from loss (ARP and the like) are exempt from tail drop too, but only so many at
 /// a time: a flood of them must not grow the queue without bound.
-const EXEMPT_HEADROOM_FRAMES: usize = 64;
+pub(crate) const EXEMPT_HEADROOM_FRAMES: usize = 64;
 
 /// Answer to a frame that arrives.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,6 +34,12 @@ pub enum Fate {
     Delivered,
     /// It was transmitted, and lost; its due time is the end of the transmission.
     Lost,
+    /// It had to make room for others in a full queue.
+    QueueDropped,
+    /// The queue discipline dropped it in place of a transmission.
+    AqmDropped,
+    /// An ACK that gave up its place to a newer one.
+    Thinned,
 }
 
 /// A frame that leaves the model.
@@ -45,12 +53,8 @@ pub struct Exit<T> {
     pub fate: Fate,
     /// Theoretical time of delivery or loss.
     pub due_ns: u64,
-}
-
-struct Waiting<T> {
-    token: T,
-    meta: FrameMeta,
-    arrival_ns: u64,
+    /// The queue discipline wants it marked: congestion experienced.
+    pub marked: bool,
 }
 
 /// In flight, ordered by due time and, among equals, by order of transmission.
@@ -87,8 +91,10 @@ impl<T> Ord for Flying<T> {
 
 /// One direction of a link. `T` is whatever stands for the frame's bytes.
 pub struct LinkModel<T> {
-    queue_limit_frames: usize,
-    queue: VecDeque<Waiting<T>>,
+    queue: Box<dyn Discipline<T>>,
+    ack_thin: u32,
+    /// What the discipline has dropped, on its way to the caller; empty between calls.
+    dropped: Vec<Waiting<T>>,
     flying: BinaryHeap<Reverse<Flying<T>>>,
     effects: Vec<Box<dyn Effect>>,
     may_overtake: bool,
@@ -100,13 +106,14 @@ pub struct LinkModel<T> {
     sequence: u64,
 }
 
-impl<T> LinkModel<T> {
+impl<T: Send + 'static> LinkModel<T> {
     /// An idle link with the effects of `config`, their generators seeded for `direction`.
     pub fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
         let effects = effect::chain(config, seed, direction);
         Self {
-            queue_limit_frames: config.queue_frames,
-            queue: VecDeque::with_capacity(config.queue_frames.min(4096)),
+            queue: queue::build(config, seed, direction),
+            ack_thin: config.ack_thin,
+            dropped: Vec::new(),
             flying: BinaryHeap::with_capacity(4096),
             may_overtake: effects.iter().any(|e| e.may_overtake()),
             effects,
@@ -119,50 +126,72 @@ impl<T> LinkModel<T> {
     /// Takes over new settings. They hold for every frame whose transmission has not begun;
     /// frames that wait beyond a smaller queue limit stay.
     pub fn configure(&mut self, config: &DirectionConfig) {
-        self.queue_limit_frames = config.queue_frames;
+        self.queue.configure(config);
+        self.ack_thin = config.ack_thin;
         self.effects.iter_mut().for_each(|e| e.configure(config));
         self.may_overtake = self.effects.iter().any(|e| e.may_overtake());
     }
 
     /// A frame reaches the link at `arrival_ns`; arrivals never go back in time.
     pub fn push(&mut self, meta: FrameMeta, token: T, arrival_ns: u64) -> Verdict<T> {
+        self.push_labelled(meta, Label::default(), token, arrival_ns)
+    }
+
+    /// As [`LinkModel::push`], of a frame with what queue disciplines look at.
+    pub fn push_labelled(
+        &mut self,
+        meta: FrameMeta,
+        label: Label,
+        token: T,
+        arrival_ns: u64,
+    ) -> Verdict<T> {
         self.advance(arrival_ns);
-        let limit = match meta.lossy {
-            true => self.queue_limit_frames,
-            false => self.queue_limit_frames + EXEMPT_HEADROOM_FRAMES,
+        let frame = Waiting {
+            token,
+            meta,
+            label,
+            arrival_ns,
+            marked: false,
+            replaced: 0,
         };
-        if self.queue.is_empty() && self.link_free_ns <= arrival_ns {
-            self.transmit(
-                Waiting {
-                    token,
-                    meta,
-                    arrival_ns,
-                },
-                arrival_ns,
-            );
-        } else if self.queue.len() >= limit {
-            return Verdict::QueueDropped(token);
-        } else {
-            self.queue.push_back(Waiting {
-                token,
-                meta,
-                arrival_ns,
-            });
+        let frame = match self.thin(frame) {
+            Ok(old) => {
+                self.leave(old, Fate::Thinned, arrival_ns);
+                return Verdict::Queued;
+            }
+            Err(frame) => frame,
+        };
+        if let Err(refused) = self.queue.push(frame, &mut self.dropped) {
+            return Verdict::QueueDropped(refused.token);
+        }
+        self.let_dropped_leave(Fate::QueueDropped, arrival_ns);
+        if self.link_free_ns <= arrival_ns {
+            // Whatever waited has begun by now: this frame finds the link idle.
+            self.transmit_next(arrival_ns);
         }
         Verdict::Queued
     }
 
+    /// Puts an ACK in the place of an older one, and returns that; or gives the frame back.
+    fn thin(&mut self, frame: Waiting<T>) -> Result<Waiting<T>, Waiting<T>> {
+        if self.ack_thin < 2 || frame.label.ack.is_none() {
+            return Err(frame);
+        }
+        let backlog = self.queue.backlog_mut(&frame.label);
+        backlog.thin(frame, self.ack_thin)
+    }
+
     /// The next frame that has left the link by `now_ns`, in order of due time.
     pub fn pop_due(&mut self, now_ns: u64) -> Option<Exit<T>> {
-        self.advance(now_ns);
-        let due = self
-            .flying
-            .peek()
-            .is_some_and(|Reverse(f)| f.exit.due_ns <= now_ns);
-        if !due {
-            return None;
-        }
+        self.first_due_ns(now_ns)?;
         self.flying.pop().map(|Reverse(flying)| flying.exit)
+    }
+
+    /// Due time of what [`LinkModel::pop_due`] would return.
+    pub(crate) fn first_due_ns(&mut self, now_ns: u64) -> Option<u64> {
+        self.advance(now_ns);
+        let due_ns = self.flying.peek().map(|Reverse(f)| f.exit.due_ns);
+        due_ns.filter(|due_ns| *due_ns <= now_ns)
     }
 
     /// When [`LinkModel::pop_due`] should be called next; `None` while the link is empty.
@@ -173,16 +202,13 @@ impl<T> LinkModel<T> {
         if due_ns.is_some() && !self.may_overtake {
             return due_ns;
         }
-        let start_ns = self
-            .queue
-            .front()
-            .map(|head| head.arrival_ns.max(self.link_free_ns));
+        let start_ns = (self.queue.frames() > 0).then_some(self.link_free_ns);
         due_ns.into_iter().chain(start_ns).min()
     }
 
     /// Frames that wait for transmission.
     pub fn queue_frames(&self) -> usize {
-        self.queue.len()
+        self.queue.frames()
     }
 
     /// Frames in transmission or on their way.
@@ -190,17 +216,28 @@ impl<T> LinkModel<T> {
         self.flying.len()
     }
 
-    /// Starts every transmission that begins by `now_ns`.
+    /// Starts every transmission that begins by `now_ns`. What waits has found the link busy, so
+    /// each begins when the one before ends.
     fn advance(&mut self, now_ns: u64) {
-        while let Some(head) = self.queue.front() {
-            let start_ns = head.arrival_ns.max(self.link_free_ns);
-            if start_ns > now_ns {
-                return;
-            }
-            if let Some(frame) = self.queue.pop_front() {
-                self.transmit(frame, start_ns);
-            }
+        while self.queue.frames() > 0 && self.link_free_ns <= now_ns {
+            self.transmit_next(self.link_free_ns);
         }
+    }
+
+    fn transmit_next(&mut self, start_ns: u64) {
+        let next = self.queue.pop(start_ns, &mut self.dropped);
+        self.let_dropped_leave(Fate::AqmDropped, start_ns);
+        if let Some(frame) = next {
+            self.transmit(frame, start_ns);
+        }
+    }
+
+    fn let_dropped_leave(&mut self, fate: Fate, now_ns: u64) {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for frame in dropped.drain(..) {
+            self.leave(frame, fate, now_ns);
+        }
+        self.dropped = dropped; // keeps its memory
     }
 
     fn transmit(&mut self, frame: Waiting<T>, start_ns: u64) {
@@ -214,11 +251,17 @@ impl<T> LinkModel<T> {
         } else {
             (Fate::Delivered, self.delivery_ns(&passage))
         };
+        self.leave(frame, fate, due_ns);
+    }
+
+    /// Hands a frame to the caller at `due_ns`.
+    fn leave(&mut self, frame: Waiting<T>, fate: Fate, due_ns: u64) {
         let exit = Exit {
             token: frame.token,
             meta: frame.meta,
             fate,
             due_ns,
+            marked: frame.marked,
         };
         self.flying.push(Reverse(Flying {
             exit,

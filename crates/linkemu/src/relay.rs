@@ -15,10 +15,13 @@ use crate::error::{Error, Result};
 use crate::flows::FlowTable;
 use crate::frame::{self, FrameMeta};
 use crate::handle::RelayHandle;
-use crate::model::{Fate, LinkModel, Verdict};
+use crate::hop::Hop;
+use crate::label::{self, Label};
+use crate::model::{Exit, Fate, Verdict};
 use crate::outbox::Outbox;
 use crate::pool::{Buffer, Pool};
 use crate::port::{Arrival, Port};
+use crate::queue::Aqm;
 use crate::schedule;
 use crate::stats::{DirectionStats, Stats};
 
@@ -41,8 +44,10 @@ pub struct Relay {
 
 /// One direction: link model, buffers and counters.
 struct Lane {
-    model: LinkModel<Buffer>,
+    hop: Hop<Buffer>,
     lossless_link_control: bool,
+    /// Somebody looks at more of a frame than its size.
+    wants_labels: bool,
     pool: Pool,
     outbox: Outbox,
     stats: DirectionStats,
@@ -185,8 +190,9 @@ impl Relay {
 impl Lane {
     fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
         Self {
-            model: LinkModel::new(config, seed, direction),
+            hop: Hop::new(config, seed, direction),
             lossless_link_control: config.lossless_non_ip,
+            wants_labels: wants_labels(config),
             pool: Pool::new(),
             outbox: Outbox::default(),
             stats: DirectionStats::default(),
@@ -194,15 +200,17 @@ impl Lane {
     }
 
     fn configure(&mut self, config: &DirectionConfig) {
-        self.model.configure(config);
+        self.hop.configure(config);
         self.lossless_link_control = config.lossless_non_ip;
+        self.wants_labels = wants_labels(config);
     }
 
     fn receive(&mut self, port: &mut Port, clock: &Clock, flows: &mut FlowTable) {
         let Self {
-            model,
+            hop,
             pool,
             lossless_link_control,
+            wants_labels,
             stats,
             ..
         } = self;
@@ -214,46 +222,69 @@ impl Lane {
                 tcp_data: kind.tcp_data,
                 flow: flows.number(arrival.frame),
             };
-            accept(model, pool, stats, &arrival, meta);
+            let label = match *wants_labels {
+                true => label::label(arrival.frame),
+                false => Label::default(),
+            };
+            accept(hop, pool, stats, &arrival, (meta, label));
         });
     }
 
     /// Counts what was lost and sends what is due by `now_ns`.
     fn deliver(&mut self, port: &mut Port, clock: &Clock, now_ns: u64) {
-        while let Some(exit) = self.model.pop_due(now_ns) {
-            match exit.fate {
-                Fate::Delivered => self.outbox.push(exit),
-                Fate::Lost => {
-                    self.stats.on_lost(&exit.meta);
-                    self.pool.give(exit.token);
-                }
-            }
+        while let Some(exit) = self.hop.pop_due(now_ns) {
+            self.let_out(exit);
         }
         self.outbox
             .flush(port, clock, &mut self.stats, &mut self.pool);
     }
 
+    /// Counts a frame that has left the model, and sends it on if it is to arrive.
+    fn let_out(&mut self, mut exit: Exit<Buffer>) {
+        let Exit { fate, meta, .. } = &exit;
+        match fate {
+            Fate::Delivered => {
+                if exit.marked {
+                    self.stats.aqm_marked_frames += 1;
+                    label::mark(exit.token.frame_mut());
+                }
+                self.outbox.push(exit);
+                return;
+            }
+            Fate::Lost => self.stats.on_lost(meta),
+            Fate::QueueDropped => self.stats.on_queue_dropped(meta),
+            Fate::AqmDropped => self.stats.on_aqm_dropped(meta),
+            Fate::Thinned => self.stats.thinned_acks += 1,
+        }
+        self.pool.give(exit.token);
+    }
+
     fn wake_ns(&self, clock: &Clock) -> Option<u64> {
         let retry_ns = (self.outbox.len() > 0).then(|| clock.now_ns() + BUSY_RETRY_NS);
-        self.model.next_due_ns().into_iter().chain(retry_ns).min()
+        self.hop.next_due_ns().into_iter().chain(retry_ns).min()
     }
 
     fn report(&self) -> DirectionStats {
         DirectionStats {
-            queue_frames: self.model.queue_frames() as u64,
-            in_flight_frames: (self.model.in_flight_frames() + self.outbox.len()) as u64,
+            queue_frames: self.hop.queue_frames() as u64,
+            in_flight_frames: (self.hop.in_flight_frames() + self.outbox.len()) as u64,
             ..self.stats
         }
     }
 }
 
+/// Whether a queue looks into frames. Reading them takes time that a FIFO can do without.
+fn wants_labels(config: &DirectionConfig) -> bool {
+    config.aqm != Aqm::Fifo || config.ack_thin > 1
+}
+
 /// Gives a frame that has arrived to the link.
 fn accept(
-    model: &mut LinkModel<Buffer>,
+    hop: &mut Hop<Buffer>,
     pool: &mut Pool,
     stats: &mut DirectionStats,
     arrival: &Arrival,
-    meta: FrameMeta,
+    (meta, label): (FrameMeta, Label),
 ) {
     stats.on_received(&meta);
     let Some(mut buffer) = pool.take(meta.bytes as usize) else {
@@ -261,9 +292,10 @@ fn accept(
         return;
     };
     frame::copy_with_tag(arrival.frame, arrival.tag, buffer.frame_mut());
-    if let Verdict::QueueDropped(buffer) = model.push(meta, buffer, arrival.arrival_ns) {
+    let link = hop.link_of(arrival.frame);
+    if let Verdict::QueueDropped(buffer) = hop.push(link, meta, label, buffer, arrival.arrival_ns) {
         stats.on_queue_dropped(&meta);
         pool.give(buffer);
     }
-    stats.queue_max_frames = stats.queue_max_frames.max(model.queue_frames() as u64);
+    stats.queue_max_frames = stats.queue_max_frames.max(hop.queue_frames() as u64);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Counters. Every received frame ends in exactly one place, so at any time
-//! `received_frames = sent + lost + queue_dropped + overflow + tx_errors + queue + in_flight`.
+//! `received_frames = sent + lost + queue_dropped + aqm_dropped + thinned_acks + overflow +
+//! tx_errors + queue + in_flight`.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,18 @@ pub struct DirectionStats {
     pub data_queue_dropped: u64,
     /// TCP data frames among `lost_frames`.
     pub data_lost: u64,
+    /// Frames that the queue discipline dropped at its head.
+    #[serde(default)]
+    pub aqm_dropped_frames: u64,
+    /// TCP data frames among them.
+    #[serde(default)]
+    pub data_aqm_dropped: u64,
+    /// Frames that it marked instead: congestion experienced.
+    #[serde(default)]
+    pub aqm_marked_frames: u64,
+    /// ACKs that gave up their places to newer ones.
+    #[serde(default)]
+    pub thinned_acks: u64,
     /// Frames that wait at this moment.
     pub queue_frames: u64,
     /// The most that ever waited.
@@ -85,6 +98,11 @@ impl DirectionStats {
     pub(crate) fn on_lost(&mut self, meta: &FrameMeta) {
         self.lost_frames += 1;
         self.data_lost += u64::from(meta.tcp_data);
+    }
+
+    pub(crate) fn on_aqm_dropped(&mut self, meta: &FrameMeta) {
+        self.aqm_dropped_frames += 1;
+        self.data_aqm_dropped += u64::from(meta.tcp_data);
     }
 
     pub(crate) fn on_sent(&mut self, meta: &FrameMeta, late_ns: u64) {

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use linkemu::DirectionStats;
 
 use super::events::{self, Teller};
 use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
@@ -13,6 +14,7 @@ use super::record::{Record, rounded};
 use super::samples;
 use crate::agent::{self, AgentHandle};
 use crate::emulator;
+use crate::hosts::{self, Bounds, HostFigures};
 use crate::interrupt;
 use crate::measure::{self, Counters};
 use crate::netns::Host;
@@ -123,7 +125,7 @@ fn measure_transfer(
     progress: &dyn Fn(f64),
 ) -> Result<Measured> {
     let direction = options.traffic.direction;
-    let sender = direction.way().sender();
+    let sender = options.link.sender_host(direction.way());
     let whole = options.traffic.bytes.is_some();
     let mut before = Counters::read(bed, agent.as_mut(), sender)?;
     let running = options.watched_transfer(cell).start(bed)?;
@@ -251,11 +253,17 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let window_ns = traffic.bytes.is_none().then_some((begin.at_ns, end.at_ns));
     let way = traffic.direction.way();
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
-    let mean_loss = measure::mean_loss(link, full, way, window_ns);
-    let bound_mbit = measure::bound_bps(link, full, way, mean_loss) / 1e6;
-    let (link_lost, queue_dropped) = hop_losses(measured, way);
+    let bounds = Bounds::new(link, full, way, window_ns, traffic.flows.into());
+    let up_bounds = Bounds::new(link, full, Way::Up, window_ns, traffic.flows.into());
+    let bound_mbit = bounds.total_bps / 1e6;
+    let hosts = HostFigures::new(&host_goodputs_bps(options, measured, span_ns), &bounds);
+    let hop = hop_growth(measured, way.emulator_direction());
+    let acks = hop_growth(measured, Way::Up.emulator_direction());
     let rtt = measure::rtt_percentiles_ms(&report.rtt, begin.at_ns, [50.0, 95.0, 99.0]);
     let rtt = |index: usize| rtt.map(|ms| rounded(ms[index], 3));
+    let (parallel, nr_hosts) = (report.parallel, link.hosts.count());
+    let host_rtt =
+        |percent| hosts::rtt_by_host_ms(&report.rtt, begin.at_ns, parallel, nr_hosts, percent);
     let growth = |name| {
         after
             .agent_growth(before, name)
@@ -282,21 +290,30 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         cc: cell.cc.clone(),
         profile: link.profile,
         seed: cell.seed,
-        hosts: 1,
+        hosts: link.hosts.count(),
         flows: traffic.flows.into(),
         transfers: traffic.transfers,
-        rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
-        rtt_ms: link.rtt_ns as f64 / 1e6,
+        rate_mbit: link.constant_rate_bps(way) as f64 / 1e6,
+        sender: link.sender,
+        rtt_ms: link.path_rtt_ns() as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
-        loss_pct: rounded(100.0 * way.random_loss(link), 6),
-        queue_pkts: link.queue_packets(),
+        loss_pct: rounded(100.0 * link.mean_random_loss(way), 6),
+        queue_pkts: link.all_queue_packets(way),
         duration_s: rounded(span_ns as f64 / 1e9, 3),
         goodput_mbit: rounded(goodput_mbit, 3),
         flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
         up_goodput_mbit: upload.as_ref().map(|up| rounded(mbit(up.bytes), 3)),
+        up_bound_mbit: upload
+            .as_ref()
+            .map(|_| rounded(up_bounds.total_bps / 1e6, 3)),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         bound_mbit: rounded(bound_mbit, 3),
         efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),
+        host_goodput_mbit: hosts.goodput_mbit,
+        host_bound_mbit: hosts.bound_mbit,
+        host_efficiency: hosts.efficiency,
+        host_rtt_p50_ms: host_rtt(50.0),
+        host_rtt_p95_ms: host_rtt(95.0),
         sender_retransmits: retransmits,
         sender_tail_probes: tail_probes,
         sender_segments: segments,
@@ -304,8 +321,11 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
             .map(|share| rounded(share, 6)),
         sender_timeouts: after.timeouts - before.timeouts,
         local_retransmits: growth("local_retransmits")?,
-        link_lost,
-        queue_dropped,
+        link_lost: hop(|d| d.data_lost),
+        queue_dropped: hop(|d| d.data_queue_dropped),
+        aqm_dropped: Some(hop(|d| d.data_aqm_dropped)),
+        aqm_marked: Some(hop(|d| d.aqm_marked_frames)),
+        thinned_acks: Some(acks(|d| d.thinned_acks)),
         suppressed_acks: growth("suppressed_acks")?,
         rtt_p50_ms: rtt(0),
         rtt_p95_ms: rtt(1),
@@ -327,17 +347,17 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     })
 }
 
-/// Data frames that the hop lost, and that its queue had no place for.
-fn hop_losses(measured: &Measured, way: Way) -> (u64, u64) {
-    let hop = |counters: &Counters| match way.emulator_direction() {
+/// How much a counter of the hop grew in the measured time.
+fn hop_growth(
+    measured: &Measured,
+    direction: linkemu::Direction,
+) -> impl Fn(fn(&DirectionStats) -> u64) -> u64 {
+    let hop = |counters: &Counters| match direction {
         linkemu::Direction::AToB => counters.emulators.air.a_to_b,
         linkemu::Direction::BToA => counters.emulators.air.b_to_a,
     };
     let (before, after) = (hop(&measured.before), hop(&measured.after));
-    (
-        after.data_lost - before.data_lost,
-        after.data_queue_dropped - before.data_queue_dropped,
-    )
+    move |counter| counter(&after) - counter(&before)
 }
 
 /// Each flow's goodput: bytes in the measured time, or per own completion time.
@@ -348,6 +368,24 @@ fn flow_rates_mbit(measured: &Measured, span_ns: u64) -> Vec<f64> {
             let begun = measured.begin.received_bytes.get(flow).copied();
             let own_ns = measured.report.flow_completion_ns(flow).unwrap_or(span_ns);
             (end - begun.unwrap_or(0)) as f64 * 8000.0 / own_ns.max(1) as f64
+        })
+        .collect()
+}
+
+/// What each host got in the measured time; with `--bytes` in its own.
+fn host_goodputs_bps(options: &CompareOptions, measured: &Measured, span_ns: u64) -> Vec<f64> {
+    let hosts = options.link.hosts.count();
+    let received = |snapshot: &Snapshot| hosts::sums_by_host(&snapshot.received_bytes, hosts);
+    let (begin, end) = (received(&measured.begin), received(&measured.end));
+    let own_ns = |host| match options.traffic.bytes {
+        Some(_) => measured.report.host_completion_ns(host, hosts),
+        None => None,
+    };
+    let pairs = begin.iter().zip(&end).enumerate();
+    pairs
+        .map(|(host, (begin, end))| {
+            let time_ns = own_ns(host).unwrap_or(span_ns).max(1);
+            (end - begin) as f64 * 8e9 / time_ns as f64
         })
         .collect()
 }

@@ -9,6 +9,7 @@ pub(crate) mod progress;
 pub(crate) mod record;
 mod samples;
 pub(crate) mod table;
+mod table_hosts;
 
 use std::collections::HashSet;
 use std::io::{self, Write};

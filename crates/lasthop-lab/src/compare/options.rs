@@ -12,6 +12,7 @@ use super::samples::WatchOptions;
 use crate::agent;
 use crate::options::LinkOptions;
 use crate::process;
+use crate::sender::Sender;
 use crate::simulation::{self, Engine, EngineOptions};
 use crate::topology::Family;
 use crate::transfer::sockets::SocketLimits;
@@ -264,6 +265,10 @@ impl CompareOptions {
     }
 
     fn check_traffic(&self) -> Result<()> {
+        if self.link.sender == Sender::Bs && self.traffic.direction == Direction::Up {
+            bail!("--sender bs: with --direction up MH is the sender; use down or both");
+        }
+        self.link.hosts.check_flows(self.traffic.flows)?;
         if self.traffic.bytes.is_none() && self.traffic.duration_ns == 0 {
             bail!("--duration 0: nothing would be measured");
         }
@@ -322,6 +327,8 @@ impl CompareOptions {
         };
         let transfer = Transfer::new()
             .flows(traffic.flows.into())
+            .hosts(self.link.hosts.count())
+            .wired_end(self.link.sender.host())
             .flow_cc(cc)
             .start_gap(nanos(traffic.start_gap_ns))
             .family(traffic.family)
@@ -399,6 +406,12 @@ mod tests {
         let options = parse("--direction both --bytes 1MB --scheme none").unwrap();
         let error = options.check_traffic().unwrap_err().to_string();
         assert!(error.contains("--duration"), "{error}");
+        let options = parse("--direction up --sender bs").unwrap();
+        let error = options.check_traffic().unwrap_err().to_string();
+        assert!(error.contains("--sender bs"), "{error}");
+        let options = parse("--sender bs --rtt 20ms --flow-rtt 20ms").unwrap();
+        let error = options.check_options().unwrap_err().to_string();
+        assert!(error.contains("--flow-rtt"), "{error}");
         let options = parse("--bytes 1MB --transfers 2 --rtt 20ms --flow-rtt 20ms,50ms").unwrap();
         let error = options.check_traffic().unwrap_err().to_string();
         assert!(error.contains("--flow-rtt"), "{error}");

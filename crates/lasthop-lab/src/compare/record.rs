@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::fields::{Field, markdown_table};
 use crate::options::Profile;
+use crate::sender::Sender;
 use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 47] = [
+pub const FIELDS: [Field; 57] = [
     Field::new(
         "engine",
         "name",
@@ -42,11 +43,20 @@ pub const FIELDS: [Field; 47] = [
         "connections",
         "of each flow, one after the other (`--transfers`)",
     ),
-    Field::new("rate_mbit", "Mbit/s", "rate of the lossy hop (`--rate`)"),
+    Field::new(
+        "rate_mbit",
+        "Mbit/s",
+        "rate of the lossy hop in the data direction (`--rate`, `--rate-up`); with `--host-rate` of all hosts together",
+    ),
+    Field::new(
+        "sender",
+        "name",
+        "where the wired end is (`--sender`): `fh`, or `bs`, the agent's own machine",
+    ),
     Field::new(
         "rtt_ms",
         "ms",
-        "unloaded round trip from end to end (`--rtt`)",
+        "unloaded round trip from end to end (`--rtt`; with `--sender bs` its part on the hop)",
     ),
     Field::new(
         "local_rtt_ms",
@@ -56,12 +66,12 @@ pub const FIELDS: [Field; 47] = [
     Field::new(
         "loss_pct",
         "%",
-        "frames that the hop loses at random in the data direction (`--loss`, or `--loss-up` with `--direction up`); with `--direction both` this and all else but `up_goodput_mbit` and `content_ok` is about the download",
+        "frames that the hop loses at random in the data direction (`--loss`, or `--loss-up` with `--direction up`), with `--host-loss` the mean over the hosts; with `--direction both` this and all else but `up_goodput_mbit` and `content_ok` is about the download",
     ),
     Field::new(
         "queue_pkts",
         "packets",
-        "limit of the queue at the lossy hop (`--queue`)",
+        "limit of the queue at the lossy hop in the data direction (`--queue`, `--queue-up`); with `--host-rate` of all hosts' queues together",
     ),
     Field::new(
         "duration_s",
@@ -84,6 +94,11 @@ pub const FIELDS: [Field; 47] = [
         "goodput of the upload beside the download; null without `--direction both`",
     ),
     Field::new(
+        "up_bound_mbit",
+        "Mbit/s",
+        "`bound_mbit` of that upload; null without it",
+    ),
+    Field::new(
         "late_flow_share_s",
         "s",
         "from the last flow's start until its goodput over a sliding second first reaches 0.8 of the fair share of that second, warm-up included; null without `--start-gap` and two flows, with `--engine ns3`, or if it never does",
@@ -97,6 +112,31 @@ pub const FIELDS: [Field; 47] = [
         "efficiency",
         "ratio",
         "`goodput_mbit` / `bound_mbit`; above 1 over a short time in which bytes that had waited behind a hole were read; 0 if the bound is",
+    ),
+    Field::new(
+        "host_goodput_mbit",
+        "list of Mbit/s",
+        "of each host (`--hosts`): bytes read by its applications per measured time; with `--bytes` per the host's own time, from its first connect() to its last byte",
+    ),
+    Field::new(
+        "host_bound_mbit",
+        "list of Mbit/s",
+        "the most that any transport could deliver to each host over a link of its own (`--host-rate`); without those, the part of `bound_mbit` that its share of the flows makes",
+    ),
+    Field::new(
+        "host_efficiency",
+        "list of ratios",
+        "`host_goodput_mbit` / `host_bound_mbit`",
+    ),
+    Field::new(
+        "host_rtt_p50_ms",
+        "list of ms",
+        "as `rtt_p50_ms`, of the flows of each host; null for one without a sample, the list empty with `--engine ns3`",
+    ),
+    Field::new(
+        "host_rtt_p95_ms",
+        "list of ms",
+        "95th percentile of the same",
     ),
     Field::new(
         "sender_retransmits",
@@ -137,6 +177,21 @@ pub const FIELDS: [Field; 47] = [
         "queue_dropped",
         "frames",
         "data frames that found its queue full; with `--engine ns3` those of handshakes, too",
+    ),
+    Field::new(
+        "aqm_dropped",
+        "frames",
+        "data frames that its queue discipline (`--aqm`) dropped in the data direction while there was room; null with `--engine ns3`",
+    ),
+    Field::new(
+        "aqm_marked",
+        "frames",
+        "frames that it marked instead (ECN); null with `--engine ns3`",
+    ),
+    Field::new(
+        "thinned_acks",
+        "segments",
+        "ACKs that gave up their places from MH to BS to newer ones (`--ack-thin`); null with `--engine ns3`",
     ),
     Field::new(
         "suppressed_acks",
@@ -236,6 +291,8 @@ pub struct Record {
     pub flows: usize,
     pub transfers: u32,
     pub rate_mbit: f64,
+    #[serde(default)]
+    pub sender: Sender,
     pub rtt_ms: f64,
     pub local_rtt_ms: f64,
     pub loss_pct: f64,
@@ -244,9 +301,21 @@ pub struct Record {
     pub goodput_mbit: f64,
     pub flow_goodputs_mbit: Vec<f64>,
     pub up_goodput_mbit: Option<f64>,
+    #[serde(default)]
+    pub up_bound_mbit: Option<f64>,
     pub late_flow_share_s: Option<f64>,
     pub bound_mbit: f64,
     pub efficiency: f64,
+    #[serde(default)]
+    pub host_goodput_mbit: Vec<f64>,
+    #[serde(default)]
+    pub host_bound_mbit: Vec<f64>,
+    #[serde(default)]
+    pub host_efficiency: Vec<f64>,
+    #[serde(default)]
+    pub host_rtt_p50_ms: Vec<Option<f64>>,
+    #[serde(default)]
+    pub host_rtt_p95_ms: Vec<Option<f64>>,
     pub sender_retransmits: u64,
     pub sender_tail_probes: u64,
     pub sender_segments: u64,
@@ -257,6 +326,12 @@ pub struct Record {
     pub local_retransmits: Option<u64>,
     pub link_lost: u64,
     pub queue_dropped: u64,
+    #[serde(default)]
+    pub aqm_dropped: Option<u64>,
+    #[serde(default)]
+    pub aqm_marked: Option<u64>,
+    #[serde(default)]
+    pub thinned_acks: Option<u64>,
     pub suppressed_acks: Option<u64>,
     pub rtt_p50_ms: Option<f64>,
     pub rtt_p95_ms: Option<f64>,
@@ -311,6 +386,7 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         flows: 1,
         transfers: 1,
         rate_mbit: 20.0,
+        sender: Sender::Fh,
         rtt_ms: 110.0,
         local_rtt_ms: 10.0,
         loss_pct: 2.0,
@@ -319,9 +395,15 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         goodput_mbit,
         flow_goodputs_mbit: vec![goodput_mbit],
         up_goodput_mbit: None,
+        up_bound_mbit: None,
         late_flow_share_s: None,
         bound_mbit: 18.7,
         efficiency: goodput_mbit / 18.7,
+        host_goodput_mbit: vec![goodput_mbit],
+        host_bound_mbit: vec![18.7],
+        host_efficiency: vec![goodput_mbit / 18.7],
+        host_rtt_p50_ms: vec![Some(115.0)],
+        host_rtt_p95_ms: vec![Some(120.0)],
         sender_retransmits: 10,
         sender_tail_probes: 1,
         sender_segments: 30_000,
@@ -330,6 +412,9 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         local_retransmits: (scheme != "none").then_some(100),
         link_lost: 100,
         queue_dropped: 0,
+        aqm_dropped: Some(0),
+        aqm_marked: Some(0),
+        thinned_acks: Some(0),
         suppressed_acks: None,
         rtt_p50_ms: Some(115.0),
         rtt_p95_ms: Some(120.0),

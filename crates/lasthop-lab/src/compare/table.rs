@@ -4,6 +4,7 @@
 
 use super::options::NO_AGENT;
 use super::record::Record;
+use super::table_hosts;
 
 const HEADERS: [&str; 11] = [
     "cc",
@@ -38,6 +39,7 @@ pub(super) fn render(records: &[Record]) -> String {
             "means over up to {seeds} seeds, goodput with its range\n"
         ));
     }
+    text.push_str(&table_hosts::render(&groups));
     text
 }
 

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::line::Line;
+use super::line::{Line, field_of};
 use super::spec::{Check, Experiment, Hold, Relation, Statistic, same_x};
 use crate::campaign::stats::{interval, median};
 use crate::compare::FIELDS;
@@ -105,7 +105,10 @@ impl<'a> Runs<'a> {
     /// A metric of every seed at one point, with the seed. A time that never came is infinite;
     /// anything else that is null is left out.
     pub fn values(&self, x: f64, series: &str, metric: &str) -> Vec<(u64, f64)> {
-        let is_time = FIELDS.iter().any(|f| f.name == metric && f.unit == "ms");
+        let (field, _) = field_of(metric);
+        let is_time = FIELDS
+            .iter()
+            .any(|f| f.name == field && f.unit.ends_with("ms"));
         let lines = self.lines.iter();
         let mut values: Vec<(u64, f64)> = lines
             .filter(|line| line.series == series && same_x(line.x, x))

@@ -36,14 +36,33 @@ pub struct Line {
 }
 
 impl Line {
-    /// A field of the record as a number; none if it is null or no number.
+    /// A field of the record as a number, `host_efficiency[0]` being the first of a list; none if
+    /// it is null or no number.
     pub fn metric(&self, name: &str) -> Option<f64> {
         let record = serde_json::to_value(&self.record).ok()?;
-        match record.get(name)? {
+        let (field, position) = field_of(name);
+        let value = record.get(field)?;
+        let value = match position {
+            Some(position) => value.get(position)?,
+            None => value,
+        };
+        match value {
             Value::Number(number) => number.as_f64(),
             Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
             _ => None,
         }
+    }
+}
+
+/// Field of a metric, and the position in it that the metric names.
+pub(super) fn field_of(metric: &str) -> (&str, Option<usize>) {
+    let indexed = || {
+        let (field, rest) = metric.strip_suffix(']')?.split_once('[')?;
+        Some((field, rest.parse().ok()?))
+    };
+    match indexed() {
+        Some((field, position)) => (field, Some(position)),
+        None => (metric, None),
     }
 }
 
@@ -84,5 +103,9 @@ pub(super) mod tests {
         assert_eq!(line.metric("content_ok"), Some(1.0));
         assert_eq!(line.metric("completion_ms"), None);
         assert_eq!(line.metric("cc"), None);
+        assert_eq!(line.metric("host_rtt_p95_ms[0]"), Some(120.0));
+        for nothing in ["host_rtt_p95_ms", "host_rtt_p95_ms[1]", "cc[0]", "cc[x]"] {
+            assert_eq!(line.metric(nothing), None, "{nothing}");
+        }
     }
 }

@@ -13,11 +13,13 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::arguments::{self, Wrong};
+use super::line::field_of;
 use super::spec::{
     Axis, Check, Experiment, Figure, FigureKind, Hold, Point, Relation, Reported, Scale, Series,
     Statistic, distinct, same_x,
 };
 use crate::compare::{FIELDS, NO_AGENT};
+use crate::fields::Field;
 use crate::simulation::Engine;
 use crate::units;
 
@@ -273,7 +275,10 @@ impl Names {
     }
 
     fn metric(name: Spanned<String>) -> Result<String, Mistake> {
-        if FIELDS.iter().any(|field| field.name == name.get_ref()) {
+        let (named, position) = field_of(name.get_ref());
+        let fits = |field: &Field| field.unit.starts_with("list") || position.is_none();
+        let known = |field: &Field| field.name == named && fits(field);
+        if FIELDS.iter().any(known) {
             return Ok(name.into_inner());
         }
         let what = format!(

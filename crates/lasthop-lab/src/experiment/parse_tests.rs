@@ -187,6 +187,11 @@ fn mistakes_have_a_line() {
             "dir/small.toml:28: `goodput` is no field",
         ),
         (
+            "metric = \"goodput_mbit\"\nto = \"tcp\"\n[[check]]",
+            "metric = \"goodput_mbit[0]\"\nto = \"tcp\"\n[[check]]",
+            "dir/small.toml:28: `goodput_mbit[0]` is no field",
+        ),
+        (
             "of = \"snoop\"",
             "of = \"snop\"",
             "dir/small.toml:32: there is no series `snop`, but snoop, tcp",

@@ -61,7 +61,7 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
         format!("--queue={}", link.queue_packets()),
         format!("--wiredQueue={}", link.wired_queue_packets),
         format!("--ber={}", link.ber),
-        format!("--hosts={}", engine.hosts()),
+        format!("--hosts={}", link.hosts.count()),
         format!("--flows={}", traffic.flows),
         format!("--startGap={}ns", traffic.start_gap_ns),
     ];

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use linkemu::Aqm;
 use serde::{Deserialize, Serialize};
 
 use lasthop::config::File;
@@ -12,6 +13,8 @@ use lasthop::config::File;
 use super::congestion;
 use crate::compare::{CompareOptions, Direction, NO_AGENT};
 use crate::options::Switch;
+use crate::return_path::ReturnPath;
+use crate::sender::Sender;
 use crate::topology::Family;
 use crate::units;
 use crate::variation::Variation;
@@ -162,10 +165,6 @@ pub struct EngineOptions {
     #[arg(long, value_enum, default_value_t)]
     pub engine: Engine,
 
-    /// With ns3: mobile hosts behind the hop, over which the flows go in turn [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    pub hosts: Option<u16>,
-
     /// With ns3: the hop loses from BS to MH in two states that alternate, given by packets between
     /// errors in the good and the bad one, and by their mean lengths: 166,2.6,660ms,10ms
     #[arg(long = "two-state", value_name = "N,N,TIME,TIME")]
@@ -185,18 +184,12 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// Mobile hosts behind the hop.
-    pub fn hosts(&self) -> usize {
-        self.hosts.unwrap_or(1).into()
-    }
-
     /// What it is besides the link, for people; empty on the test bed.
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
         if self.engine == Engine::Ns3 {
             parts.push("in ns-3".to_owned());
         }
-        parts.extend(self.hosts.map(|hosts| format!("{hosts} hosts")));
         parts.extend(self.two_state.map(|model| {
             format!(
                 "two states of {} and {}, {} and {} packets between losses",
@@ -236,6 +229,9 @@ impl EngineOptions {
         if let Some(option) = given {
             bail!("--{option}: --engine {engine} has no such thing; --engine {other} has");
         }
+        if self.engine == Engine::Testbed {
+            options.link.hosts.check_test_bed()?;
+        }
         if self.engine == Engine::Ns3 {
             for cc in options.cc.iter().chain(&options.traffic.flow_cc) {
                 congestion::type_id(cc)?;
@@ -253,7 +249,6 @@ impl EngineOptions {
     /// An option that only the simulator has.
     fn of_simulator(&self) -> Option<&'static str> {
         first(&[
-            (self.hosts.is_some(), "hosts"),
             (self.two_state.is_some(), "two-state"),
             (self.burst.is_some(), "burst-loss"),
             (!self.attributes.is_empty(), "attribute"),
@@ -273,7 +268,20 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         rate_trace_up,
         flow_rtt_ns,
     } = &link.variation;
+    let ReturnPath {
+        rate_up_bps,
+        queue_up,
+        batch_up_ns,
+        ack_thin,
+    } = &link.return_path;
     first(&[
+        (link.hosts.have_links(), "host-rate"),
+        (rate_up_bps.is_some(), "rate-up"),
+        (queue_up.is_some(), "queue-up"),
+        (batch_up_ns.is_some(), "batch-up"),
+        (ack_thin.is_some(), "ack-thin"),
+        (link.aqm != Aqm::Fifo, "aqm"),
+        (link.sender == Sender::Bs, "sender"),
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::Engine;
 use crate::compare::record::{Record, rounded};
 use crate::compare::{Cell, CompareOptions, Outcome};
+use crate::hosts::{self, Bounds, HostFigures};
 use crate::measure;
 use crate::options::FULL_FRAME_BYTES;
 use crate::topology::MTU_BYTES;
@@ -82,6 +83,7 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         .map(|(bytes, own_ns)| mbit(*bytes, own_ns.unwrap_or(span_ns)))
         .collect();
     let bound_mbit = bound_mbit(options);
+    let hosts = host_figures(options, raw, bound_mbit);
     let rtt = rtt_percentiles_ms(&raw.rtt_us);
     let counter = |name| raw.agent.as_ref()?.get(name).copied();
     Record {
@@ -91,10 +93,11 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         cc: cell.cc.clone(),
         profile: link.profile,
         seed: cell.seed,
-        hosts: options.engine.hosts(),
+        hosts: options.link.hosts.count(),
         flows: traffic.flows.into(),
         transfers: traffic.transfers,
         rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
+        sender: link.sender,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
         loss_pct: rounded(100.0 * Way::Down.random_loss(link), 6),
@@ -103,9 +106,15 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         goodput_mbit: rounded(goodput_mbit, 3),
         flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
         up_goodput_mbit: None,
+        up_bound_mbit: None,
         late_flow_share_s: None,
         bound_mbit: rounded(bound_mbit, 3),
         efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),
+        host_goodput_mbit: hosts.goodput_mbit,
+        host_bound_mbit: hosts.bound_mbit,
+        host_efficiency: hosts.efficiency,
+        host_rtt_p50_ms: Vec::new(),
+        host_rtt_p95_ms: Vec::new(),
         sender_retransmits: raw.retransmits,
         sender_tail_probes: 0,
         sender_segments: raw.segments,
@@ -115,6 +124,9 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         local_retransmits: counter("local_retransmits"),
         link_lost: raw.link_lost,
         queue_dropped: raw.queue_dropped,
+        aqm_dropped: None,
+        aqm_marked: None,
+        thinned_acks: None,
         suppressed_acks: counter("suppressed_acks"),
         rtt_p50_ms: rtt.map(|rtt| rtt[0]),
         rtt_p95_ms: rtt.map(|rtt| rtt[1]),
@@ -148,6 +160,24 @@ fn bound_mbit(options: &CompareOptions) -> f64 {
     let random = measure::mean_loss(link, full, Way::Down, None);
     let loss = 1.0 - (1.0 - random) * (1.0 - options.engine.mean_loss());
     measure::bound_bps(link, full, Way::Down, loss) / 1e6
+}
+
+fn host_figures(options: &CompareOptions, raw: &Raw, bound_mbit: f64) -> HostFigures {
+    let hosts = options.link.hosts.count();
+    let bounds = Bounds::shared(1e6 * bound_mbit, hosts, options.traffic.flows.into());
+    let own_ns = |host: usize| {
+        let own = raw.completion_ns.iter().skip(host).step_by(hosts);
+        own.copied()
+            .collect::<Option<Vec<u64>>>()?
+            .into_iter()
+            .max()
+    };
+    let bytes = hosts::sums_by_host(&raw.received_bytes, hosts);
+    let goodputs_bps = bytes.iter().enumerate().map(|(host, bytes)| {
+        let time_ns = own_ns(host).unwrap_or(raw.measured_ns).max(1);
+        *bytes as f64 * 8e9 / time_ns as f64
+    });
+    HostFigures::new(&goodputs_bps.collect::<Vec<_>>(), &bounds)
 }
 
 fn rtt_percentiles_ms(samples_us: &[u32]) -> Option<[f64; 3]> {

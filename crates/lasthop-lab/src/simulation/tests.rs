@@ -46,13 +46,19 @@ fn each_engine_refuses_what_only_the_other_has() {
         "--direction up",
         "--family 6",
         "--samples /tmp/x",
+        "--flows 2 --host-rate 5mbit,100mbit",
+        "--rate-up 2mbit",
+        "--queue-up 9",
+        "--batch-up 10ms",
+        "--ack-thin 2",
+        "--aqm codel",
+        "--sender bs",
     ] {
         let said = refused(&format!("--engine ns3 {words}"));
         assert!(said.contains("--engine testbed has"), "{words}: {said}");
         assert!(parse(words).check_options().is_ok(), "{words}");
     }
     for words in [
-        "--hosts 2",
         "--two-state 1,1,1s,1s",
         "--burst-loss 5%,4",
         "--attribute ns3::TcpSocket::DelAckCount=1",
@@ -62,6 +68,13 @@ fn each_engine_refuses_what_only_the_other_has() {
         let options = parse(&format!("--engine ns3 {words}"));
         assert!(options.check_options().is_ok(), "{words}");
     }
+    let many = "--hosts 1000";
+    assert!(refused(many).contains("--engine ns3"));
+    assert!(
+        parse(&format!("--engine ns3 {many}"))
+            .check_options()
+            .is_ok()
+    );
     assert!(refused("--engine ns3 --cc prague").contains("newreno"));
     assert!(refused("--engine ns3 --scheme slakc").contains("slakc"));
     assert!(refused("--engine ns3 --queue 1").contains("2 packets"));
@@ -184,6 +197,9 @@ fn a_record_has_what_was_counted() {
     assert_eq!((record.engine, record.hosts), (Engine::Ns3, 2));
     assert_eq!(record.goodput_mbit, 4.0);
     assert_eq!(record.flow_goodputs_mbit, [1.0, 3.0]);
+    assert_eq!(record.host_goodput_mbit, [1.0, 3.0]);
+    assert_eq!(record.host_bound_mbit[0], record.host_bound_mbit[1]);
+    assert!((record.host_bound_mbit[0] * 2.0 - record.bound_mbit).abs() < 0.002);
     assert_eq!(record.sender_retransmit_share, Some(0.01));
     assert_eq!(record.local_retransmits, Some(19));
     assert_eq!(record.rtt_p50_ms, Some(120.0));

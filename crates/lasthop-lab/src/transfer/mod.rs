@@ -12,7 +12,7 @@ mod report;
 mod side;
 pub mod sockets;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -96,6 +96,8 @@ impl Way {
 #[derive(Debug, Clone)]
 pub struct Transfer {
     flows: usize,
+    hosts: usize,
+    wired_end: Host,
     transfers: usize,
     bytes_each: Option<u64>,
     duration: Duration,
@@ -114,6 +116,8 @@ impl Default for Transfer {
     fn default() -> Self {
         Self {
             flows: 1,
+            hosts: 1,
+            wired_end: Host::Fh,
             transfers: 1,
             bytes_each: None,
             duration: Duration::from_secs(10),
@@ -140,6 +144,20 @@ impl Transfer {
     #[must_use]
     pub fn flows(mut self, flows: usize) -> Self {
         self.flows = flows.max(1);
+        self
+    }
+
+    /// Mobile hosts over which the flows go in turn (1); the bed must have been built with as many.
+    #[must_use]
+    pub fn hosts(mut self, hosts: usize) -> Self {
+        self.hosts = hosts.max(1);
+        self
+    }
+
+    /// Where the end towards the wire is, FH or BS (FH); [`Opener::Fh`] means that end, too.
+    #[must_use]
+    pub fn wired_end(mut self, host: Host) -> Self {
+        self.wired_end = host;
         self
     }
 
@@ -299,26 +317,54 @@ impl Transfer {
         self.flows * self.transfers
     }
 
+    /// Address of a flow's end at `host`.
+    fn address(&self, host: Host, flow: usize) -> IpAddr {
+        match host {
+            Host::Mh => topology::mobile_address(flow % self.hosts, self.family),
+            other => topology::address(other, self.family),
+        }
+    }
+
+    /// One listener hears for all mobile hosts.
+    fn listen_address(&self, host: Host) -> IpAddr {
+        match (host, self.hosts, self.family) {
+            (Host::Mh, 2.., Family::V4) => Ipv4Addr::UNSPECIFIED.into(),
+            (Host::Mh, 2.., Family::V6) => Ipv6Addr::UNSPECIFIED.into(),
+            _ => self.address(host, 0),
+        }
+    }
+
+    /// The host of the wired end, or MH.
+    fn end(&self, host: Host) -> Host {
+        match host {
+            Host::Fh => self.wired_end,
+            other => other,
+        }
+    }
+
     /// Sockets of both sides, each made in its host's namespace.
     fn entries(&self, bed: &TestBed, flow_cc: &FlowCc) -> Result<(Entry, Entry)> {
-        let opener = self.opener.host();
+        let opener = self.end(self.opener.host());
         let accepter = match opener {
-            Host::Fh => Host::Mh,
-            _ => Host::Fh,
+            Host::Mh => self.wired_end,
+            _ => Host::Mh,
         };
         let connections = self.connections();
         let ports = u16::try_from(connections + 1)
             .with_context(|| format!("{connections} connections are more than there are ports"))?;
         let listen_port = bed.reserve_ports(ports)?;
         let first_port = listen_port + 1;
-        let to = SocketAddr::new(topology::address(accepter, self.family), listen_port);
-        let from = topology::address(opener, self.family);
+        let accept_at = self.listen_address(accepter);
+        let accept_at = SocketAddr::new(accept_at, listen_port);
+        let to = (0..self.hosts).map(|host| self.address(accepter, host));
+        let to = to.map(|address| SocketAddr::new(address, listen_port));
         let listener = bed.run_in(accepter, || {
-            sockets::listen(to, self.flows, &flow_cc(0), self.limits)
+            sockets::listen(accept_at, self.flows, &flow_cc(0), self.limits)
         })??;
         let prepared = bed.run_in(opener, || {
             (0..connections)
                 .map(|index| {
+                    let from = self.address(opener, index % self.flows);
                     let address = SocketAddr::new(from, first_port + index as u16);
                     sockets::prepare(address, &flow_cc(index), self.limits).map(Some)
                 })
@@ -326,7 +372,7 @@ impl Transfer {
         })??;
         let open = Entry::Open {
             sockets: prepared,
-            to,
+            to: to.collect(),
             gap_ns: self.start_gap.as_nanos() as u64,
         };
         Ok((

@@ -179,6 +179,13 @@ impl TransferReport {
         span_ns(self.chain(flow))
     }
 
+    /// From the first connect() to the last byte of the flows that go to one of `hosts` in turn;
+    /// none unless all their connections completed.
+    pub fn host_completion_ns(&self, host: usize, hosts: usize) -> Option<u64> {
+        let flows = (host..self.parallel).step_by(hosts);
+        span_ns(flows.flat_map(|flow| self.chain(flow)))
+    }
+
     /// Whether the content of every connection is right.
     pub fn content_ok(&self) -> bool {
         self.flows.iter().all(|c| c.content_ok)

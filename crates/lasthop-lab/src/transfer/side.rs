@@ -38,8 +38,8 @@ pub enum Entry {
     Open {
         /// One per connection, taken out when it connects.
         sockets: Vec<Option<Socket>>,
-        /// Where to.
-        to: SocketAddr,
+        /// Where to: the flows go to these in turn.
+        to: Vec<SocketAddr>,
         /// Between one flow's first connect() and the next flow's, in nanoseconds.
         gap_ns: u64,
     },
@@ -175,7 +175,7 @@ impl Side {
         let Entry::Open { sockets, to, .. } = &mut self.entry else {
             return Ok(());
         };
-        let to = *to;
+        let to = to[flow % to.len()];
         match sockets[index].take() {
             Some(socket) => self.connect(index, Arc::new(socket), to),
             None => Ok(()),

@@ -6,6 +6,7 @@ mod content;
 mod devices;
 mod ecn;
 mod faults;
+mod local;
 mod many;
 mod outage;
 mod rack;
