@@ -35,6 +35,7 @@ pub mod interrupt;
 pub mod measure;
 pub mod netns;
 pub mod options;
+pub mod page;
 pub mod process;
 pub mod profile;
 pub mod replay;

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::events::{self, Teller};
 use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use super::outage;
+use super::page;
 use super::record::{Record, rounded};
 use super::samples;
 use crate::agent::{self, AgentHandle};
@@ -75,15 +76,16 @@ fn run_in_test_bed(
     link.seed = cell.seed;
     let bed = TestBed::up(&link)?;
     let mut agent = start_agent(&bed, options, &cell.scheme)?;
+    if options.page.page {
+        let outcome = page::run(&bed, options, cell, &mut agent, progress)?;
+        return take_down(bed, agent).map(|()| outcome);
+    }
     let measured = measure_transfer(&bed, options, cell, &mut agent, progress)?;
     let mut notes = bed.notes().to_vec();
     notes.extend(emulator::distortion(&measured.after.emulators));
     notes.extend_from_slice(&measured.untold);
     let record = record(options, cell, &measured)?;
-    if let Some(agent) = agent {
-        agent.stop()?;
-    }
-    bed.down()?;
+    take_down(bed, agent)?;
     if let Some(path) = &options.watch.samples {
         samples::write(path, &measured.report.moments)?;
     }
@@ -100,6 +102,13 @@ fn run_in_test_bed(
         failure,
         notes,
     })
+}
+
+fn take_down(bed: TestBed, agent: Option<AgentHandle>) -> Result<()> {
+    if let Some(agent) = agent {
+        agent.stop()?;
+    }
+    bed.down()
 }
 
 fn start_agent(
@@ -319,6 +328,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         outage_cwnd_kept: outage.cwnd_kept().map(|kept| rounded(kept, 3)),
         outage_pause_ms: outage.pause_ns.map(ms),
         outage_recovery_ms: outage.recovery_ns.map(ms),
+        page: Default::default(),
         agent_memory_bytes: None,
         events: None,
         events_per_s: None,

@@ -5,6 +5,7 @@ mod cell;
 mod events;
 mod options;
 mod outage;
+mod page;
 pub(crate) mod progress;
 pub(crate) mod record;
 mod samples;
@@ -97,7 +98,7 @@ fn print_table(options: &CompareOptions, records: &[Record]) -> Result<()> {
     let title = format!(
         "{}, {}{}\n\n",
         options.link.summary(),
-        options.traffic.summary(),
+        options.traffic_summary(),
         options.engine.summary()
     );
     out.write_all(title.as_bytes())

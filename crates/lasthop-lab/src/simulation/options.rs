@@ -290,6 +290,7 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (traffic.direction != Direction::Down, "direction"),
         (traffic.transfers > 1, "transfers"),
         (watch.samples.is_some(), "samples"),
+        (options.page.page, "page"),
     ])
 }
 
