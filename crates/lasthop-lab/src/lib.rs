@@ -44,6 +44,7 @@ pub mod simulation;
 pub mod stack;
 pub mod testbed;
 pub mod topology;
+pub mod traffic;
 pub mod transfer;
 pub mod units;
 pub mod variation;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::beside::BesideOptions;
 use super::samples::WatchOptions;
 use crate::agent;
 use crate::options::LinkOptions;
@@ -162,6 +163,10 @@ pub struct CompareOptions {
 
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub beside: BesideOptions,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub engine: EngineOptions,
 }
 
@@ -252,6 +257,7 @@ impl CompareOptions {
             sockets::check_congestion_control(cc)?;
         }
         self.page.check_machine()?;
+        self.beside.check_machine()?;
         process::find_binary("linkemu")?;
         if self.schemes.iter().any(|scheme| scheme != NO_AGENT) {
             process::find_binary(agent::BINARY)?;
@@ -267,6 +273,7 @@ impl CompareOptions {
         self.link.validate()?;
         self.engine.check(self)?;
         self.page.check()?;
+        self.beside.check(self)?;
         self.check_traffic()
     }
 
@@ -314,7 +321,7 @@ impl CompareOptions {
     pub fn traffic_summary(&self) -> String {
         match self.page.page {
             true => format!("{}, IPv{}", self.page.summary(), self.traffic.family),
-            false => self.traffic.summary(),
+            false => format!("{}{}", self.traffic.summary(), self.beside.summary()),
         }
     }
 

@@ -3,13 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::BesideFigures;
 use super::page::PageFigures;
 use crate::fields::{Field, markdown_table};
 use crate::options::Profile;
 use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 50] = [
+pub const FIELDS: [Field; 58] = [
     Field::new(
         "engine",
         "name",
@@ -208,6 +209,42 @@ pub const FIELDS: [Field; 50] = [
         "the same of each load; null without `--page`, and in it for a load that failed",
     ),
     Field::new(
+        "arrivals",
+        "transfers",
+        "short transfers that began within the measured time (`--arrivals`); null without. All other figures but the counters of the host, the hop and the agent are about the flows beside them",
+    ),
+    Field::new(
+        "arrival_p50_ms",
+        "ms",
+        "from connect() to the last byte read by the receiver, median of these; null without any, or if those that had not arrived 20 s after the measured time are so many",
+    ),
+    Field::new("arrival_p95_ms", "ms", "95th percentile of the same"),
+    Field::new(
+        "neighbour_goodput_mbit",
+        "Mbit/s",
+        "goodput of all neighbours together, each over the part of the measured time in which it was there (`--neighbour`); null without",
+    ),
+    Field::new(
+        "neighbour_goodputs_mbit",
+        "list of Mbit/s",
+        "of each; null in it for one that was not there",
+    ),
+    Field::new(
+        "neighbour_rtt_p95_ms",
+        "ms",
+        "95th percentile of the TCP neighbours' smoothed RTT in that time; null without one",
+    ),
+    Field::new(
+        "goodput_beside_mbit",
+        "Mbit/s",
+        "as `goodput_mbit`, from the first neighbour's beginning to the last one's end; null without",
+    ),
+    Field::new(
+        "rtt_p95_after_ms",
+        "ms",
+        "as `rtt_p95_ms`, from 2 s after the last neighbour left; null without, or if none left so early",
+    ),
+    Field::new(
         "agent_memory_bytes",
         "bytes",
         "the most that the agent held of packets, records about them and connections, looked at every 100 ms; null without an agent, and on the test bed",
@@ -289,6 +326,8 @@ pub struct Record {
     pub outage_recovery_ms: Option<f64>,
     #[serde(flatten)]
     pub page: PageFigures,
+    #[serde(flatten)]
+    pub beside: BesideFigures,
     #[serde(default)]
     pub agent_memory_bytes: Option<u64>,
     #[serde(default)]
@@ -362,6 +401,7 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         outage_pause_ms: None,
         outage_recovery_ms: None,
         page: PageFigures::default(),
+        beside: BesideFigures::default(),
         agent_memory_bytes: None,
         events: None,
         events_per_s: None,

@@ -145,7 +145,9 @@ pub struct PageOptions {
 }
 
 /// What says how the lab's own transfers go, none of which there are.
-const NOT_WITH_PAGES: [&str; 14] = [
+const NOT_WITH_PAGES: [&str; 16] = [
+    "arrivals",
+    "neighbours",
     "flows",
     "flow_cc",
     "start_gap_ns",
