@@ -63,6 +63,10 @@ run | bench)
 	need ethtool ethtool
 	need sysctl procps
 	[ "$goal" = run ] || need iperf3 iperf3
+	# Web pages of `lasthop-lab compare --page`.
+	PATH=$PATH:/usr/sbin need nginx nginx
+	need curl curl
+	need openssl openssl
 	;;
 report)
 	# The one that `lasthop-lab report` finds: the distribution's.
@@ -85,6 +89,28 @@ update_once() {
 	[ -n "$apt_updated" ] && return
 	apt-get update -qq
 	apt_updated=1
+}
+
+# Debian's packages start their services as soon as they are installed, unless this file says no.
+policy=/usr/sbin/policy-rc.d
+own_policy=
+forbid_services() {
+	[ -e $policy ] && return
+	trap allow_services EXIT
+	own_policy=1
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod 755 $policy
+}
+allow_services() {
+	[ -z "$own_policy" ] || rm -f $policy
+	own_policy=
+}
+disable_service() {
+	if command -v systemctl >/dev/null 2>&1; then
+		systemctl disable "$1" >/dev/null 2>&1 || true
+	elif command -v update-rc.d >/dev/null 2>&1; then
+		update-rc.d "$1" disable >/dev/null 2>&1 || true
+	fi
 }
 
 # The ns-3 module is C and C++ only.
@@ -111,8 +137,14 @@ if [ ${#packages[@]} -gt 0 ]; then
 		exit 1
 	fi
 	echo "setup: installing ${packages[*]}"
+	forbid_services
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 		"${packages[@]}" >/dev/null
+	allow_services
+	case " ${packages[*]} " in
+	# It is the lab that starts it, inside a namespace: not this machine, now or at the next boot.
+	*' nginx '*) disable_service nginx ;;
+	esac
 fi
 
 if [ "$goal" = lint ]; then

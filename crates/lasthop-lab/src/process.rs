@@ -419,15 +419,31 @@ impl Managed {
     /// # Errors
     /// It still runs after `patience`, or the user interrupts.
     pub fn wait(&mut self, patience: Duration) -> Result<ExitStatus> {
+        match self.wait_or_none(patience)? {
+            Some(status) => Ok(status),
+            None => bail!("{} still runs after {} s", self.id.role, patience.as_secs()),
+        }
+    }
+
+    /// As [`Managed::wait`]; none if it still runs after `patience`.
+    ///
+    /// # Errors
+    /// The user interrupts.
+    pub fn wait_or_none(&mut self, patience: Duration) -> Result<Option<ExitStatus>> {
         let deadline = Instant::now() + patience;
         while Instant::now() < deadline {
             interrupt::check()?;
             if let Some(status) = self.child.try_wait()? {
-                return Ok(status);
+                return Ok(Some(status));
             }
             thread::sleep(Duration::from_millis(2));
         }
-        bail!("{} still runs after {} s", self.id.role, patience.as_secs())
+        Ok(None)
+    }
+
+    /// All that it printed and nobody has read, once it has ended.
+    pub fn rest_of_lines(&mut self) -> Vec<String> {
+        self.lines.take().into_iter().flatten().collect()
     }
 
     /// Sends `signal` and waits for the end.

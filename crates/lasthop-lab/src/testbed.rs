@@ -254,6 +254,30 @@ impl TestBed {
         Ok(agent)
     }
 
+    /// Gives all connections of an end host that choose no congestion control themselves this one,
+    /// by an attribute of its routes: those that it accepts, too. A namespace's default may only be
+    /// one that the machine allows its users.
+    ///
+    /// # Errors
+    /// This kernel has none of that name.
+    pub fn set_congestion_control(&self, host: Host, cc: &str) -> Result<()> {
+        let attributes = self.link.stack.route_attributes(self.link.profile);
+        let attributes = format!("{attributes} congctl {cc}");
+        let cables = CABLES.iter().filter(|cable| cable.end.host == host);
+        let lines: String = cables
+            .map(|cable| topology::default_routes(cable, &attributes))
+            .collect();
+        ip_batch(self.namespace(host), &lines)
+    }
+
+    /// Has a process removed with the bed, should the lab die before it can do so itself.
+    ///
+    /// # Errors
+    /// The record cannot be written.
+    pub(crate) fn own_process(&self, id: &process::ProcessId) -> Result<()> {
+        self.run().add_process(id, true)
+    }
+
     /// Counters of both emulators.
     ///
     /// # Errors

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use linkemu::DirectionStats;
 
+use super::beside::{self, BesideFigures, BesideOptions};
 use super::events::{self, Teller};
 use super::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use super::outage;
+use super::page;
 use super::record::{Record, rounded};
 use super::samples;
 use crate::agent::{self, AgentHandle};
@@ -47,6 +49,8 @@ struct Measured {
     report: TransferReport,
     /// The upload beside a download.
     upload: Option<Upload>,
+    /// Arrivals and neighbours.
+    beside: Option<beside::Report>,
     /// Why the agent could not be told of an outage.
     untold: Vec<String>,
 }
@@ -76,16 +80,18 @@ fn run_in_test_bed(
     let mut link = options.link.clone();
     link.seed = cell.seed;
     let bed = TestBed::up(&link)?;
-    let mut agent = start_agent(&bed, options, &cell.scheme)?;
-    let measured = measure_transfer(&bed, options, cell, &mut agent, progress)?;
+    let plan = beside::Plan::new(&bed, &options.beside)?;
+    let mut agent = start_agent(&bed, options, &cell.scheme, &plan)?;
+    if options.page.page {
+        let outcome = page::run(&bed, options, cell, &mut agent, progress)?;
+        return take_down(bed, agent).map(|()| outcome);
+    }
+    let measured = measure_transfer(&bed, options, (cell, &plan), &mut agent, progress)?;
     let mut notes = bed.notes().to_vec();
     notes.extend(emulator::distortion(&measured.after.emulators));
     notes.extend_from_slice(&measured.untold);
     let record = record(options, cell, &measured)?;
-    if let Some(agent) = agent {
-        agent.stop()?;
-    }
-    bed.down()?;
+    take_down(bed, agent)?;
     if let Some(path) = &options.watch.samples {
         samples::write(path, &measured.report.moments)?;
     }
@@ -96,7 +102,9 @@ fn run_in_test_bed(
             .first_failure()
             .map(|f| format!("upload: {f}"))
     };
-    let failure = measured.report.first_failure().or_else(up_failure);
+    let beside_failure = || measured.beside.as_ref()?.failure.clone();
+    let failure = measured.report.first_failure();
+    let failure = failure.or_else(up_failure).or_else(beside_failure);
     Ok(Outcome {
         record,
         failure,
@@ -104,15 +112,24 @@ fn run_in_test_bed(
     })
 }
 
+fn take_down(bed: TestBed, agent: Option<AgentHandle>) -> Result<()> {
+    if let Some(agent) = agent {
+        agent.stop()?;
+    }
+    bed.down()
+}
+
 fn start_agent(
     bed: &TestBed,
     options: &CompareOptions,
     scheme: &str,
+    plan: &beside::Plan,
 ) -> Result<Option<AgentHandle>> {
     if scheme == NO_AGENT {
         return Ok(None);
     }
-    let args = agent::config_args(options.agent_config.as_deref());
+    let mut args = agent::config_args(options.agent_config.as_deref());
+    args.extend(plan.agent_args());
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     bed.start_agent(scheme, &args).map(Some)
 }
@@ -120,7 +137,7 @@ fn start_agent(
 fn measure_transfer(
     bed: &TestBed,
     options: &CompareOptions,
-    cell: &Cell,
+    (cell, plan): (&Cell, &beside::Plan),
     agent: &mut Option<AgentHandle>,
     progress: &dyn Fn(f64),
 ) -> Result<Measured> {
@@ -132,6 +149,16 @@ fn measure_transfer(
     let upload = match direction {
         Direction::Both => Some(options.transfer(cell, Way::Up).start(bed)?),
         Direction::Down | Direction::Up => None,
+    };
+    let beside = match options.beside == BesideOptions::default() {
+        true => None,
+        false => Some(beside::Running::start(
+            bed,
+            options,
+            cell,
+            plan,
+            running.started(),
+        )?),
     };
     let up_bytes = || upload.as_ref().map_or(0, RunningTransfer::received_bytes);
     let mut up_begin = 0;
@@ -159,14 +186,22 @@ fn measure_transfer(
     };
     let untold = teller.map_or_else(Vec::new, Teller::stop);
     let bytes = up_bytes() - up_begin;
+    if let Some(beside) = &beside {
+        beside.wait_for_arrivals()?;
+    }
     let upload = upload.map(RunningTransfer::stop).transpose()?;
+    let mut report = running.stop()?;
+    // It may have gone on for the sake of what is beside it.
+    report.rtt.retain(|sample| sample.at_ns <= end.at_ns);
+    report.received.retain(|sample| sample.at_ns <= end.at_ns);
     Ok(Measured {
         before,
         begin,
         after,
         end,
-        report: running.stop()?,
+        report,
         upload: upload.map(|report| Upload { bytes, report }),
+        beside: beside.map(beside::Running::stop).transpose()?,
         untold,
     })
 }
@@ -239,6 +274,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         end,
         report,
         upload,
+        beside,
         ..
     } = measured;
     let (link, traffic) = (&options.link, &options.traffic);
@@ -339,11 +375,28 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         outage_cwnd_kept: outage.cwnd_kept().map(|kept| rounded(kept, 3)),
         outage_pause_ms: outage.pause_ns.map(ms),
         outage_recovery_ms: outage.recovery_ns.map(ms),
+        page: Default::default(),
+        beside: beside_figures(options, measured, measured_ns),
         agent_memory_bytes: None,
         events: None,
         events_per_s: None,
         bytes,
-        content_ok: report.content_ok() && upload.as_ref().is_none_or(|up| up.report.content_ok()),
+        content_ok: report.content_ok()
+            && upload.as_ref().is_none_or(|up| up.report.content_ok())
+            && beside
+                .as_ref()
+                .is_none_or(|beside| beside.failure.is_none()),
+    })
+}
+
+fn beside_figures(
+    options: &CompareOptions,
+    measured: &Measured,
+    measured_ns: (u64, u64),
+) -> BesideFigures {
+    let beside = measured.beside.as_ref();
+    beside.map_or_else(BesideFigures::default, |beside| {
+        BesideFigures::new(options, beside, &measured.report, measured_ns)
     })
 }
 

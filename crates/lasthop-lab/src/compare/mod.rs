@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! `compare`: the same transfer with every scheme, congestion control and seed.
 
+mod beside;
 mod cell;
 mod events;
 mod options;
 mod outage;
+mod page;
 pub(crate) mod progress;
 pub(crate) mod record;
 mod samples;
@@ -98,7 +100,7 @@ fn print_table(options: &CompareOptions, records: &[Record]) -> Result<()> {
     let title = format!(
         "{}, {}{}\n\n",
         options.link.summary(),
-        options.traffic.summary(),
+        options.traffic_summary(),
         options.engine.summary()
     );
     out.write_all(title.as_bytes())

@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::beside::BesideOptions;
 use super::samples::WatchOptions;
 use crate::agent;
 use crate::options::LinkOptions;
+use crate::page::PageOptions;
 use crate::process;
 use crate::sender::Sender;
 use crate::simulation::{self, Engine, EngineOptions};
@@ -106,7 +108,7 @@ pub struct TrafficOptions {
     #[arg(long = "warmup", value_name = "TIME", default_value = "5s", value_parser = units::duration_ns)]
     pub warmup_ns: u64,
 
-    /// With --bytes: a cell that takes longer is cut off and has failed
+    /// With --bytes or --page: a cell that takes longer is cut off and has failed
     #[arg(long = "deadline", value_name = "TIME", default_value = "15min", value_parser = units::duration_ns)]
     pub deadline_ns: u64,
 }
@@ -155,6 +157,14 @@ pub struct CompareOptions {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub watch: WatchOptions,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub page: PageOptions,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub beside: BesideOptions,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -247,6 +257,8 @@ impl CompareOptions {
         for cc in self.cc.iter().chain(&self.traffic.flow_cc) {
             sockets::check_congestion_control(cc)?;
         }
+        self.page.check_machine()?;
+        self.beside.check_machine()?;
         process::find_binary("linkemu")?;
         if self.schemes.iter().any(|scheme| scheme != NO_AGENT) {
             process::find_binary(agent::BINARY)?;
@@ -261,6 +273,8 @@ impl CompareOptions {
     pub fn check_options(&self) -> Result<()> {
         self.link.validate()?;
         self.engine.check(self)?;
+        self.page.check()?;
+        self.beside.check(self)?;
         self.check_traffic()
     }
 
@@ -299,13 +313,21 @@ impl CompareOptions {
         Ok(())
     }
 
-    /// The longest that a transfer may take.
+    /// The longest that a transfer, or all loads of a page, may take.
     pub fn longest_cell(&self) -> Duration {
         let traffic = &self.traffic;
-        Duration::from_nanos(match traffic.bytes {
-            Some(_) => traffic.deadline_ns,
-            None => traffic.warmup_ns + traffic.duration_ns,
+        Duration::from_nanos(match traffic.bytes.is_some() || self.page.page {
+            true => traffic.deadline_ns,
+            false => traffic.warmup_ns + traffic.duration_ns,
         })
+    }
+
+    /// What is sent, in one line for people.
+    pub fn traffic_summary(&self) -> String {
+        match self.page.page {
+            true => format!("{}, IPv{}", self.page.summary(), self.traffic.family),
+            false => format!("{}{}", self.traffic.summary(), self.beside.summary()),
+        }
     }
 
     /// The transfer of one cell whose figures are wanted.

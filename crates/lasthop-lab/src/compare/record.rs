@@ -3,13 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::beside::BesideFigures;
+use super::page::PageFigures;
 use crate::fields::{Field, markdown_table};
 use crate::options::Profile;
 use crate::sender::Sender;
 use crate::simulation::Engine;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 57] = [
+pub const FIELDS: [Field; 68] = [
     Field::new(
         "engine",
         "name",
@@ -37,11 +39,15 @@ pub const FIELDS: [Field; 57] = [
         "seed of the emulators' losses and of the content",
     ),
     Field::new("hosts", "hosts", "mobile hosts behind the hop"),
-    Field::new("flows", "connections", "parallel connections"),
+    Field::new(
+        "flows",
+        "connections",
+        "parallel connections; with `--page` those of a load",
+    ),
     Field::new(
         "transfers",
         "connections",
-        "of each flow, one after the other (`--transfers`)",
+        "of each flow, one after the other (`--transfers`); with `--page` the loads",
     ),
     Field::new(
         "rate_mbit",
@@ -76,7 +82,7 @@ pub const FIELDS: [Field; 57] = [
     Field::new(
         "duration_s",
         "s",
-        "measured time; with `--bytes` from the first connect() to the last byte",
+        "measured time; with `--bytes` from the first connect() to the last byte, with `--page` the sum of the load times",
     ),
     Field::new(
         "goodput_mbit",
@@ -86,7 +92,7 @@ pub const FIELDS: [Field; 57] = [
     Field::new(
         "flow_goodputs_mbit",
         "list of Mbit/s",
-        "the same for each flow; with `--bytes` per the flow's own time",
+        "the same for each flow; with `--bytes` per the flow's own time; empty with `--page`",
     ),
     Field::new(
         "up_goodput_mbit",
@@ -141,7 +147,7 @@ pub const FIELDS: [Field; 57] = [
     Field::new(
         "sender_retransmits",
         "segments",
-        "sent again by the senders (`tcpi_total_retrans`)",
+        "sent again by the senders (`tcpi_total_retrans`; with `--page` by the host, `Tcp RetransSegs`)",
     ),
     Field::new(
         "sender_tail_probes",
@@ -151,7 +157,7 @@ pub const FIELDS: [Field; 57] = [
     Field::new(
         "sender_segments",
         "segments",
-        "with data, sent by the senders, retransmissions included (`tcpi_data_segs_out`)",
+        "with data, sent by the senders, retransmissions included (`tcpi_data_segs_out`; with `--page` all that the host sent)",
     ),
     Field::new(
         "sender_retransmit_share",
@@ -247,6 +253,53 @@ pub const FIELDS: [Field; 57] = [
         "from the outage's end until the goodput of all flows over a sliding window of max(500 ms, 2 × `--rtt`), beginning at that moment, first reaches 0.9 of its mean over the 2 s before the outage; null if it never does or nothing came then",
     ),
     Field::new(
+        "page_ms",
+        "ms",
+        "load time of a page, from curl's start to its end: median of the loads; null without `--page` or if a load failed",
+    ),
+    Field::new("page_p95_ms", "ms", "95th percentile of the same"),
+    Field::new(
+        "page_loads_ms",
+        "list of ms",
+        "the same of each load; null without `--page`, and in it for a load that failed",
+    ),
+    Field::new(
+        "arrivals",
+        "transfers",
+        "short transfers that began within the measured time (`--arrivals`); null without. All other figures but the counters of the host, the hop and the agent are about the flows beside them",
+    ),
+    Field::new(
+        "arrival_p50_ms",
+        "ms",
+        "from connect() to the last byte read by the receiver, median of these; null without any, or if those that had not arrived 20 s after the measured time are so many",
+    ),
+    Field::new("arrival_p95_ms", "ms", "95th percentile of the same"),
+    Field::new(
+        "neighbour_goodput_mbit",
+        "Mbit/s",
+        "goodput of all neighbours together, each over the part of the measured time in which it was there (`--neighbour`); null without",
+    ),
+    Field::new(
+        "neighbour_goodputs_mbit",
+        "list of Mbit/s",
+        "of each; null in it for one that was not there",
+    ),
+    Field::new(
+        "neighbour_rtt_p95_ms",
+        "ms",
+        "95th percentile of the TCP neighbours' smoothed RTT in that time; null without one",
+    ),
+    Field::new(
+        "goodput_beside_mbit",
+        "Mbit/s",
+        "as `goodput_mbit`, from the first neighbour's beginning to the last one's end; null without",
+    ),
+    Field::new(
+        "rtt_p95_after_ms",
+        "ms",
+        "as `rtt_p95_ms`, from 2 s after the last neighbour left; null without, or if none left so early",
+    ),
+    Field::new(
         "agent_memory_bytes",
         "bytes",
         "the most that the agent held of packets, records about them and connections, looked at every 100 ms; null without an agent, and on the test bed",
@@ -274,7 +327,7 @@ pub const FIELDS: [Field; 57] = [
 ];
 
 /// Result of one cell. The fields are described in [`FIELDS`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Record {
     /// Records of earlier versions lack it.
@@ -346,6 +399,10 @@ pub struct Record {
     pub outage_cwnd_kept: Option<f64>,
     pub outage_pause_ms: Option<f64>,
     pub outage_recovery_ms: Option<f64>,
+    #[serde(flatten)]
+    pub page: PageFigures,
+    #[serde(flatten)]
+    pub beside: BesideFigures,
     #[serde(default)]
     pub agent_memory_bytes: Option<u64>,
     #[serde(default)]
@@ -428,6 +485,8 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         outage_cwnd_kept: None,
         outage_pause_ms: None,
         outage_recovery_ms: None,
+        page: PageFigures::default(),
+        beside: BesideFigures::default(),
         agent_memory_bytes: None,
         events: None,
         events_per_s: None,

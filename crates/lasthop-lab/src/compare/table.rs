@@ -33,6 +33,7 @@ pub(super) fn render(records: &[Record]) -> String {
         "\nof bound: share of the most that any transport could deliver; lost, dropped: data frames \
          on the link and at its queue\n",
     );
+    text.push_str(&pages(&groups));
     let seeds = groups.iter().map(Vec::len).max().unwrap_or(0);
     if seeds > 1 {
         text.push_str(&format!(
@@ -41,6 +42,21 @@ pub(super) fn render(records: &[Record]) -> String {
     }
     text.push_str(&table_hosts::render(&groups));
     text
+}
+
+/// How long pages took, a line per group; empty without any.
+fn pages(groups: &[Vec<&Record>]) -> String {
+    let line = |group: &Vec<&Record>| {
+        let median_ms = mean(group, |r| r.page.page_ms)?;
+        let p95_ms = mean(group, |r| r.page.page_p95_ms)?;
+        let (cc, scheme) = (&group[0].cc, &group[0].scheme);
+        Some(format!(
+            "page with {cc}, {scheme}: median {:.2} s, 95th percentile {:.2} s\n",
+            median_ms / 1000.0,
+            p95_ms / 1000.0
+        ))
+    };
+    groups.iter().filter_map(line).collect()
 }
 
 /// Records of one congestion control and scheme, in the order in which they first appear.

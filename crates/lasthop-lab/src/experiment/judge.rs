@@ -145,7 +145,7 @@ impl<'a> Runs<'a> {
         let other = self.values(what.to_at.unwrap_or(x), to, what.metric);
         let of_seed = |seed: u64| other.iter().find(|(s, _)| *s == seed).map(|(_, v)| *v);
         own.into_iter()
-            .filter_map(|(seed, own)| Some((seed, what.relation.of(own, of_seed(seed)?))))
+            .filter_map(|(seed, own)| Some((seed, what.of(own, of_seed(seed)?))))
             .collect()
     }
 
@@ -167,7 +167,7 @@ impl<'a> Runs<'a> {
         let other = self.values(what.to_at.unwrap_or(x), to, what.metric);
         let only = |pairs: &[(u64, f64)]| pairs.iter().map(|(_, v)| *v).collect::<Vec<f64>>();
         let statistic = |pairs: &[(u64, f64)]| what.statistic.of(&only(pairs));
-        let value = what.relation.of(statistic(&own)?, statistic(&other)?);
+        let value = what.of(statistic(&own)?, statistic(&other)?);
         let pairs = self.pairs(x, of, to, what);
         let pairs: Vec<f64> = pairs.into_iter().map(|(_, value)| value).collect();
         let sound = what.statistic == Statistic::Mean
@@ -207,6 +207,18 @@ pub struct Measure<'a> {
     pub shift: f64,
     /// See [`Check::to_at`].
     pub to_at: Option<f64>,
+    /// See [`Check::to_limits`].
+    pub to_limits: (Option<f64>, Option<f64>),
+}
+
+impl Measure<'_> {
+    /// Of a value to another, which counts within the limits only.
+    fn of(&self, own: f64, other: f64) -> f64 {
+        let (least, most) = self.to_limits;
+        let other = least.map_or(other, |least| other.max(least));
+        let other = most.map_or(other, |most| other.min(most));
+        self.relation.of(own, other)
+    }
 }
 
 impl Statistic {
@@ -240,6 +252,7 @@ fn one(experiment: &Experiment, check: &Check, runs: Runs<'_>, seeds: usize) -> 
         relation: check.relation,
         shift: check.shift,
         to_at: check.to_at,
+        to_limits: check.to_limits,
     };
     let reported = check.to_reported.iter().flatten();
     let xs: Vec<f64> = match &check.to_reported {

@@ -79,6 +79,15 @@ fn conditions() {
             "to = \"snoop\"\nto_at = 1e-6\nmax = 0.8\nat = [1e-5]",
             NotMet,
         ),
+        // Snoop's 8, 7 and 5 against TCP's 8, 4 and 1, or 5 if that is more, or 4 if that is less.
+        ("to = \"tcp\"\nto_least = 5\nmax = 1.41", Met),
+        ("to = \"tcp\"\nto_least = 5\nmin = 1.0", Met),
+        (
+            "to = \"tcp\"\nto_least = 5\nmin = 1.01\nat = [1e-4]",
+            NotMet,
+        ),
+        ("to = \"tcp\"\nto_most = 4\nmin = 1.7", Met),
+        ("to = \"tcp\"\nto_least = 2\nto_most = 3\nmax = 2.7", Met),
         ("to_reported = [[1e-5, 6.0], [1e-4, 6.0]]\nmin = 0.8", Met),
         (
             "to_reported = [[1e-5, 6.0], [1e-4, 6.0]]\nmax = 1.1",
@@ -134,6 +143,7 @@ fn a_time_that_never_came_is_infinite() {
         relation: Relation::Ratio,
         shift: 1.0,
         to_at: None,
+        to_limits: (None, None),
     };
     assert_eq!(
         runs.relation(1e-6, "snoop", "tcp", &measure).unwrap().value,
@@ -153,6 +163,7 @@ fn intervals_are_of_pairs_of_a_seed() {
         relation: Relation::Difference,
         shift: 1.0,
         to_at: None,
+        to_limits: (None, None),
     };
     let value = Runs::new(&lines)
         .relation(1e-5, "snoop", "tcp", &measure)

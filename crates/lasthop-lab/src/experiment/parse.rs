@@ -121,6 +121,10 @@ struct RawCheck {
     #[serde(default)]
     to_at: Option<Spanned<f64>>,
     #[serde(default)]
+    to_least: Option<f64>,
+    #[serde(default)]
+    to_most: Option<f64>,
+    #[serde(default)]
     to_reported: Option<Spanned<Vec<[f64; 2]>>>,
     #[serde(default)]
     min: Option<f64>,
@@ -547,6 +551,9 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
     if raw.to_at.is_some() && (raw.to.is_none() || raw.shift.is_some()) {
         return Err(Mistake::new(at, "`to_at` needs `to`, and no `shift`"));
     }
+    if (raw.to_least.is_some() || raw.to_most.is_some()) && raw.to.is_none() {
+        return Err(Mistake::new(at, "`to_least` and `to_most` need `to`"));
+    }
     let to_at = raw.to_at.map(|x| names.x(*x.get_ref(), x.span()));
     let to_reported = raw.to_reported.map(|pairs| {
         let known = |pair: &[f64; 2]| names.x(pair[0], pairs.span()).map(|x| [x, pair[1]]);
@@ -566,6 +573,7 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
         at: points,
         shift: raw.shift.unwrap_or(1.0),
         to_at: to_at.transpose()?,
+        to_limits: (raw.to_least, raw.to_most),
         to_reported: to_reported.transpose()?,
         bounds: (raw.min, raw.max),
         hold: raw.hold,

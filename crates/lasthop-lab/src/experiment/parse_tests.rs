@@ -110,6 +110,11 @@ fn mistakes_have_a_line() {
             "dir/small.toml:36: 11 is no point of the axis",
         ),
         (
+            "to = \"tcp\"\nmetric = \"goodput_mbit\"\nmin",
+            "metric = \"goodput_mbit\"\nto_least = 1.0\nmin",
+            "dir/small.toml:32: `to_least` and `to_most` need `to`",
+        ),
+        (
             "seeds =",
             "sedes =",
             "dir/small.toml:5: unknown field `sedes`",
@@ -244,26 +249,41 @@ fn a_window_figure_has_a_place_and_a_seed() {
     }
 }
 
+/// The experiments below a directory of the repository.
+fn experiments_in(directory: &str) -> Vec<Experiment> {
+    let directory = format!("{}/../../{directory}", env!("CARGO_MANIFEST_DIR"));
+    let entries = fs::read_dir(directory).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let files = paths.filter(|path| path.extension().is_some_and(|end| end == "toml"));
+    files.map(|file| Experiment::read(&file).unwrap()).collect()
+}
+
 /// The files of the repository are right.
 #[test]
 fn our_own_experiments() {
-    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
-    let entries = fs::read_dir(directory).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    let files: Vec<_> = paths
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
-        .collect();
-    assert!(!files.is_empty());
-    for file in files {
-        let experiment = Experiment::read(&file).unwrap();
-        assert!(
-            experiment.seeds.len() >= 5 || experiment.name == "quick",
-            "{}",
-            experiment.name
-        );
-        assert!(!experiment.checks.is_empty(), "{}", experiment.name);
+    for directory in ["experiments", "experiments/mixes"] {
+        let experiments = experiments_in(directory);
+        assert!(!experiments.is_empty());
+        for experiment in experiments {
+            assert!(
+                experiment.seeds.len() >= 5 || experiment.name == "quick",
+                "{}",
+                experiment.name
+            );
+            assert!(!experiment.checks.is_empty(), "{}", experiment.name);
+        }
+    }
+}
+
+/// A mix is judged by what there is without the agent.
+#[test]
+fn mixes_have_what_they_are_measured_against() {
+    for mix in experiments_in("experiments/mixes") {
+        for series in mix.series.iter().filter(|series| series.scheme == "rack") {
+            let plain = |other: &&Series| other.scheme == NO_AGENT && other.args == series.args;
+            let told = series.args.iter().any(|word| word == "--outage-events");
+            let found = mix.series.iter().find(plain);
+            assert!(found.is_some() || told, "{}: {}", mix.name, series.name);
+        }
     }
 }

@@ -298,6 +298,9 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (traffic.direction != Direction::Down, "direction"),
         (traffic.transfers > 1, "transfers"),
         (watch.samples.is_some(), "samples"),
+        (options.page.page, "page"),
+        (options.beside.arrivals.is_some(), "arrivals"),
+        (!options.beside.neighbours.is_empty(), "neighbour"),
     ])
 }
 

@@ -140,6 +140,8 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         outage_cwnd_kept: None,
         outage_pause_ms: None,
         outage_recovery_ms: None,
+        page: Default::default(),
+        beside: Default::default(),
         agent_memory_bytes: raw.agent_memory_bytes,
         events: Some(raw.events),
         events_per_s: Some((raw.events as f64 / raw.cpu_s.max(1e-6)).round() as u64),

@@ -19,6 +19,8 @@ use super::sockets::{self, TcpInfo};
 pub struct Connection {
     /// What it carries.
     pub content: Content,
+    /// How much of that; none: it goes on until stopped.
+    pub wanted_bytes: Option<u64>,
     /// Bytes read by the receiving application and found right.
     pub received_bytes: AtomicU64,
     /// When the opener called connect(); `u64::MAX` before.
@@ -40,12 +42,12 @@ pub struct Shared {
     pub connections: Vec<Connection>,
     /// Flows side by side, each a chain of connections.
     pub parallel: usize,
-    /// Bytes that each connection carries; none: it goes on until stopped.
-    pub bytes_each: Option<u64>,
     /// Zero of all times.
     pub epoch: Instant,
     /// Both sides leave their loops.
     pub stop: AtomicBool,
+    /// When they do so by themselves, in nanoseconds since the transfer began; none: never.
+    pub end_ns: Option<u64>,
     nr_finished: AtomicUsize,
     /// Wakes the side that opens the next connection of a chain.
     opener: OnceLock<Arc<Poller>>,
@@ -54,9 +56,10 @@ pub struct Shared {
 }
 
 impl Connection {
-    pub(super) fn new(content: Content) -> Self {
+    pub(super) fn new(content: Content, wanted_bytes: Option<u64>) -> Self {
         Self {
             content,
+            wanted_bytes,
             received_bytes: AtomicU64::new(0),
             opened_ns: AtomicU64::new(u64::MAX),
             last_byte_ns: AtomicU64::new(0),
@@ -82,17 +85,13 @@ impl Connection {
 }
 
 impl Shared {
-    pub(super) fn new(
-        connections: Vec<Connection>,
-        parallel: usize,
-        bytes_each: Option<u64>,
-    ) -> Self {
+    pub(super) fn new(connections: Vec<Connection>, parallel: usize, end_ns: Option<u64>) -> Self {
         Self {
             connections,
             parallel,
-            bytes_each,
             epoch: Instant::now(),
             stop: AtomicBool::new(false),
+            end_ns,
             nr_finished: AtomicUsize::new(0),
             opener: OnceLock::new(),
             side_failure: Mutex::new(None),
@@ -102,6 +101,12 @@ impl Shared {
     /// Now, in nanoseconds since the transfer began.
     pub fn now_ns(&self) -> u64 {
         self.epoch.elapsed().as_nanos() as u64
+    }
+
+    /// Whether both sides are to leave their loops.
+    pub fn is_over(&self) -> bool {
+        let stopped = self.stop.load(Ordering::SeqCst);
+        stopped || self.end_ns.is_some_and(|end_ns| self.now_ns() >= end_ns)
     }
 
     /// Connections of each flow, one after the other.
@@ -147,7 +152,7 @@ impl Shared {
 
     /// Records why a connection failed. What happens after the end was ordered is no failure.
     pub(super) fn fail(&self, index: usize, reason: String) {
-        if self.stop.load(Ordering::SeqCst) {
+        if self.is_over() {
             return;
         }
         let _ = self.connections[index].failure.set(reason);

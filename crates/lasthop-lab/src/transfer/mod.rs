@@ -100,8 +100,12 @@ pub struct Transfer {
     wired_end: Host,
     transfers: usize,
     bytes_each: Option<u64>,
+    sizes_bytes: Vec<u64>,
     duration: Duration,
+    end: Option<Duration>,
     start_gap: Duration,
+    starts: Vec<Duration>,
+    first_port: Option<u16>,
     way: Way,
     opener: Opener,
     family: Family,
@@ -120,8 +124,12 @@ impl Default for Transfer {
             wired_end: Host::Fh,
             transfers: 1,
             bytes_each: None,
+            sizes_bytes: Vec::new(),
             duration: Duration::from_secs(10),
+            end: None,
             start_gap: Duration::ZERO,
+            starts: Vec::new(),
+            first_port: None,
             way: Way::default(),
             opener: Opener::default(),
             family: Family::default(),
@@ -168,6 +176,15 @@ impl Transfer {
         self
     }
 
+    /// One flow per element, which carries so many bytes and ends.
+    #[must_use]
+    pub fn sizes(mut self, sizes_bytes: Vec<u64>) -> Self {
+        self.flows = sizes_bytes.len().max(1);
+        self.bytes_each = sizes_bytes.iter().copied().max();
+        self.sizes_bytes = sizes_bytes;
+        self
+    }
+
     /// Connections of each flow, one after the other (1); more need [`Transfer::bytes`], since
     /// each begins when the one before has arrived.
     #[must_use]
@@ -188,6 +205,28 @@ impl Transfer {
     #[must_use]
     pub fn start_gap(mut self, gap: Duration) -> Self {
         self.start_gap = gap;
+        self
+    }
+
+    /// When each flow begins, in place of [`Transfer::start_gap`]; those beyond begin at once.
+    #[must_use]
+    pub fn starts(mut self, starts: Vec<Duration>) -> Self {
+        self.starts = starts;
+        self
+    }
+
+    /// All flows are cut off at this time, without anybody's asking (never).
+    #[must_use]
+    pub fn end(mut self, end: Duration) -> Self {
+        self.end = Some(end);
+        self
+    }
+
+    /// Ports that have been reserved already: one more than there are connections, the accepting
+    /// end's first.
+    #[must_use]
+    pub fn ports(mut self, first: u16) -> Self {
+        self.first_port = Some(first);
         self
     }
 
@@ -270,9 +309,11 @@ impl Transfer {
         let parallel = self.flows;
         let flow_cc: FlowCc = Arc::new(move |index| cc[index % parallel % cc.len()].clone());
         let (open, accept) = self.entries(bed, &flow_cc)?;
-        let connections =
-            (0..self.connections()).map(|index| Connection::new(Content::new(self.seed, index)));
-        let shared = Shared::new(connections.collect(), self.flows, self.bytes_each);
+        let connection =
+            |index| Connection::new(Content::new(self.seed, index), self.bytes_of(index));
+        let connections = (0..self.connections()).map(connection).collect();
+        let end_ns = self.end.map(|end| end.as_nanos() as u64);
+        let shared = Shared::new(connections, self.flows, end_ns);
         let shared = Arc::new(shared);
         let opener_role = if self.opener.host() == self.way.sender() {
             Role::Send
@@ -335,16 +376,29 @@ impl Transfer {
     }
 
     /// The host of the wired end, or MH.
-    fn end(&self, host: Host) -> Host {
+    fn end_of(&self, host: Host) -> Host {
         match host {
             Host::Fh => self.wired_end,
             other => other,
         }
     }
 
+    /// What a connection carries.
+    fn bytes_of(&self, connection: usize) -> Option<u64> {
+        let flow = connection % self.flows;
+        self.sizes_bytes.get(flow).copied().or(self.bytes_each)
+    }
+
+    /// When a flow's first connect() is due, since the transfer began.
+    fn start_ns(&self, flow: usize) -> u64 {
+        let start = self.starts.get(flow);
+        let start = start.copied().unwrap_or(self.start_gap * flow as u32);
+        start.as_nanos() as u64
+    }
+
     /// Sockets of both sides, each made in its host's namespace.
     fn entries(&self, bed: &TestBed, flow_cc: &FlowCc) -> Result<(Entry, Entry)> {
-        let opener = self.end(self.opener.host());
+        let opener = self.end_of(self.opener.host());
         let accepter = match opener {
             Host::Mh => self.wired_end,
             _ => Host::Mh,
@@ -352,12 +406,18 @@ impl Transfer {
         let connections = self.connections();
         let ports = u16::try_from(connections + 1)
             .with_context(|| format!("{connections} connections are more than there are ports"))?;
-        let listen_port = bed.reserve_ports(ports)?;
+        let listen_port = match self.first_port {
+            Some(reserved) => reserved,
+            None => bed.reserve_ports(ports)?,
+        };
         let first_port = listen_port + 1;
         let accept_at = self.listen_address(accepter);
         let accept_at = SocketAddr::new(accept_at, listen_port);
         let to = (0..self.hosts).map(|host| self.address(accepter, host));
         let to = to.map(|address| SocketAddr::new(address, listen_port));
+        let backlog = sockets::MAX_BACKLOG.to_string();
+        bed.namespace(accepter)
+            .set_sysctl("core.somaxconn", &backlog)?;
         let listener = bed.run_in(accepter, || {
             sockets::listen(accept_at, self.flows, &flow_cc(0), self.limits)
         })??;
@@ -373,7 +433,7 @@ impl Transfer {
         let open = Entry::Open {
             sockets: prepared,
             to: to.collect(),
-            gap_ns: self.start_gap.as_nanos() as u64,
+            starts_ns: (0..self.flows).map(|flow| self.start_ns(flow)).collect(),
         };
         Ok((
             open,
@@ -396,6 +456,11 @@ pub struct RunningTransfer {
 }
 
 impl RunningTransfer {
+    /// Whether all its time is over, or no connection will get another byte.
+    pub fn is_over(&self) -> bool {
+        self.shared.is_over() || self.is_finished()
+    }
+
     /// When it began.
     pub fn started(&self) -> Instant {
         self.shared.epoch

@@ -52,7 +52,7 @@ fn newest_sender(shared: &Shared, flow: usize) -> Option<TcpInfo> {
 pub(super) fn watch(shared: &Shared, interval: Duration) -> Vec<Moment> {
     let mut moments = Vec::new();
     let mut due = shared.epoch;
-    while !shared.stop.load(Ordering::SeqCst) {
+    while !shared.is_over() {
         let wait = due.saturating_duration_since(Instant::now());
         if !wait.is_zero() {
             thread::sleep(wait.min(TICK));

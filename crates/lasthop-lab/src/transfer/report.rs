@@ -102,6 +102,8 @@ pub struct FlowReport {
     pub completion_ns: Option<u64>,
     /// Why it failed.
     pub failure: Option<String>,
+    /// Nothing is wrong but that bytes are missing: it was cut off before its end.
+    pub cut_off: bool,
     /// Segments that the sender sent again.
     pub retransmits: u64,
 }
@@ -137,7 +139,7 @@ impl TransferReport {
             let opened_ns = flow.opened_ns.load(Ordering::SeqCst);
             let last_ns = flow.last_byte_ns.load(Ordering::Relaxed);
             let complete = flow.finished.load(Ordering::SeqCst) && flow.failure().is_none();
-            let failure = match (flow.failure(), shared.bytes_each) {
+            let failure = match (flow.failure(), flow.wanted_bytes) {
                 (Some(failure), _) => Some(failure.to_owned()),
                 (None, Some(wanted)) if !complete => {
                     let quiet_s = end.at_ns.saturating_sub(last_ns) as f64 / 1e9;
@@ -155,6 +157,7 @@ impl TransferReport {
                 content_ok: failure.is_none(),
                 opened_ns,
                 completion_ns: complete.then(|| last_ns.saturating_sub(opened_ns)),
+                cut_off: failure.is_some() && flow.failure().is_none(),
                 failure,
                 retransmits: end.retransmits(index),
             }
@@ -246,7 +249,7 @@ pub(super) fn first_failure(shared: &Shared) -> Option<String> {
 pub(super) fn sample(shared: &Shared) -> Samples {
     let mut samples = Samples::default();
     let mut due = shared.epoch + SAMPLE_INTERVAL;
-    while !shared.stop.load(Ordering::SeqCst) {
+    while !shared.is_over() {
         let wait = due.saturating_duration_since(std::time::Instant::now());
         if !wait.is_zero() {
             thread::sleep(wait.min(SAMPLER_TICK));

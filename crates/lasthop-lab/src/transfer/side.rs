@@ -40,8 +40,8 @@ pub enum Entry {
         sockets: Vec<Option<Socket>>,
         /// Where to: the flows go to these in turn.
         to: Vec<SocketAddr>,
-        /// Between one flow's first connect() and the next flow's, in nanoseconds.
-        gap_ns: u64,
+        /// When each flow's first connect() is due, in nanoseconds since the transfer began.
+        starts_ns: Vec<u64>,
     },
     /// It accepts: the opener's port tells the connection.
     Accept {
@@ -75,6 +75,8 @@ pub(super) struct Side {
     buffer: Vec<u8>,
     /// Connections of each flow whose connect() has been called.
     opened: Vec<usize>,
+    /// Flows of which none is open yet, by the time at which it is due, the next at the end.
+    waiting: Vec<usize>,
 }
 
 impl Side {
@@ -100,6 +102,11 @@ impl Side {
         }
         let slots = shared.connections.iter().map(|_| Slot::Idle).collect();
         let opened = vec![0; shared.parallel];
+        let mut waiting = Vec::new();
+        if let Entry::Open { starts_ns, .. } = &entry {
+            waiting.extend((0..shared.parallel).rev());
+            waiting.sort_by_key(|flow| std::cmp::Reverse(starts_ns[*flow]));
+        }
         Ok(Self {
             role,
             entry,
@@ -109,12 +116,13 @@ impl Side {
             poller,
             buffer: vec![0; BUFFER_BYTES],
             opened,
+            waiting,
         })
     }
 
     fn work(&mut self) -> Result<()> {
         let mut events = Events::new();
-        while !self.shared.stop.load(Ordering::SeqCst) {
+        while !self.shared.is_over() {
             let wait = self.open_due()?;
             events.clear();
             match self.poller.wait(&mut events, Some(wait)) {
@@ -135,38 +143,41 @@ impl Side {
         Ok(())
     }
 
-    /// Calls connect() wherever the time has come; returns how long to wait for the next.
+    /// Calls connect() wherever the time has come; returns how long to wait for the next. Looks
+    /// at few flows: there may be thousands, and this is done at every turn.
     fn open_due(&mut self) -> Result<Duration> {
         let mut wait = TICK;
-        for flow in 0..self.opened.len() {
-            while let Some(early_ns) = self.next_is_early_ns(flow) {
-                if early_ns > 0 {
-                    wait = wait.min(Duration::from_nanos(early_ns));
-                    break;
+        while let (Some(flow), Entry::Open { starts_ns, .. }) = (self.waiting.last(), &self.entry) {
+            let (flow, due_ns) = (*flow, starts_ns[*flow]);
+            let early_ns = due_ns.saturating_sub(self.shared.now_ns());
+            if early_ns > 0 {
+                wait = wait.min(Duration::from_nanos(early_ns));
+                break;
+            }
+            self.waiting.pop();
+            self.connect_next(flow)?;
+        }
+        if self.shared.rounds() > 1 && matches!(self.entry, Entry::Open { .. }) {
+            for flow in 0..self.opened.len() {
+                while self.is_next_ready(flow) {
+                    self.connect_next(flow)?;
                 }
-                self.connect_next(flow)?;
             }
         }
         Ok(wait)
     }
 
-    /// How long before the time of a flow's next connection it is; none if that is not known or
-    /// there is no next one. The first has its place in the row of flows, others begin when the
-    /// receiver has everything of the one before.
-    fn next_is_early_ns(&self, flow: usize) -> Option<u64> {
-        let Entry::Open { gap_ns, .. } = &self.entry else {
-            return None;
-        };
+    /// Whether the next connection of a flow may begin: the receiver has everything of the one
+    /// before.
+    fn is_next_ready(&self, flow: usize) -> bool {
         let opened = self.opened[flow];
-        if opened == 0 {
-            let due_ns = gap_ns.saturating_mul(flow as u64);
-            return Some(due_ns.saturating_sub(self.shared.now_ns()));
+        if opened == 0 || opened == self.shared.rounds() {
+            return false;
         }
         let before = flow + (opened - 1) * self.shared.parallel;
-        let ready = self.shared.connections[before]
+        self.shared.connections[before]
             .finished
-            .load(Ordering::SeqCst);
-        (ready && opened < self.shared.rounds()).then_some(0)
+            .load(Ordering::SeqCst)
     }
 
     fn connect_next(&mut self, flow: usize) -> Result<()> {
@@ -281,8 +292,9 @@ impl Side {
     }
 
     fn send(&mut self, index: usize, socket: &Arc<Socket>, mut sent: u64) {
-        let content = self.shared.connections[index].content;
-        let target = self.shared.bytes_each.unwrap_or(u64::MAX);
+        let connection = &self.shared.connections[index];
+        let content = connection.content;
+        let target = connection.wanted_bytes.unwrap_or(u64::MAX);
         let turn_end = sent.saturating_add(TURN_BYTES as u64).min(target);
         while sent < turn_end {
             let chunk = (turn_end - sent).min(BUFFER_BYTES as u64) as usize;
@@ -325,7 +337,7 @@ impl Side {
                 .store(self.shared.now_ns(), Ordering::Relaxed);
         };
         self.slots[index] = Slot::Open(Arc::clone(socket), received);
-        let wanted = self.shared.bytes_each;
+        let wanted = state.wanted_bytes;
         match end {
             Err(reason) => self.fail(index, &reason),
             Ok(_) if wanted.is_some_and(|wanted| received > wanted) => {

@@ -17,9 +17,11 @@ use crate::topology::Family;
 /// The kernel's slow-start threshold of a connection that has not lost anything yet
 /// (`TCP_INFINITE_SSTHRESH`).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// Descriptors beyond the two of each connection.
+/// Descriptors beyond those that are open and the two of each connection.
 const SPARE_DESCRIPTORS: u64 = 200;
 
+/// The longest queue of a listening socket, and the sysctl's greatest value.
+pub const MAX_BACKLOG: usize = 65_535;
 /// Receive buffer of a socket whose window is held down.
 const LEAST_BUFFER_BYTES: u32 = 256 * 1024;
 const ETHERNET_HEADER_BYTES: u64 = 14;
@@ -80,7 +82,9 @@ fn set_option(
     }
 }
 
-/// A listening socket for `flows` connections that arrive at once.
+/// A listening socket for `flows` connections that arrive at once. Where half of its queue is in use,
+/// the kernel forgets handshakes after three seconds, and resets the connections that the other
+/// end has open by then.
 ///
 /// # Errors
 /// The address is in use, or the congestion control unknown.
@@ -91,7 +95,8 @@ pub fn listen(address: SocketAddr, flows: usize, cc: &str, limits: SocketLimits)
     socket
         .bind(&address.into())
         .with_context(|| format!("cannot listen on {address}"))?;
-    socket.listen(i32::try_from(flows)?.clamp(16, 65_535))?;
+    let backlog = flows.saturating_mul(4).clamp(16, MAX_BACKLOG);
+    socket.listen(i32::try_from(backlog)?)?;
     Ok(socket)
 }
 
@@ -269,13 +274,16 @@ pub fn tcp_info(socket: &Socket) -> Result<TcpInfo> {
     })
 }
 
-/// Raises the limit of open descriptors for so many connections with both ends in this process.
+/// Raises the limit of open descriptors for so many more connections with both ends in this
+/// process.
 ///
 /// # Errors
 /// The hard limit is too low and may not be raised.
 pub fn allow_descriptors(connections: usize) -> Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    let need = 2 * connections as u64 + SPARE_DESCRIPTORS;
+    // Several transfers may run side by side.
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let need = (open + 2 * connections) as u64 + SPARE_DESCRIPTORS;
     if soft >= need {
         return Ok(());
     }
