@@ -149,6 +149,9 @@ LH_INLINE void lh_ack_sample(struct lh_env *env, struct lh_flow *f)
 	f->rtt_end = f->max;
 }
 
+/* More at once is no delivery but a number that somebody made up. */
+#define LH_UNCACHED_MOST (1U << 20)
+
 /* MH also got what could not be cached: rates and bounds that left it out would
  * throttle a flow for our lack of memory. @from: una before this ACK. */
 LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
@@ -161,6 +164,7 @@ LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
 	n = upto - from - env->ack.popped_bytes;
 	if ((s32)n <= 0)
 		return;
+	n = lh_min(n, LH_UNCACHED_MOST);
 	f->delivered += n;
 	env->ack.bytes += n;
 }
@@ -194,9 +198,8 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 	lh_ack_uncached(env, f, from);
 	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
 		lh_ack_sample(env, f);
-	/* A lone segment may have waited for the receiver's delayed ACK. */
 	if (env->ack.nr_segs < 2 && f->max - f->una < 2U * lh_mss(f))
-		env->ack.sample_ns = 0;
+		env->ack.sample_lone = 1;
 	if (lh_before(f->sacked_max, f->una))
 		f->sacked_max = f->una;
 	f->nr_dup = 0;
@@ -225,6 +228,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	lh_actions_init(out);
 	lh_env_time(env, f);
 	__builtin_memset(&env->ack, 0, sizeof(env->ack));
+	env->ack.top = f->sacked_max;
 	lh_track_mh(env, f, s);
 	if (!(s->flags & LH_ACK) || (s->flags & (LH_SYN | LH_RST)))
 		goto done;

@@ -8,7 +8,7 @@
 #ifndef LH_CACHE_H
 #define LH_CACHE_H
 
-#include "flow.h"
+#include "device.h"
 
 /* Entries that may be moved to make room for a late segment. Bounds the work
  * that a sender can cause with segments in reverse order. */
@@ -34,8 +34,10 @@ LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, 
 	struct lh_chunk *c = lh_chunk_at(env, f, pos);
 	u32 i = pos;
 
-	lh_barrier(i);
-	return c ? &c->seg[i & (LH_CHUNK_SEGS - 1)] : NULL;
+	if (!c)
+		return NULL;
+	lh_barrier(i); /* after the check, or clang adds to a pointer that may be none */
+	return &c->seg[i & (LH_CHUNK_SEGS - 1)];
 }
 
 /* Segments that MH says it has may be looked at again: one of them changed. */
@@ -251,7 +253,7 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->seq = s->seq;
 	e->end = s->end;
 	e->slot = slot;
-	e->delivered = f->delivered;
+	e->delivered = lh_receiver_delivered(env, f);
 	e->tsval = s->tsval;
 	e->n_local = 0;
 	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_BARE);

@@ -32,6 +32,12 @@ enum lh_timer_arm {
 	LH_TIMER_AFTER_DUP, /* only after a duplicate-driven repair (S1 on earlier schemes) */
 };
 
+enum lh_clock_mode {
+	LH_CLOCK_OFF,
+	LH_CLOCK_AUTO, /* brakes senders whose losses are hidden */
+	LH_CLOCK_ALWAYS, /* and all others while a queue stands */
+};
+
 enum lh_suppress_mode {
 	LH_SUPPRESS_AUTO, /* where a brake is left, and FH has no patience of its own */
 	LH_SUPPRESS_ON,
@@ -57,7 +63,7 @@ struct lh_config {
 	u32 queue_guard; /* 1: a loss that looks like the queue's overflow is left to FH */
 	/* Scheme rack. */
 	u32 suppress; /* enum lh_suppress_mode */
-	u32 clock; /* 1: the window clock may run */
+	u32 clock; /* enum lh_clock_mode */
 	u64 target_ns; /* standing queue that the clock aims at, where the hop is steady */
 	/* Scheme slack. */
 	u64 slack_quiet_ns; /* least silence of MH that counts as an outage */

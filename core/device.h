@@ -46,6 +46,23 @@ LH_INLINE bool lh_peer_is(const struct lh_peer *p, const u8 *addr)
 	return !diff;
 }
 
+/* The place is another receiver's now. */
+LH_INLINE void lh_peer_reset(struct lh_peer *p)
+{
+	p->lmin_now_ns = p->lmin_before_ns = p->busy_ns = p->srtt_ns = 0;
+	p->lossy_ns = p->full_now_ns = p->full_before_ns = p->full_mark_ns =
+		p->full_mark_before_ns = p->full_mark_at_ns = 0;
+	p->queue_at_ns = 0;
+	p->full_tx_ns = p->full_from_ns = p->full_seen_ns = 0;
+	p->newest_tx_ns = 0;
+	p->full_now = p->full_before = p->ahead = 0;
+	p->crowd = p->crowd_before = 0;
+	p->lossy_for_ns = 0;
+	p->trial_ns = p->trial_end_ns = p->trial_least_ns = 0;
+	p->bin = p->bytes = p->rate = p->rate_before = 0;
+	p->trials = p->flows = p->flows_before = 0;
+}
+
 /* Finds the place of the receiver @key->mh for the new flow @f: its own, one
  * that nobody used for a minute, or none. Hosts call it before the first packet. */
 LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh_flow_key *key)
@@ -76,7 +93,7 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 		p = &LH_DEVICE(env)->peer[unused & (LH_PEERS - 1)];
 		__builtin_memcpy(p->addr, key->mh, sizeof(p->addr));
 		p->tag = hash;
-		p->lmin_now_ns = p->lmin_before_ns = p->busy_ns = 0;
+		lh_peer_reset(p);
 		found = unused;
 	}
 	if (found) {
@@ -155,6 +172,60 @@ LH_INLINE u64 lh_device_flows(struct lh_env *env)
 	lh_device_turn(env, bin);
 	n = lh_max(d->flows[bin & (LH_DEVICE_BINS - 1)],
 		   d->flows[(bin - 1) & (LH_DEVICE_BINS - 1)]);
+	return lh_max(n, 1);
+}
+
+/* Begins the receiver's bin of now: the old one's rate counts if it is the best
+ * of late, whose memory fades by a sixty-fourth per bin. */
+LH_INLINE void lh_peer_turn(struct lh_peer *p, u64 bin)
+{
+	u64 old = p->bin, rate, passed;
+
+	if (old >= bin || __sync_val_compare_and_swap(&p->bin, old, bin) != old)
+		return;
+	passed = bin - old;
+	rate = p->bytes * (LH_SEC / LH_BIN_NS);
+	p->rate -= passed < 64 ? p->rate / 64 * passed : p->rate;
+	p->rate = lh_max(p->rate, rate);
+	p->rate_before = passed == 1 ? rate : 0;
+	p->flows_before = passed == 1 ? p->flows : 0;
+	if (bin / LH_CROWD_BINS != old / LH_CROWD_BINS) {
+		p->crowd_before = passed <= LH_CROWD_BINS ? p->crowd : 0;
+		p->crowd = 0;
+	}
+	p->bytes = 0;
+	p->flows = 0;
+}
+
+/* @bytes were delivered to the receiver @p. @last: the flow's last bin before. */
+LH_INLINE void lh_peer_add(struct lh_env *env, struct lh_peer *p, u32 bytes, u64 last)
+{
+	u64 bin = env->now_ns / LH_BIN_NS;
+
+	lh_peer_turn(p, bin);
+	__sync_fetch_and_add(&p->bytes, bytes);
+	__sync_fetch_and_add(&p->delivered, bytes);
+	if (last < bin)
+		__sync_fetch_and_add(&p->flows, 1);
+	if (last / LH_CROWD_BINS < bin / LH_CROWD_BINS)
+		__sync_fetch_and_add(&p->crowd, 1);
+}
+
+/* What the flow's receiver has got, all flows together, as far as that is known. */
+LH_INLINE u32 lh_receiver_delivered(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	return p ? p->delivered : f->delivered;
+}
+
+/* How many flows the receiver has, as lh_device_flows(). */
+LH_INLINE u64 lh_peer_flows(struct lh_env *env, struct lh_peer *p)
+{
+	u64 n;
+
+	lh_peer_turn(p, env->now_ns / LH_BIN_NS);
+	n = lh_max(p->flows, p->flows_before);
 	return lh_max(n, 1);
 }
 

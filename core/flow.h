@@ -32,7 +32,7 @@ struct lh_seg {
 	u64 last_tx_ns; /* latest departure, anyone's */
 	u32 seq, end; /* sequence numbers */
 	u32 slot; /* index into the host's payload pool */
-	u32 delivered; /* lh_flow.delivered when it departed */
+	u32 delivered; /* lh_receiver_delivered() when it departed */
 	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
@@ -79,15 +79,28 @@ enum lh_flow_flag {
 #define LH_RECENT_SAMPLES 4
 #define LH_RATE_BINS 8
 
+enum lh_clock_state {
+	LH_CLOCK_FREE, /* FH has its own brake: it sees all its losses */
+	LH_CLOCK_HELD, /* losses of the link are hidden from it: the law holds */
+	LH_CLOCK_LETTING, /* the link has lost nothing for a while: C grows until FH has room */
+};
+
 /* The window clock of a flow (clock.h). */
 struct lh_clock {
 	u32 c_bytes; /* what may be on its way beyond what MH has */
-	u8 engaged; /* 1: a queue stands, the law holds */
+	u8 state; /* enum lh_clock_state */
 	u8 limited; /* bit 0: FH has used up the window in this interval, bit 1: in the last */
 	u8 settling; /* 1: C was cut in this interval, the queue shows it in the next */
 	u8 has_tsval; /* 1: tsval_last is valid */
+	u8 calm; /* 1: hardly a queue was left in the last interval */
+	u8 doubt; /* intervals in which the queue stood above the law's aim, less those below */
 	u8 step; /* how much C grows next where no queue is left, in eighths of C */
-	u32 goal_bytes; /* up to which C grows with what MH gets, if above it */
+	u8 singles; /* ACKs of one segment each in a row */
+	u8 old_edge; /* 1: FH still spends a window that was granted before C */
+	u32 goal_bytes; /* up to which C grows with what MH gets in this interval */
+	u64 lossy_ns; /* last loss of the link's that was hidden from FH; 0: none */
+	u32 round_bytes; /* MH got in the last interval */
+	u32 round_delivered; /* lh_flow.delivered when this interval began */
 	/* The open sample of the wired round trip. */
 	u32 tsval; /* of the ACK that left at tsval_ns */
 	u32 asked_edge; /* right edge of its window */
@@ -101,18 +114,11 @@ struct lh_clock {
 	u64 sum_ns; /* of the interval's samples */
 	u64 least_ns; /* of the interval's samples */
 	u64 least_before_ns; /* of the last interval's */
-	/* Whether the queue is one: lh_clock_doubt(). */
-	u32 trial_c; /* C before the trial */
-	u8 trial; /* intervals left of a trial, 0: none */
-	u8 doubt; /* intervals in which the queue stood above the law's aim, less those below */
-	u8 trials; /* that found a real queue, since the last that did not */
-	u8 pad[1];
 	u64 gap_now_ns; /* longest pause of the hop in this interval */
 	u64 gap_ns; /* such pauses, smoothed over the intervals */
 	u32 nr_samples; /* in the interval */
 	u64 busy_ns; /* last time that the queue was no mere trifle */
-	/* Delivery rate, bytes per second: the most per bin. */
-	u64 rate[LH_RATE_BINS];
+	/* Delivery rate, bytes per second. */
 	u64 rate_bin; /* number of the newest bin */
 	u32 bin_bytes; /* delivered in it */
 	u32 bin_before[2]; /* in the two before it */
@@ -120,6 +126,16 @@ struct lh_clock {
 	u64 train_ns; /* when the present train of deliveries began; 0: the hop was idle */
 	u32 train_delivered; /* lh_flow.delivered then */
 	u64 marked_ns; /* last CE mark */
+};
+
+/* The way back from MH as its timestamps tell of it (back.h). */
+struct lh_back {
+	u32 tsval; /* of the ACK that came at at_ns */
+	u32 hz; /* ticks of MH's timestamp clock per second; 0: not known yet */
+	u64 at_ns; /* 0: no ACK yet */
+	s64 least_ns, least_before_ns; /* of this and the last period: delay against that ACK's */
+	u64 now_ns; /* delay of the last ACK beyond the least: a queue on the way back */
+	u32 has_least, has_before; /* 1: the least of this, of the last period is valid */
 };
 
 /* An outage of the hop, and what FH is told of it (outage.h; scheme slack). */
@@ -176,10 +192,11 @@ struct lh_flow {
 	u64 reo_seen_ns; /* when it was last seen */
 	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
 	struct lh_clock clock;
+	struct lh_back back;
 	struct lh_outage outage;
 	/* The ACK that FH saw last, and the last one that came. */
 	u32 fwd_ack;
-	u32 fwd_edge; /* right edge of the window that FH knows */
+	u32 fwd_edge; /* right edge of the window that FH knows, before it was rounded */
 	u32 own_edge; /* the receiver's own, of the last ACK */
 	u16 fwd_flags;
 	u16 last_window; /* as in the header */
@@ -207,6 +224,7 @@ struct lh_flow {
 };
 
 #define LH_BIN_NS (100 * LH_MSEC)
+#define LH_CROWD_BINS 16
 #define LH_DEVICE_BINS 64 /* a power of two: what the link could do in the last 6 s */
 #define LH_PEERS 1024 /* a power of two */
 
@@ -214,13 +232,41 @@ struct lh_flow {
 struct lh_peer {
 	u8 addr[16]; /* as in lh_flow_key.mh */
 	u64 seen_ns; /* last new flow or sample */
-	u64 busy_ns; /* last sample of a flow whose clock is engaged */
+	u64 busy_ns; /* last sample that showed a standing queue */
 	u32 tag; /* hash of addr: whether the place is still ours */
-	u32 pad;
+	u32 trials; /* that found a real queue, since the last that did not */
 	/* The unloaded local round trip: the least sample of this and of the
 	 * previous period (sample.h); 0: none. */
 	u64 lmin_now_ns, lmin_before_ns;
 	u64 since_ns; /* when this period began */
+	u64 srtt_ns; /* smoothed local round trip of its flows, 0: none yet */
+	u64 lossy_ns; /* last loss of the link's that was hidden from a sender; 0: none */
+	u64 lossy_for_ns; /* for so long it counts */
+	/* The longest queue of this and of the previous period. */
+	u64 full_now_ns, full_before_ns;
+	u64 full_since_ns; /* when this period began */
+	u64 newest_tx_ns; /* latest departure among what has arrived */
+	u64 queue_ns, queue_at_ns; /* the last sample of it, and when that was */
+	/* Departures that found it near the longest: the latest, and the first of those that
+	 * followed each other closely; 0: none. */
+	u64 full_tx_ns, full_from_ns;
+	/* The longest queue as it was a round trip ago, and the one before; since when. */
+	u64 full_mark_ns, full_mark_before_ns, full_mark_at_ns;
+	u64 full_seen_ns; /* when the last sample came, if it found it so; 0: it did not */
+	/* The same in bytes: what arrived while a segment was under way. A rate that
+	 * changes while the queue drains changes the time, but not this. */
+	u32 ahead, full_now, full_before;
+	u32 delivered; /* bytes, modulo 2^32 */
+	/* A trial of all its flows together: lh_clock_doubt(). */
+	u64 trial_ns, trial_end_ns; /* from, to; 0: there is none */
+	u64 trial_least_ns; /* least sample in its last part; 0: none */
+	/* Delivered to it: in this bin, and the best of late, which fades. */
+	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
+	u64 bytes; /* in it */
+	u64 rate; /* bytes per second */
+	u64 rate_before; /* of the last whole bin */
+	u32 flows, flows_before; /* that delivered in this bin and the one before */
+	u32 crowd, crowd_before; /* the same of LH_CROWD_BINS bins */
 };
 
 struct lh_device {
@@ -244,15 +290,20 @@ struct lh_ack_sum {
 	u64 rtx_xmit_ns; /* the same among local repairs */
 	u32 xmit_end, rtx_xmit_end; /* where those segments end: departures may coincide */
 	u64 sample_ns; /* departure of the segment that gives a sojourn sample; 0: none */
-	u32 sample_delivered; /* lh_flow.delivered at that departure */
+	u64 again_ns; /* latest departure among what was sent twice; 0: nothing was */
+	u32 sample_delivered; /* lh_receiver_delivered() at that departure */
 	u32 bytes; /* newly delivered */
 	u32 popped_bytes; /* of what the ACK number covers, that was cached */
 	u32 nr_segs;
 	u32 sample_full; /* 1: that segment was no small one */
+	u32 top; /* lh_flow.sacked_max before this ACK */
+	u32 sacked; /* 1: SACK blocks told of something above top: no ACK that was delayed */
+	u32 sample_lone; /* 1: it may have waited for the receiver's delayed ACK */
 	/* Of what the ACK number itself covers, for the classic estimators. */
 	u64 last_ns; /* departure of the last segment; 0: none */
 	u32 last_end; /* where that one ends */
 	u32 unclear; /* 1: something was sent twice or had waited behind a hole (Karn) */
+	u32 deprived; /* 1: a loss of the link was repaired and is to be hidden from FH */
 };
 
 /*

@@ -45,6 +45,27 @@ LH_INLINE u32 lh_edited_edge(const struct lh_flow *f, const struct lh_segment *s
 }
 
 /*
+ * The edge that FH is held to once an edited ACK has shown it @edge. What rounding takes is
+ * granted still: were it taken for good, each ACK would take as much again, and the edge
+ * pass by what FH has sent.
+ */
+LH_INLINE u32 lh_kept_edge(const struct lh_flow *f, u32 edge)
+{
+	u32 unit = 1U << (f->wscale_mh & 15);
+
+	return lh_before(edge, f->fwd_edge) && lh_before(f->fwd_edge, edge + unit) ? f->fwd_edge
+										   : edge;
+}
+
+/* The edge that FH has seen: fwd_edge, rounded. */
+LH_INLINE u32 lh_shown_edge(const struct lh_flow *f)
+{
+	u32 shift = f->wscale_mh & 15;
+
+	return f->fwd_ack + ((f->fwd_edge - f->fwd_ack) >> shift << shift);
+}
+
+/*
  * SPEC Q17: receivers that tune their buffer open the window on duplicates.
  * Such an ACK must pass when FH is about to run out of window, and always
  * when the window shrinks or its scale is unknown.
@@ -163,9 +184,11 @@ LH_INLINE void lh_abandon(struct lh_env *env, struct lh_flow *f, bool passing,
 LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s,
 			    const struct lh_actions *out)
 {
+	u32 edge = lh_edited_edge(f, s, out);
+
 	f->flags |= LH_FLOW_FWD;
 	f->fwd_ack = s->ack;
-	f->fwd_edge = lh_edited_edge(f, s, out);
+	f->fwd_edge = out->window == LH_KEEP_WINDOW ? edge : lh_kept_edge(f, edge);
 	f->fwd_flags = s->flags;
 	f->outage.frozen = 0; /* FH has MH's own word on the window again */
 }

@@ -6,8 +6,8 @@
 #ifndef LH_LIFECYCLE_H
 #define LH_LIFECYCLE_H
 
-#include "clock.h"
 #include "order.h"
+#include "window.h"
 
 /* Everything anew, as for a connection never seen. */
 LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)

@@ -11,12 +11,13 @@
 #ifndef LH_ORDER_H
 #define LH_ORDER_H
 
+#include "clock.h"
 #include "detect.h"
 
 #define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
 #define LH_PROBE_SLACK_NS (4 * LH_MSEC)
-#define LH_PROBE_DELACK_NS (40 * LH_MSEC) /* a lone segment waits for a delayed ACK */
 #define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
+#define LH_PATTERN_SEGS 8 /* delivered behind a loss: enough to tell what it was */
 #define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
 #define LH_BARE_MAX 3 /* repairs of a SYN, SYN-ACK or FIN */
 
@@ -83,11 +84,58 @@ LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
 
 	if (e->flags & LH_SEG_BARE)
 		max = lh_min(max, LH_BARE_MAX);
-	return !(e->flags & LH_SEG_NO_COPY) && !lh_seg_stale(f, e) && e->n_local < max;
+	return !(e->flags & LH_SEG_NO_COPY) && !lh_seg_overflow(f, e) && !lh_seg_stale(f, e) &&
+	       e->n_local < max;
 }
 
 /* What lh_order_try() found at a position. */
-enum lh_tried { LH_TRIED_NOTHING, LH_TRIED_WAITS, LH_TRIED_SENT };
+enum lh_tried { LH_TRIED_NOTHING, LH_TRIED_WAITS, LH_TRIED_SENT, LH_TRIED_OURS };
+
+/*
+ * A slow start that overflows the queue loses every other segment from there on, the link
+ * loses one here and there. So a while after the loss of @e it shows which one it was.
+ * @return LH_TRIED_WAITS: not yet; LH_TRIED_OURS: the link.
+ */
+LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flow *f,
+					 const struct lh_seg *e)
+{
+	u32 range = f->sacked_max - e->seq, mss = lh_mss(f);
+	u32 missing = f->sacked_max - f->una - f->sacked_bytes;
+
+	if (missing >= lh_max(3 * mss, range / 4))
+		return LH_TRIED_NOTHING;
+	if (range < LH_PATTERN_SEGS * mss &&
+	    env->now_ns < e->last_tx_ns + f->rack_rtt_ns + lh_lmin(env, f))
+		return LH_TRIED_WAITS;
+	return LH_TRIED_OURS;
+}
+
+/* @e counts as lost: whose loss is it? @return LH_TRIED_OURS: the link's, and so ours to
+ * repair; LH_TRIED_NOTHING: FH's, as without an agent. */
+LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow *f,
+				       const struct lh_seg *e)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (e->n_local || !lh_queue_overflowed(env, f, e))
+		return LH_TRIED_OURS;
+	if (p && lh_queue_rising(p) && lh_flow_sack(f))
+		return lh_order_pattern(env, f, e);
+	return LH_TRIED_NOTHING;
+}
+
+/* The same, and what follows: everything in flight is left to FH, or FH is braked. */
+LH_INLINE enum lh_tried lh_order_whose(struct lh_env *env, struct lh_flow *f,
+				       const struct lh_seg *e)
+{
+	enum lh_tried whose = lh_order_judge(env, f, e);
+
+	if (whose == LH_TRIED_NOTHING)
+		lh_guard_leave(env, f);
+	else if (whose == LH_TRIED_OURS && !e->n_local)
+		env->ack.deprived = 1;
+	return whose;
+}
 
 /* Repairs the segment at @pos if it is lost and may be sent. */
 LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct lh_actions *out)
@@ -99,9 +147,12 @@ LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 	e = lh_seg_at(env, f, pos);
 	if (!e || (e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, f, e))
 		return LH_TRIED_NOTHING;
-	if (lh_order_lost(env, f, e) && lh_resend(env, f, e, LH_BY_ORDER, out))
-		return LH_TRIED_SENT;
-	return LH_TRIED_WAITS;
+	if (!lh_order_lost(env, f, e))
+		return LH_TRIED_WAITS;
+	/* If it is not ours now, it may be when FH has sent it again: the chunk's bound holds. */
+	if (lh_order_whose(env, f, e) != LH_TRIED_OURS || !lh_resend(env, f, e, LH_BY_ORDER, out))
+		return LH_TRIED_WAITS;
+	return LH_TRIED_SENT;
 }
 
 /*
@@ -180,15 +231,27 @@ LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow 
 	return e && lh_order_repairable(env, f, e) ? e : NULL;
 }
 
-/* When the patience with the head ends, 0: it is not being waited for. */
+/* When the patience with the head ends, and if it has, when it is clear whose loss that is
+ * (lh_order_pattern()); 0: it is not being waited for. What FH has sent again and lost to
+ * the queue again is for the probe timer. */
 LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_seg *e = lh_order_head(env, f);
-	u64 reo = lh_reo(env, f);
+	u64 reo = lh_reo(env, f), at;
 
 	if (!reo || !lh_flow_sack(f) || !e || !lh_order_passed(f, e))
 		return 0;
-	return e->last_tx_ns + f->rack_rtt_ns + reo;
+	at = e->last_tx_ns + f->rack_rtt_ns;
+	if (env->now_ns < at + reo)
+		return at + reo;
+	switch (lh_order_judge(env, f, e)) {
+	case LH_TRIED_NOTHING:
+		return 0;
+	case LH_TRIED_WAITS:
+		return at + lh_lmin(env, f);
+	default:
+		return at + reo;
+	}
 }
 
 /*
@@ -209,7 +272,7 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
 	}
 	if (lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD))
-		return 2 * srtt + LH_PROBE_SLACK_NS + LH_PROBE_DELACK_NS;
+		return 2 * srtt + LH_PROBE_SLACK_NS + LH_DELACK_NS;
 	return 2 * srtt + LH_PROBE_SLACK_NS;
 }
 
@@ -257,6 +320,14 @@ LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions
 
 	if (!e)
 		return;
+	/* Lost where the queue is full, with nothing behind it to tell: FH's, too. Probes of
+	 * 400 flows with a segment or two each were repairs without end. */
+	if (!e->n_local && lh_queue_overflowed(env, f, e)) {
+		lh_guard_leave(env, f);
+		f->sent_ns = env->now_ns; /* the timer of what FH itself has repeated goes on */
+		f->nr_probes++;
+		return;
+	}
 	lh_resend(env, f, e, LH_BY_TIMER, out);
 	if (f->nr_probes++ == 0)
 		return;

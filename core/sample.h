@@ -13,6 +13,7 @@
 
 #define LH_LMIN_PERIOD_NS (10 * LH_SEC)
 #define LH_PEER_BUSY_NS LH_SEC
+#define LH_SINGLES_MOST 32 /* ACKs of single segments in a row: MH delays none */
 /* A train: a queue of so much, deliveries for so long and so many. */
 #define LH_TRAIN_QUEUE_NS (2 * LH_MSEC)
 #define LH_TRAIN_NS (10 * LH_MSEC)
@@ -28,11 +29,20 @@ LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
 	return lh_least(p->lmin_now_ns, p->lmin_before_ns);
 }
 
-/* The local round trip to reckon with: the flow's own, or the device's before
- * the flow has one; 0: nobody knows. */
+/* The local round trip to reckon with: the flow's own, or the receiver's or the
+ * device's before the flow has one; 0: nobody knows. */
 LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f)
 {
-	return f->srtt_ns ? f->srtt_ns : LH_DEVICE(env)->srtt_ns;
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (f->srtt_ns)
+		return f->srtt_ns;
+	return p && p->srtt_ns ? p->srtt_ns : LH_DEVICE(env)->srtt_ns;
+}
+
+LH_INLINE void lh_smooth(u64 *srtt_ns, u64 r)
+{
+	*srtt_ns = *srtt_ns ? *srtt_ns + r / 8 - *srtt_ns / 8 : r;
 }
 
 /* One sojourn of the receiver's. The minimum does not age while a queue stands
@@ -45,8 +55,7 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	if (!p)
 		return;
 	p->seen_ns = env->now_ns;
-	if (f->clock.engaged)
-		p->busy_ns = env->now_ns;
+	lh_smooth(&p->srtt_ns, r);
 	if (!p->lmin_now_ns) {
 		p->lmin_now_ns = r;
 		p->since_ns = env->now_ns;
@@ -94,6 +103,8 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	f->delivered += n;
 	sum->bytes += n;
 	sum->nr_segs++;
+	if (e->n_local || (e->flags & LH_SEG_SENDER_RTX))
+		sum->again_ns = lh_max(sum->again_ns, e->last_tx_ns);
 	if (e->n_local) {
 		if (lh_repair_arrived(env, f, e))
 			lh_latest(&sum->rtx_xmit_ns, &sum->rtx_xmit_end, e);
@@ -117,6 +128,7 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 next, u32 right)
 {
 	struct lh_seg *e;
+	bool fresh;
 
 	if (!env || !f)
 		return 0;
@@ -127,7 +139,10 @@ LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 nex
 		return 1;
 	e->flags |= LH_SEG_SACKED;
 	f->sacked_bytes += e->end - e->seq;
-	lh_delivered(env, f, e, true);
+	/* There is room for three blocks or four: what lies below others may be told of late. */
+	fresh = lh_after(e->end, env->ack.top);
+	env->ack.sacked |= fresh;
+	lh_delivered(env, f, e, fresh);
 	return 1;
 }
 
@@ -243,8 +258,6 @@ LH_FUNC int lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struct l
 /* The bin of the flow's own rates that belongs to now. */
 LH_INLINE void lh_rate_turn(struct lh_flow *f, u64 bin)
 {
-	int i;
-
 	if (bin != f->clock.rate_bin) {
 		bool next = bin == f->clock.rate_bin + 1;
 
@@ -252,37 +265,19 @@ LH_INLINE void lh_rate_turn(struct lh_flow *f, u64 bin)
 		f->clock.bin_before[0] = next ? f->clock.bin_bytes : 0;
 		f->clock.bin_bytes = 0;
 	}
-	for (i = 0; i < LH_RATE_BINS; i++) {
-		if (f->clock.rate_bin >= bin)
-			break;
-		if (bin - f->clock.rate_bin > LH_RATE_BINS)
-			f->clock.rate_bin = bin - LH_RATE_BINS;
-		f->clock.rate_bin++;
-		f->clock.rate[f->clock.rate_bin & (LH_RATE_BINS - 1)] = 0;
-	}
-}
-
-LH_INLINE void lh_rate_note(struct lh_flow *f, u64 rate)
-{
-	u32 k = f->clock.rate_bin & (LH_RATE_BINS - 1);
-
-	lh_barrier(k);
-	k &= LH_RATE_BINS - 1;
-	f->clock.rate[k] = lh_max(f->clock.rate[k], rate);
+	f->clock.rate_bin = bin;
 }
 
 /*
- * Delivery rate. What arrived while the sampled segment was under way is a
- * lower bound. While segments queue the hop delivers without a pause, so that
+ * Delivery rate. While segments queue the hop delivers without a pause, so that
  * what arrives between two ACKs of such a train shows its rate even where the
  * sender's bursts leave gaps between trains.
  */
 LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_clock *c = &f->clock;
-	u64 bytes = f->delivered - env->ack.sample_delivered, least, age;
+	u64 bytes, least, age;
 
-	lh_rate_note(f, bytes * LH_SEC / r);
 	if (r < lh_lmin(env, f) + LH_TRAIN_QUEUE_NS) {
 		c->train_ns = 0;
 		return;
@@ -295,26 +290,10 @@ LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	if (c->train_ns) {
 		u64 rate = bytes * LH_SEC / age;
 
-		lh_rate_note(f, rate);
 		c->rate_last = c->rate_last ? c->rate_last - c->rate_last / 4 + rate / 4 : rate;
 	}
 	c->train_ns = env->now_ns;
 	c->train_delivered = f->delivered;
-}
-
-/* The most bytes per second that the flow reached of late. */
-LH_INLINE u64 lh_rate_most(const struct lh_flow *f)
-{
-	u64 most = 0;
-	int i;
-
-	lh_for (i, LH_RATE_BINS) {
-		u32 k = i;
-
-		lh_barrier(k);
-		most = lh_max(most, f->clock.rate[k & (LH_RATE_BINS - 1)]);
-	}
-	return most;
 }
 
 /*
@@ -342,12 +321,30 @@ LH_INLINE u64 lh_rate_mean(const struct lh_flow *f)
 	return lh_max(c->bin_before[0], c->bin_before[1]) * (LH_SEC / LH_BIN_NS);
 }
 
+/*
+ * Whether the ACK of this call was sent when its segment arrived. One of a single segment
+ * may have been delayed (RFC 1122 section 4.2.3.2), by 40 ms and more; its sojourn
+ * is an upper bound then, no more. Unless MH acknowledges each, as some always do.
+ */
+LH_INLINE bool lh_prompt(struct lh_flow *f, const struct lh_ack_sum *sum)
+{
+	struct lh_clock *c = &f->clock;
+
+	if (sum->nr_segs >= 2 || sum->sacked) {
+		c->singles = 0;
+		return true;
+	}
+	c->singles = lh_min(c->singles + 1, LH_SINGLES_MOST);
+	return c->singles == LH_SINGLES_MOST && !sum->sample_lone;
+}
+
 /* Books what the ACK of this call delivered. @return its sojourn sample, ns; 0:
  * none. */
 LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_ack_sum *sum = &env->ack;
 	u64 bin = env->now_ns / LH_BIN_NS, r;
+	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (!sum->bytes)
 		return 0;
@@ -365,23 +362,30 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 		f->rtx_xmit_ns = sum->rtx_xmit_ns;
 	}
 	lh_device_add(env, sum->bytes, f->clock.rate_bin < bin);
+	if (p)
+		lh_peer_add(env, p, sum->bytes, f->clock.rate_bin);
 	lh_rate_turn(f, bin);
 	f->clock.bin_bytes += sum->bytes;
 	lh_gap_sample(env, f);
 	f->delivered_ns = LH_DEVICE(env)->delivered_ns = env->now_ns;
-	if (!sum->sample_ns || env->now_ns < sum->sample_ns)
+	/* An ACK that what was sent again has caused tells late of what came before. */
+	if (!sum->sample_ns || env->now_ns < sum->sample_ns || sum->again_ns > sum->sample_ns)
 		return 0;
 	r = env->now_ns - sum->sample_ns;
 	r = r ? r : 1;
 	if (r > LH_RTT_MAX_NS)
 		return 0;
+	if (!lh_prompt(f, sum)) {
+		/* What is the delay's and what the queue's, others may have shown of late. */
+		if (p && lh_since(env->now_ns, p->queue_at_ns) < LH_PEER_BUSY_NS)
+			r = lh_min(r, lh_lmin(env, f) + p->queue_ns);
+		else if (r >= f->clock.recent_ns[0])
+			return 0;
+	}
 	lh_rtt_sample(env, f, r);
 	if (sum->sample_full) /* a small one is serialised sooner */
 		lh_peer_sample(env, f, r);
-	if (LH_DEVICE(env)->srtt_ns)
-		LH_DEVICE(env)->srtt_ns += r / 8 - LH_DEVICE(env)->srtt_ns / 8;
-	else
-		LH_DEVICE(env)->srtt_ns = r;
+	lh_smooth(&LH_DEVICE(env)->srtt_ns, r);
 	lh_rate_sample(env, f, r);
 	return r;
 }

@@ -7,6 +7,7 @@
 #ifndef LH_WIRED_H
 #define LH_WIRED_H
 
+#include "back.h"
 #include "hold.h"
 #include "sample.h"
 
@@ -98,9 +99,9 @@ LH_INLINE void lh_wired_ack(struct lh_env *env, struct lh_flow *f, const struct 
 			return;
 		c->tsval = s->tsval;
 		c->tsval_ns = env->now_ns;
-	} else if ((f->flags & LH_FLOW_WSCALE) && lh_after(edge, f->fwd_edge) &&
-		   !lh_before(f->max + lh_mss(f), f->fwd_edge)) {
-		c->tsval = f->fwd_edge;
+	} else if ((f->flags & LH_FLOW_WSCALE) && lh_after(edge, lh_shown_edge(f)) &&
+		   !lh_before(f->max + lh_mss(f), lh_shown_edge(f))) {
+		c->tsval = lh_shown_edge(f);
 		c->tsval_ns = env->now_ns;
 	}
 }

@@ -46,9 +46,9 @@ LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const stru
  */
 LH_INLINE bool lh_rack_patient(struct lh_env *env, const struct lh_flow *f)
 {
-	return f->clock.engaged && (f->flags & LH_FLOW_TS) && lh_flow_sack(f) &&
+	return f->clock.state != LH_CLOCK_FREE && (f->flags & LH_FLOW_TS) && lh_flow_sack(f) &&
 	       lh_clock_usable(env, f) && lh_wired(f) > LH_PATIENT_RTTS * lh_lmin(env, f) &&
-	       !lh_clock_stands(f, lh_wired(f) / 4);
+	       lh_srtt(env, f) + 2 * f->rttvar_ns < lh_wired(f) / 4;
 }
 
 /* Whether FH is to be kept from seeing what is missing. */
@@ -68,7 +68,8 @@ LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum 
 
 	if (class == LH_ACK_DUPLICATE) {
 		lh_extend_recovery(env, f);
-		if (e && !(e->flags & LH_SEG_SENDER_RTX))
+		if (e && !(e->flags & LH_SEG_SENDER_RTX) &&
+		    lh_order_whose(env, f, e) == LH_TRIED_OURS)
 			lh_dup_repair(env, f, e, out);
 	} else if (f->flags & LH_FLOW_RECOVERY) {
 		if (!lh_before(f->una, f->recovery_point))
@@ -90,6 +91,7 @@ LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack
 		lh_rack_repair_blind(env, f, class, out);
 	else if (lh_order_disturbed(f))
 		lh_order_repair(env, f, budget, out);
+	lh_clock_deprive(env, f);
 }
 
 /* The holes that @s shows are our affair: FH gets its number and window now,
@@ -159,14 +161,23 @@ LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct l
 LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			      enum lh_ack_class class, struct lh_actions *out)
 {
-	u64 r = lh_learn(env, f);
+	u64 r;
 
+	if (s->opts & LH_OPT_TS)
+		lh_back_ack(env, f, s->tsval);
+	if (class == LH_ACK_NEW)
+		lh_guard_new(f);
+	r = lh_learn(env, f);
 	if (class == LH_ACK_OLD || class == LH_ACK_BEYOND)
 		return;
 	if (class == LH_ACK_DUPLICATE)
 		f->nr_dup++;
-	if (r)
+	if (r) {
 		lh_clock_sample(env, f, r);
+		lh_clock_interval(env, f);
+	} else {
+		lh_clock_blind(env, f);
+	}
 	lh_rack_repair(env, f, class, out);
 	if (class == LH_ACK_NEW)
 		lh_rack_new(env, f, s, out);
@@ -192,8 +203,18 @@ LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh
 {
 	u64 due = lh_probe_deadline(env, f);
 
-	if (lh_flow_sack(f) && lh_order_repair(env, f, LH_RACK_BURST, out))
-		return;
+	env->ack.deprived = 0;
+	if (lh_flow_sack(f)) {
+		bool free = f->clock.state != LH_CLOCK_HELD;
+		u32 done = lh_order_repair(env, f, LH_RACK_BURST, out);
+
+		lh_clock_deprive(env, f);
+		/* What seemed an overflow's is ours, now that FH is braked. */
+		if (free && f->clock.state == LH_CLOCK_HELD)
+			done += lh_order_repair(env, f, LH_RACK_BURST, out);
+		if (done)
+			return;
+	}
 	if (due && env->now_ns >= due)
 		lh_probe(env, f, out);
 }

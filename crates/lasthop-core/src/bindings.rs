@@ -18,6 +18,7 @@ pub const LH_KEEP_WINDOW: u32 = 4294967295;
 pub const LH_RECENT_SAMPLES: u32 = 4;
 pub const LH_RATE_BINS: u32 = 8;
 pub const LH_BIN_NS: u32 = 100000000;
+pub const LH_CROWD_BINS: u32 = 16;
 pub const LH_DEVICE_BINS: u32 = 64;
 pub const LH_PEERS: u32 = 1024;
 pub const LH_SLOT_BYTES: u32 = 2048;
@@ -45,6 +46,12 @@ pub const LH_TIMER_ALWAYS: lh_timer_arm = 0;
 #[doc = " only after a duplicate-driven repair (S1 on earlier schemes)"]
 pub const LH_TIMER_AFTER_DUP: lh_timer_arm = 1;
 pub type lh_timer_arm = ::core::ffi::c_uint;
+pub const LH_CLOCK_OFF: lh_clock_mode = 0;
+#[doc = " brakes senders whose losses are hidden"]
+pub const LH_CLOCK_AUTO: lh_clock_mode = 1;
+#[doc = " and all others while a queue stands"]
+pub const LH_CLOCK_ALWAYS: lh_clock_mode = 2;
+pub type lh_clock_mode = ::core::ffi::c_uint;
 #[doc = " where a brake is left, and FH has no patience of its own"]
 pub const LH_SUPPRESS_AUTO: lh_suppress_mode = 0;
 pub const LH_SUPPRESS_ON: lh_suppress_mode = 1;
@@ -85,7 +92,7 @@ pub struct lh_config {
     pub queue_guard: u32,
     #[doc = " enum lh_suppress_mode"]
     pub suppress: u32,
-    #[doc = " 1: the window clock may run"]
+    #[doc = " enum lh_clock_mode"]
     pub clock: u32,
     #[doc = " standing queue that the clock aims at, where the hop is steady"]
     pub target_ns: u64,
@@ -389,7 +396,7 @@ pub struct lh_seg {
     pub end: u32,
     #[doc = " index into the host's payload pool"]
     pub slot: u32,
-    #[doc = " lh_flow.delivered when it departed"]
+    #[doc = " lh_receiver_delivered() when it departed"]
     pub delivered: u32,
     #[doc = " of the cached copy, 0: the connection has no timestamps"]
     pub tsval: u32,
@@ -487,24 +494,45 @@ pub const LH_FLOW_SYN_FH: lh_flow_flag = 8388608;
 #[doc = " rtx_end is valid"]
 pub const LH_FLOW_RTX: lh_flow_flag = 16777216;
 pub type lh_flow_flag = ::core::ffi::c_uint;
+#[doc = " FH has its own brake: it sees all its losses"]
+pub const LH_CLOCK_FREE: lh_clock_state = 0;
+#[doc = " losses of the link are hidden from it: the law holds"]
+pub const LH_CLOCK_HELD: lh_clock_state = 1;
+#[doc = " the link has lost nothing for a while: C grows until FH has room"]
+pub const LH_CLOCK_LETTING: lh_clock_state = 2;
+pub type lh_clock_state = ::core::ffi::c_uint;
 #[doc = " The window clock of a flow (clock.h)."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_clock {
     #[doc = " what may be on its way beyond what MH has"]
     pub c_bytes: u32,
-    #[doc = " 1: a queue stands, the law holds"]
-    pub engaged: u8,
+    #[doc = " enum lh_clock_state"]
+    pub state: u8,
     #[doc = " bit 0: FH has used up the window in this interval, bit 1: in the last"]
     pub limited: u8,
     #[doc = " 1: C was cut in this interval, the queue shows it in the next"]
     pub settling: u8,
     #[doc = " 1: tsval_last is valid"]
     pub has_tsval: u8,
+    #[doc = " 1: hardly a queue was left in the last interval"]
+    pub calm: u8,
+    #[doc = " intervals in which the queue stood above the law's aim, less those below"]
+    pub doubt: u8,
     #[doc = " how much C grows next where no queue is left, in eighths of C"]
     pub step: u8,
-    #[doc = " up to which C grows with what MH gets, if above it"]
+    #[doc = " ACKs of one segment each in a row"]
+    pub singles: u8,
+    #[doc = " 1: FH still spends a window that was granted before C"]
+    pub old_edge: u8,
+    #[doc = " up to which C grows with what MH gets in this interval"]
     pub goal_bytes: u32,
+    #[doc = " last loss of the link's that was hidden from FH; 0: none"]
+    pub lossy_ns: u64,
+    #[doc = " MH got in the last interval"]
+    pub round_bytes: u32,
+    #[doc = " lh_flow.delivered when this interval began"]
+    pub round_delivered: u32,
     #[doc = " of the ACK that left at tsval_ns"]
     pub tsval: u32,
     #[doc = " right edge of its window"]
@@ -529,15 +557,6 @@ pub struct lh_clock {
     pub least_ns: u64,
     #[doc = " of the last interval's"]
     pub least_before_ns: u64,
-    #[doc = " C before the trial"]
-    pub trial_c: u32,
-    #[doc = " intervals left of a trial, 0: none"]
-    pub trial: u8,
-    #[doc = " intervals in which the queue stood above the law's aim, less those below"]
-    pub doubt: u8,
-    #[doc = " that found a real queue, since the last that did not"]
-    pub trials: u8,
-    pub pad: [u8; 1usize],
     #[doc = " longest pause of the hop in this interval"]
     pub gap_now_ns: u64,
     #[doc = " such pauses, smoothed over the intervals"]
@@ -546,8 +565,6 @@ pub struct lh_clock {
     pub nr_samples: u32,
     #[doc = " last time that the queue was no mere trifle"]
     pub busy_ns: u64,
-    #[doc = " Delivery rate, bytes per second: the most per bin."]
-    pub rate: [u64; 8usize],
     #[doc = " number of the newest bin"]
     pub rate_bin: u64,
     #[doc = " delivered in it"]
@@ -566,60 +583,100 @@ pub struct lh_clock {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 288usize];
+    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 240usize];
     ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
     ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
-    ["Offset of field: lh_clock::engaged"][::core::mem::offset_of!(lh_clock, engaged) - 4usize];
+    ["Offset of field: lh_clock::state"][::core::mem::offset_of!(lh_clock, state) - 4usize];
     ["Offset of field: lh_clock::limited"][::core::mem::offset_of!(lh_clock, limited) - 5usize];
     ["Offset of field: lh_clock::settling"][::core::mem::offset_of!(lh_clock, settling) - 6usize];
     ["Offset of field: lh_clock::has_tsval"][::core::mem::offset_of!(lh_clock, has_tsval) - 7usize];
-    ["Offset of field: lh_clock::step"][::core::mem::offset_of!(lh_clock, step) - 8usize];
+    ["Offset of field: lh_clock::calm"][::core::mem::offset_of!(lh_clock, calm) - 8usize];
+    ["Offset of field: lh_clock::doubt"][::core::mem::offset_of!(lh_clock, doubt) - 9usize];
+    ["Offset of field: lh_clock::step"][::core::mem::offset_of!(lh_clock, step) - 10usize];
+    ["Offset of field: lh_clock::singles"][::core::mem::offset_of!(lh_clock, singles) - 11usize];
+    ["Offset of field: lh_clock::old_edge"][::core::mem::offset_of!(lh_clock, old_edge) - 12usize];
     ["Offset of field: lh_clock::goal_bytes"]
-        [::core::mem::offset_of!(lh_clock, goal_bytes) - 12usize];
-    ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 16usize];
+        [::core::mem::offset_of!(lh_clock, goal_bytes) - 16usize];
+    ["Offset of field: lh_clock::lossy_ns"][::core::mem::offset_of!(lh_clock, lossy_ns) - 24usize];
+    ["Offset of field: lh_clock::round_bytes"]
+        [::core::mem::offset_of!(lh_clock, round_bytes) - 32usize];
+    ["Offset of field: lh_clock::round_delivered"]
+        [::core::mem::offset_of!(lh_clock, round_delivered) - 36usize];
+    ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 40usize];
     ["Offset of field: lh_clock::asked_edge"]
-        [::core::mem::offset_of!(lh_clock, asked_edge) - 20usize];
+        [::core::mem::offset_of!(lh_clock, asked_edge) - 44usize];
     ["Offset of field: lh_clock::tsval_last"]
-        [::core::mem::offset_of!(lh_clock, tsval_last) - 24usize];
-    ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 32usize];
+        [::core::mem::offset_of!(lh_clock, tsval_last) - 48usize];
+    ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 56usize];
     ["Offset of field: lh_clock::wired_now_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_now_ns) - 40usize];
+        [::core::mem::offset_of!(lh_clock, wired_now_ns) - 64usize];
     ["Offset of field: lh_clock::wired_before_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_before_ns) - 48usize];
+        [::core::mem::offset_of!(lh_clock, wired_before_ns) - 72usize];
     ["Offset of field: lh_clock::wired_since_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_since_ns) - 56usize];
+        [::core::mem::offset_of!(lh_clock, wired_since_ns) - 80usize];
     ["Offset of field: lh_clock::recent_ns"]
-        [::core::mem::offset_of!(lh_clock, recent_ns) - 64usize];
+        [::core::mem::offset_of!(lh_clock, recent_ns) - 88usize];
     ["Offset of field: lh_clock::interval_ns"]
-        [::core::mem::offset_of!(lh_clock, interval_ns) - 96usize];
-    ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 104usize];
-    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 112usize];
+        [::core::mem::offset_of!(lh_clock, interval_ns) - 120usize];
+    ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 128usize];
+    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 136usize];
     ["Offset of field: lh_clock::least_before_ns"]
-        [::core::mem::offset_of!(lh_clock, least_before_ns) - 120usize];
-    ["Offset of field: lh_clock::trial_c"][::core::mem::offset_of!(lh_clock, trial_c) - 128usize];
-    ["Offset of field: lh_clock::trial"][::core::mem::offset_of!(lh_clock, trial) - 132usize];
-    ["Offset of field: lh_clock::doubt"][::core::mem::offset_of!(lh_clock, doubt) - 133usize];
-    ["Offset of field: lh_clock::trials"][::core::mem::offset_of!(lh_clock, trials) - 134usize];
-    ["Offset of field: lh_clock::pad"][::core::mem::offset_of!(lh_clock, pad) - 135usize];
+        [::core::mem::offset_of!(lh_clock, least_before_ns) - 144usize];
     ["Offset of field: lh_clock::gap_now_ns"]
-        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 136usize];
-    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 144usize];
+        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 152usize];
+    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 160usize];
     ["Offset of field: lh_clock::nr_samples"]
-        [::core::mem::offset_of!(lh_clock, nr_samples) - 152usize];
-    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 160usize];
-    ["Offset of field: lh_clock::rate"][::core::mem::offset_of!(lh_clock, rate) - 168usize];
-    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 232usize];
+        [::core::mem::offset_of!(lh_clock, nr_samples) - 168usize];
+    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 176usize];
+    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 184usize];
     ["Offset of field: lh_clock::bin_bytes"]
-        [::core::mem::offset_of!(lh_clock, bin_bytes) - 240usize];
+        [::core::mem::offset_of!(lh_clock, bin_bytes) - 192usize];
     ["Offset of field: lh_clock::bin_before"]
-        [::core::mem::offset_of!(lh_clock, bin_before) - 244usize];
+        [::core::mem::offset_of!(lh_clock, bin_before) - 196usize];
     ["Offset of field: lh_clock::rate_last"]
-        [::core::mem::offset_of!(lh_clock, rate_last) - 256usize];
-    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 264usize];
+        [::core::mem::offset_of!(lh_clock, rate_last) - 208usize];
+    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 216usize];
     ["Offset of field: lh_clock::train_delivered"]
-        [::core::mem::offset_of!(lh_clock, train_delivered) - 272usize];
+        [::core::mem::offset_of!(lh_clock, train_delivered) - 224usize];
     ["Offset of field: lh_clock::marked_ns"]
-        [::core::mem::offset_of!(lh_clock, marked_ns) - 280usize];
+        [::core::mem::offset_of!(lh_clock, marked_ns) - 232usize];
+};
+#[doc = " The way back from MH as its timestamps tell of it (back.h)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_back {
+    #[doc = " of the ACK that came at at_ns"]
+    pub tsval: u32,
+    #[doc = " ticks of MH's timestamp clock per second; 0: not known yet"]
+    pub hz: u32,
+    #[doc = " 0: no ACK yet"]
+    pub at_ns: u64,
+    #[doc = " of this and the last period: delay against that ACK's"]
+    pub least_ns: i64,
+    #[doc = " of this and the last period: delay against that ACK's"]
+    pub least_before_ns: i64,
+    #[doc = " delay of the last ACK beyond the least: a queue on the way back"]
+    pub now_ns: u64,
+    #[doc = " 1: the least of this, of the last period is valid"]
+    pub has_least: u32,
+    #[doc = " 1: the least of this, of the last period is valid"]
+    pub has_before: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_back"][::core::mem::size_of::<lh_back>() - 48usize];
+    ["Alignment of lh_back"][::core::mem::align_of::<lh_back>() - 8usize];
+    ["Offset of field: lh_back::tsval"][::core::mem::offset_of!(lh_back, tsval) - 0usize];
+    ["Offset of field: lh_back::hz"][::core::mem::offset_of!(lh_back, hz) - 4usize];
+    ["Offset of field: lh_back::at_ns"][::core::mem::offset_of!(lh_back, at_ns) - 8usize];
+    ["Offset of field: lh_back::least_ns"][::core::mem::offset_of!(lh_back, least_ns) - 16usize];
+    ["Offset of field: lh_back::least_before_ns"]
+        [::core::mem::offset_of!(lh_back, least_before_ns) - 24usize];
+    ["Offset of field: lh_back::now_ns"][::core::mem::offset_of!(lh_back, now_ns) - 32usize];
+    ["Offset of field: lh_back::has_least"][::core::mem::offset_of!(lh_back, has_least) - 40usize];
+    ["Offset of field: lh_back::has_before"]
+        [::core::mem::offset_of!(lh_back, has_before) - 44usize];
 };
 #[doc = " An outage of the hop, and what FH is told of it (outage.h; scheme slack)."]
 #[repr(C)]
@@ -749,10 +806,11 @@ pub struct lh_flow {
     #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer_tag: u32,
     pub clock: lh_clock,
+    pub back: lh_back,
     pub outage: lh_outage,
     #[doc = " The ACK that FH saw last, and the last one that came."]
     pub fwd_ack: u32,
-    #[doc = " right edge of the window that FH knows"]
+    #[doc = " right edge of the window that FH knows, before it was rounded"]
     pub fwd_edge: u32,
     #[doc = " the receiver's own, of the last ACK"]
     pub own_edge: u32,
@@ -863,6 +921,7 @@ const _: () = {
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 696usize];
     ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 700usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 704usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 944usize];
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 992usize];
     ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1056usize];
     ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1060usize];
@@ -936,33 +995,142 @@ pub struct lh_peer {
     pub addr: [u8; 16usize],
     #[doc = " last new flow or sample"]
     pub seen_ns: u64,
-    #[doc = " last sample of a flow whose clock is engaged"]
+    #[doc = " last sample that showed a standing queue"]
     pub busy_ns: u64,
     #[doc = " hash of addr: whether the place is still ours"]
     pub tag: u32,
-    pub pad: u32,
+    #[doc = " that found a real queue, since the last that did not"]
+    pub trials: u32,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
     pub lmin_now_ns: u64,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
     pub lmin_before_ns: u64,
     #[doc = " when this period began"]
     pub since_ns: u64,
+    #[doc = " smoothed local round trip of its flows, 0: none yet"]
+    pub srtt_ns: u64,
+    #[doc = " last loss of the link's that was hidden from a sender; 0: none"]
+    pub lossy_ns: u64,
+    #[doc = " for so long it counts"]
+    pub lossy_for_ns: u64,
+    #[doc = " The longest queue of this and of the previous period."]
+    pub full_now_ns: u64,
+    #[doc = " The longest queue of this and of the previous period."]
+    pub full_before_ns: u64,
+    #[doc = " when this period began"]
+    pub full_since_ns: u64,
+    #[doc = " latest departure among what has arrived"]
+    pub newest_tx_ns: u64,
+    #[doc = " the last sample of it, and when that was"]
+    pub queue_ns: u64,
+    #[doc = " the last sample of it, and when that was"]
+    pub queue_at_ns: u64,
+    #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
+    pub full_tx_ns: u64,
+    #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
+    pub full_from_ns: u64,
+    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
+    pub full_mark_ns: u64,
+    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
+    pub full_mark_before_ns: u64,
+    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
+    pub full_mark_at_ns: u64,
+    #[doc = " when the last sample came, if it found it so; 0: it did not"]
+    pub full_seen_ns: u64,
+    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    pub ahead: u32,
+    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    pub full_now: u32,
+    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    pub full_before: u32,
+    #[doc = " bytes, modulo 2^32"]
+    pub delivered: u32,
+    #[doc = " from, to; 0: there is none"]
+    pub trial_ns: u64,
+    #[doc = " from, to; 0: there is none"]
+    pub trial_end_ns: u64,
+    #[doc = " least sample in its last part; 0: none"]
+    pub trial_least_ns: u64,
+    #[doc = " number of the newest bin, now / LH_BIN_NS"]
+    pub bin: u64,
+    #[doc = " in it"]
+    pub bytes: u64,
+    #[doc = " bytes per second"]
+    pub rate: u64,
+    #[doc = " of the last whole bin"]
+    pub rate_before: u64,
+    #[doc = " that delivered in this bin and the one before"]
+    pub flows: u32,
+    #[doc = " that delivered in this bin and the one before"]
+    pub flows_before: u32,
+    #[doc = " the same of LH_CROWD_BINS bins"]
+    pub crowd: u32,
+    #[doc = " the same of LH_CROWD_BINS bins"]
+    pub crowd_before: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 64usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 272usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
     ["Offset of field: lh_peer::busy_ns"][::core::mem::offset_of!(lh_peer, busy_ns) - 24usize];
     ["Offset of field: lh_peer::tag"][::core::mem::offset_of!(lh_peer, tag) - 32usize];
-    ["Offset of field: lh_peer::pad"][::core::mem::offset_of!(lh_peer, pad) - 36usize];
+    ["Offset of field: lh_peer::trials"][::core::mem::offset_of!(lh_peer, trials) - 36usize];
     ["Offset of field: lh_peer::lmin_now_ns"]
         [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 40usize];
     ["Offset of field: lh_peer::lmin_before_ns"]
         [::core::mem::offset_of!(lh_peer, lmin_before_ns) - 48usize];
     ["Offset of field: lh_peer::since_ns"][::core::mem::offset_of!(lh_peer, since_ns) - 56usize];
+    ["Offset of field: lh_peer::srtt_ns"][::core::mem::offset_of!(lh_peer, srtt_ns) - 64usize];
+    ["Offset of field: lh_peer::lossy_ns"][::core::mem::offset_of!(lh_peer, lossy_ns) - 72usize];
+    ["Offset of field: lh_peer::lossy_for_ns"]
+        [::core::mem::offset_of!(lh_peer, lossy_for_ns) - 80usize];
+    ["Offset of field: lh_peer::full_now_ns"]
+        [::core::mem::offset_of!(lh_peer, full_now_ns) - 88usize];
+    ["Offset of field: lh_peer::full_before_ns"]
+        [::core::mem::offset_of!(lh_peer, full_before_ns) - 96usize];
+    ["Offset of field: lh_peer::full_since_ns"]
+        [::core::mem::offset_of!(lh_peer, full_since_ns) - 104usize];
+    ["Offset of field: lh_peer::newest_tx_ns"]
+        [::core::mem::offset_of!(lh_peer, newest_tx_ns) - 112usize];
+    ["Offset of field: lh_peer::queue_ns"][::core::mem::offset_of!(lh_peer, queue_ns) - 120usize];
+    ["Offset of field: lh_peer::queue_at_ns"]
+        [::core::mem::offset_of!(lh_peer, queue_at_ns) - 128usize];
+    ["Offset of field: lh_peer::full_tx_ns"]
+        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 136usize];
+    ["Offset of field: lh_peer::full_from_ns"]
+        [::core::mem::offset_of!(lh_peer, full_from_ns) - 144usize];
+    ["Offset of field: lh_peer::full_mark_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 152usize];
+    ["Offset of field: lh_peer::full_mark_before_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 160usize];
+    ["Offset of field: lh_peer::full_mark_at_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 168usize];
+    ["Offset of field: lh_peer::full_seen_ns"]
+        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 176usize];
+    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 184usize];
+    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 188usize];
+    ["Offset of field: lh_peer::full_before"]
+        [::core::mem::offset_of!(lh_peer, full_before) - 192usize];
+    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 196usize];
+    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 200usize];
+    ["Offset of field: lh_peer::trial_end_ns"]
+        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 208usize];
+    ["Offset of field: lh_peer::trial_least_ns"]
+        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 216usize];
+    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 224usize];
+    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 232usize];
+    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 240usize];
+    ["Offset of field: lh_peer::rate_before"]
+        [::core::mem::offset_of!(lh_peer, rate_before) - 248usize];
+    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 256usize];
+    ["Offset of field: lh_peer::flows_before"]
+        [::core::mem::offset_of!(lh_peer, flows_before) - 260usize];
+    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 264usize];
+    ["Offset of field: lh_peer::crowd_before"]
+        [::core::mem::offset_of!(lh_peer, crowd_before) - 268usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -982,7 +1150,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 66584usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 279576usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::delivered_ns"]
@@ -1037,7 +1205,9 @@ pub struct lh_ack_sum {
     pub rtx_xmit_end: u32,
     #[doc = " departure of the segment that gives a sojourn sample; 0: none"]
     pub sample_ns: u64,
-    #[doc = " lh_flow.delivered at that departure"]
+    #[doc = " latest departure among what was sent twice; 0: nothing was"]
+    pub again_ns: u64,
+    #[doc = " lh_receiver_delivered() at that departure"]
     pub sample_delivered: u32,
     #[doc = " newly delivered"]
     pub bytes: u32,
@@ -1046,17 +1216,25 @@ pub struct lh_ack_sum {
     pub nr_segs: u32,
     #[doc = " 1: that segment was no small one"]
     pub sample_full: u32,
+    #[doc = " lh_flow.sacked_max before this ACK"]
+    pub top: u32,
+    #[doc = " 1: SACK blocks told of something above top: no ACK that was delayed"]
+    pub sacked: u32,
+    #[doc = " 1: it may have waited for the receiver's delayed ACK"]
+    pub sample_lone: u32,
     #[doc = " departure of the last segment; 0: none"]
     pub last_ns: u64,
     #[doc = " where that one ends"]
     pub last_end: u32,
     #[doc = " 1: something was sent twice or had waited behind a hole (Karn)"]
     pub unclear: u32,
+    #[doc = " 1: a loss of the link was repaired and is to be hidden from FH"]
+    pub deprived: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 72usize];
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 96usize];
     ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
     ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
     ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
@@ -1067,21 +1245,29 @@ const _: () = {
         [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_end) - 20usize];
     ["Offset of field: lh_ack_sum::sample_ns"]
         [::core::mem::offset_of!(lh_ack_sum, sample_ns) - 24usize];
+    ["Offset of field: lh_ack_sum::again_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, again_ns) - 32usize];
     ["Offset of field: lh_ack_sum::sample_delivered"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 32usize];
-    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 36usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 40usize];
+    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 44usize];
     ["Offset of field: lh_ack_sum::popped_bytes"]
-        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 40usize];
+        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 48usize];
     ["Offset of field: lh_ack_sum::nr_segs"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 44usize];
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 52usize];
     ["Offset of field: lh_ack_sum::sample_full"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 48usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 56usize];
+    ["Offset of field: lh_ack_sum::top"][::core::mem::offset_of!(lh_ack_sum, top) - 60usize];
+    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 64usize];
+    ["Offset of field: lh_ack_sum::sample_lone"]
+        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 68usize];
     ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 56usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 72usize];
     ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 64usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 80usize];
     ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 68usize];
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 84usize];
+    ["Offset of field: lh_ack_sum::deprived"]
+        [::core::mem::offset_of!(lh_ack_sum, deprived) - 88usize];
 };
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;

@@ -3,8 +3,8 @@
 //! core/config.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_rack, LH_SCHEME_slack, LH_SCHEME_snoop,
-    LH_SUPPRESS_AUTO, LH_TIMER_ALWAYS, lh_config,
+    LH_CLOCK_AUTO, LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_rack, LH_SCHEME_slack,
+    LH_SCHEME_snoop, LH_SUPPRESS_AUTO, LH_TIMER_ALWAYS, lh_config,
 };
 
 /// What an operator or an experiment may set (core/config.h).
@@ -73,8 +73,8 @@ impl Default for lh_config {
             ns2_gain_1024: 128, // 0.125
             queue_guard: 1,
             suppress: LH_SUPPRESS_AUTO,
-            clock: 1,
-            target_ns: 5 * MSEC_NS,
+            clock: LH_CLOCK_AUTO,
+            target_ns: 4 * MSEC_NS, // below the 5 ms at which CoDel drops (RFC 8289)
             slack_quiet_ns: 50 * MSEC_NS,
             rto_min_ns: 200 * MSEC_NS, // Linux' TCP_RTO_MIN
             slack_bursts: 1,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The configuration file: TOML, every key optional, unknown keys are errors.
 
+mod clock;
+
 use std::fmt::Display;
 use std::fs;
 use std::ops::RangeInclusive;
@@ -8,11 +10,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::{
-    LH_SUPPRESS_AUTO, LH_SUPPRESS_OFF, LH_SUPPRESS_ON, LH_TIMER_AFTER_DUP, LH_TIMER_ALWAYS,
-    lh_config,
+    LH_CLOCK_ALWAYS, LH_CLOCK_AUTO, LH_CLOCK_OFF, LH_SUPPRESS_AUTO, LH_SUPPRESS_OFF,
+    LH_SUPPRESS_ON, LH_TIMER_AFTER_DUP, LH_TIMER_ALWAYS, lh_config,
 };
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
+
+pub use clock::{Clock, ClockWord};
 
 use crate::agent::Setup;
 use crate::units;
@@ -98,7 +102,7 @@ pub struct File {
     strict_window: Option<bool>,
     queue_guard: Option<bool>,
     suppress: Option<Suppress>,
-    clock: Option<bool>,
+    clock: Option<Clock>,
     target: Option<Time>,
     slack_bursts: Option<u32>,
     slack_quiet: Option<Time>,
@@ -356,7 +360,12 @@ impl File {
         config.max_local = self.max_local.unwrap_or(config.max_local);
         config.strict_window = self.strict_window.map_or(config.strict_window, u32::from);
         config.queue_guard = self.queue_guard.map_or(config.queue_guard, u32::from);
-        config.clock = self.clock.map_or(config.clock, u32::from);
+        config.clock = match self.clock {
+            Some(Clock::May(false)) => LH_CLOCK_OFF,
+            Some(Clock::May(true)) => LH_CLOCK_AUTO,
+            Some(Clock::Word(ClockWord::Always)) => LH_CLOCK_ALWAYS,
+            None => config.clock,
+        };
         time(&mut config.target_ns, self.target);
         time(&mut config.slack_quiet_ns, self.slack_quiet);
         time(&mut config.rto_min_ns, self.rto_min);

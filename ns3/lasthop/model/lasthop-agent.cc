@@ -100,10 +100,11 @@ LasthopAgent::GetTypeId()
                           MakeBooleanAccessor(&LasthopAgent::m_queueGuard),
                           MakeBooleanChecker())
             .AddAttribute("Clock",
-                          "Whether the window clock of rack may limit senders.",
-                          BooleanValue(true),
-                          MakeBooleanAccessor(&LasthopAgent::m_clock),
-                          MakeBooleanChecker())
+                          "Whom the window clock of rack may limit: auto (senders whose losses are "
+                          "hidden), always (others, too, while a queue stands) or off.",
+                          StringValue("auto"),
+                          MakeStringAccessor(&LasthopAgent::m_clock),
+                          MakeStringChecker())
             .AddAttribute("SeesQueue",
                           "Whether what the queue drops is known. It is not in Linux.",
                           BooleanValue(true),
@@ -136,7 +137,7 @@ LasthopAgent::GetTypeId()
                           MakeTimeChecker(Time(0)))
             .AddAttribute("Target",
                           "Standing queue that the window clock aims at.",
-                          TimeValue(MilliSeconds(5)),
+                          TimeValue(MilliSeconds(4)),
                           MakeTimeAccessor(&LasthopAgent::m_target),
                           MakeTimeChecker(Time(0)))
             .AddAttribute("Ns2Tick",

@@ -173,7 +173,7 @@ class LasthopAgent : public Object
     uint32_t m_maxLocal;      //!< MaxLocal
     bool m_strictWindow;      //!< StrictWindow
     bool m_queueGuard;        //!< QueueGuard
-    bool m_clock;             //!< Clock
+    std::string m_clock;      //!< Clock
     bool m_seesQueue;         //!< SeesQueue
     Time m_lrtoFloor;         //!< LrtoFloor
     Time m_lrtoMax;           //!< LrtoMax

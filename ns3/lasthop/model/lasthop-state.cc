@@ -73,7 +73,7 @@ LasthopState::LasthopState(LasthopAgent* agent)
     m_config.max_local = a.m_maxLocal;
     m_config.strict_window = a.m_strictWindow;
     m_config.queue_guard = a.m_queueGuard;
-    m_config.clock = a.m_clock;
+    m_config.clock = Choice("Clock", a.m_clock, std::array{"off", "auto", "always"});
     m_config.lrto_floor_ns = Ns(a.m_lrtoFloor);
     m_config.lrto_max_ns = Ns(a.m_lrtoMax);
     m_config.hold_min_ns = Ns(a.m_holdMin);

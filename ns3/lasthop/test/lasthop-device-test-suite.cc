@@ -167,7 +167,10 @@ class LasthopDeviceTestCase : public TestCase
         std::vector<Address> sinkAddresses = Assign(cell);
 
         Ptr<LasthopAgent> agent;
-        auto install = [&] { agent = LasthopHelper().Install(cell.hop.Get(0)); };
+        LasthopHelper lasthop;
+        // Wi-Fi repairs its losses itself, and no other would make the agent edit a window.
+        lasthop.SetAttribute("Clock", StringValue("always"));
+        auto install = [&] { agent = lasthop.Install(cell.hop.Get(0)); };
         if (m_late)
         {
             Simulator::Schedule(MilliSeconds(3400), install);

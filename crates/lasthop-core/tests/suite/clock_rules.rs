@@ -8,8 +8,20 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, Flow, Host, Key, Limits, MSEC_NS, SEC_NS, Setup, parse};
 
-use crate::rack::{rig, rig_with};
+use crate::rack::rig_with;
 use crate::rig::{Options, Rig, ns, wire};
+
+/// The clock engages as soon as a queue stands.
+fn always() -> Config {
+    Config {
+        clock: LH_CLOCK_ALWAYS,
+        ..Config::default()
+    }
+}
+
+fn rig(sack: bool) -> Rig {
+    rig_with(always(), sack)
+}
 
 /// A sender that never pauses: a segment each millisecond from 200 on.
 struct Stream {
@@ -53,7 +65,7 @@ fn engaged(rig: &mut Rig) -> (u64, i64) {
             ms += sojourn + 1;
         }
     }
-    assert_eq!(rig.flow().raw().clock.engaged, 1);
+    assert_eq!(rig.flow().raw().clock.state, LH_CLOCK_HELD as u8);
     (ms, seq)
 }
 
@@ -84,13 +96,40 @@ fn without_sack_duplicates_that_pass_keep_the_window() {
     }
 }
 
+/// Nothing was hidden from FH: what it gets is what MH sent, the first duplicate after the
+/// handshake included, whose SYN-ACK showed a window that is never scaled.
+#[test]
+fn without_sack_duplicates_of_a_free_flow_pass_as_they_are() {
+    let mut rig = Rig::silent(&Options {
+        config: Config::default(),
+        ..Options::default()
+    });
+    let options = option::wscale(crate::rig::WSCALE);
+    rig.fh_sends(0, rig.fh_syn(LH_SYN, &options));
+    let answer = Tcp {
+        window: rig.window,
+        ..rig.mh_syn(LH_SYN | LH_ACK, &options)
+    };
+    rig.mh_sends(10, answer);
+    rig.fh_sends(100, rig.bare());
+    rig.data(200, 1_000, 1_000); // the first one got lost upstream
+    let packet = rig.pure(0, &[]).to_fh(&rig.ends);
+    let out = rig.agent.on_ingress(&packet, ns(212));
+    assert_eq!(out.passed, Some(packet));
+}
+
 /// The hold ends with a duplicate: that and the copies of what was kept make the
 /// three that FH needs.
 #[test]
 fn without_sack_released_copies_keep_the_window() {
     // Every other duplicate would have moved the window by enough.
     for n in [9, 10] {
-        let mut rig = rig(false);
+        // A queue that does not answer to C is somebody else's, and may overflow.
+        let config = Config {
+            queue_guard: 0,
+            ..always()
+        };
+        let mut rig = rig_with(config, false);
         let (ms, seq) = engaged(&mut rig);
         for i in 0..=20 {
             data!(rig, ms, seq + i * 1_000, 1_000);
@@ -99,7 +138,7 @@ fn without_sack_released_copies_keep_the_window() {
         for i in 1..=n {
             rig.agent.on_ingress(&packet, ns(ms + 40 + i));
         }
-        let (f, config) = (rig.flow(), Config::default());
+        let f = rig.flow();
         assert!(f.is_held());
         let known = f.raw().fwd_edge.wrapping_sub(wire(seq));
         let end = f.raw().held_since_ns + f.hold_ns(&config);
@@ -113,8 +152,8 @@ fn without_sack_released_copies_keep_the_window() {
     }
 }
 
-/// What FH knows is rounded up by less than a unit of the scale: asking for a
-/// segment more than that let only every other delivery through.
+/// A unit of the scale is less than a segment: asking for a segment more than what is
+/// rounded let only every other delivery through.
 #[test]
 fn each_delivery_moves_the_window() {
     let mut rig = rig(true);
@@ -204,7 +243,7 @@ fn lmin_does_not_drift_with_short_flows_beside_an_engaged_one() {
     let mut stream = Stream::new();
     let mut port = 1;
     for ms in 200..50_000 {
-        let sojourn = match rig.flow().raw().clock.engaged {
+        let sojourn = match rig.flow().raw().clock.state {
             _ if ms < 400 => 10,
             0 => lmin_ns(&rig) / MSEC_NS + 7,
             _ => lmin_ns(&rig) / MSEC_NS + 5,
@@ -257,7 +296,7 @@ fn what_could_not_be_cached_counts_as_delivered() {
         }
         let f = rig.flow().raw();
         assert_eq!(i64::from(f.delivered), stream.acked);
-        (f.clock.rate, f.clock.rate_last, f.clock.c_bytes)
+        (f.clock.bin_before, f.clock.rate_last, f.clock.c_bytes)
     });
     assert_eq!(clocks[0], clocks[1]);
 }

@@ -7,6 +7,7 @@ mod rig;
 
 mod agent;
 mod bench;
+mod brake;
 mod cache;
 mod classes;
 mod clock_model;

@@ -51,7 +51,11 @@ fn rack() -> impl Strategy<Value = Config> {
     ];
     (
         suppress,
-        prop_oneof![5 => Just(1u32), 1 => Just(0)],
+        prop_oneof![
+            3 => Just(LH_CLOCK_AUTO),
+            3 => Just(LH_CLOCK_ALWAYS),
+            1 => Just(LH_CLOCK_OFF),
+        ],
         1u64..12,
         3u32..11,
         any::<bool>(),

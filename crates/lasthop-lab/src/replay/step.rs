@@ -168,7 +168,7 @@ pub const STATE_FIELDS: [Field; 16] = [
         "since the first ACK that is kept back; null if none is",
     ),
     Field::new("c_bytes", "bytes", "C of the window clock"),
-    Field::new("engaged", "boolean", "a queue stands, the law of C holds"),
+    Field::new("engaged", "boolean", "the window clock limits the sender"),
     Field::new(
         "limited",
         "boolean",
@@ -314,7 +314,7 @@ impl State {
             recovery: flow.has(LH_FLOW_RECOVERY),
             held_ms: (flow.is_held() && raw.held_since_ns != 0).then(|| ms(held_ns)),
             c_bytes: raw.clock.c_bytes,
-            engaged: raw.clock.engaged != 0,
+            engaged: raw.clock.state != 0,
             limited: raw.clock.limited & 1 != 0,
             step: raw.clock.step,
             sojourn_ms: ms(raw.clock.recent_ns[0]),

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use lasthop::agent::Setup;
 use lasthop::config;
 use lasthop_core::bindings::{
-    LH_RTT_NS2, LH_SUPPRESS_AUTO, LH_SUPPRESS_ON, LH_TIMER_AFTER_DUP, lh_config,
+    LH_CLOCK_AUTO, LH_CLOCK_OFF, LH_RTT_NS2, LH_SUPPRESS_AUTO, LH_SUPPRESS_ON, LH_TIMER_AFTER_DUP,
+    lh_config,
 };
 use tempfile::NamedTempFile;
 
@@ -240,6 +241,11 @@ fn attributes(setup: &Setup) -> Vec<(&'static str, String)> {
     let time = |time_ns: u64| format!("{time_ns}ns");
     let flag = |value: u32| (value != 0).to_string();
     let choice = |first: bool, names: [&str; 2]| names[usize::from(!first)].to_owned();
+    let clock = match config.clock {
+        LH_CLOCK_OFF => "off",
+        LH_CLOCK_AUTO => "auto",
+        _ => "always",
+    };
     let suppress = match config.suppress {
         LH_SUPPRESS_AUTO => "auto",
         LH_SUPPRESS_ON => "on",
@@ -262,7 +268,7 @@ fn attributes(setup: &Setup) -> Vec<(&'static str, String)> {
         ("MaxLocal", config.max_local.to_string()),
         ("StrictWindow", flag(config.strict_window)),
         ("QueueGuard", flag(config.queue_guard)),
-        ("Clock", flag(config.clock)),
+        ("Clock", clock.to_owned()),
         ("LrtoFloor", time(config.lrto_floor_ns)),
         ("LrtoMax", time(config.lrto_max_ns)),
         ("HoldMin", time(config.hold_min_ns)),

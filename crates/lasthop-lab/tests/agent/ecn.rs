@@ -4,6 +4,7 @@
 
 use std::time::Instant;
 
+use lasthop_lab::agent::AgentHandle;
 use lasthop_lab::netns::Host;
 use lasthop_lab::options::LinkOptions;
 use lasthop_lab::testbed::TestBed;
@@ -28,6 +29,14 @@ fn bed(loss: f64, ecn: bool) -> TestBed {
     bed
 }
 
+/// An agent that brakes whoever fills the queue, whether the link loses anything or not.
+fn start_always(bed: &TestBed) -> AgentHandle {
+    let path = bed.directory().join("always.toml");
+    std::fs::write(&path, "clock = \"always\"\n").expect("configuration");
+    let path = path.to_str().expect("path");
+    bed.start_agent("rack", &["--config", path]).expect("agent")
+}
+
 /// Packets with a mark that MH's kernel took.
 fn marks_received(bed: &TestBed) -> u64 {
     tcp_counter(bed, Host::Mh, "IpExt", "InCEPkts")
@@ -42,7 +51,7 @@ fn marks_brake_where_the_window_is_unknown() {
     }
     let bed = bed(0.0, true);
     let line = Line::tcp(&bed, |_, _| {});
-    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let mut agent = start_always(&bed);
     line.carry(0, 15_000_000);
     let (marks, received) = (counter(&mut agent, "ce_marks"), marks_received(&bed));
     let segments = counter(&mut agent, "data_segments");
@@ -66,7 +75,7 @@ fn no_marks_where_the_window_is_known() {
         return;
     }
     let bed = bed(0.0, true);
-    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let mut agent = start_always(&bed);
     run(&bed, Transfer::new().bytes(10_000_000));
     assert!(counter(&mut agent, "windows_edited") > 0);
     assert_eq!(counter(&mut agent, "ce_marks"), 0);
@@ -145,7 +154,7 @@ fn a_queue_without_a_brake_is_no_longer_way() {
     }
     let bed = bed(0.0, false);
     let line = Line::tcp(&bed, |_, _| {});
-    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let mut agent = start_always(&bed);
     line.carry(0, 20_000_000);
     let raised = counter(&mut agent, "lmin_raised");
     line.end();

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The queue before the hop, as the deliveries to a receiver show it: how long it is and
+ * would be at the law's aim, whether it was full, and so whose a loss is. Rates,
+ * flows and queues are the receiver's: on many links each has a queue of its own.
+ *
+ * Units: bytes, nanoseconds, bytes per second, all unsigned; products of a rate
+ * and a time go through microseconds and fit 64 bits up to 10 Gbit/s and 60 s.
+ */
+#ifndef LH_QUEUE_H
+#define LH_QUEUE_H
+
+#include "guard.h"
+#include "wired.h"
+
+#define LH_LOSSY_LEAST_NS (2 * LH_SEC)
+#define LH_LOSSY_MOST_NS (30 * LH_SEC)
+#define LH_LOSSY_GAPS 8 /* times between two losses for which a link counts as lossy */
+#define LH_TARGET_SEGS 2 /* so many are hardly a queue on a slow link (RFC 8289 section 4.4) */
+#define LH_TARGET_MOST 5 /* times the configured target, on an unsteady hop */
+#define LH_DEFIED_INTERVALS 12 /* a queue of ours has answered to C, or was tried, by then */
+#define LH_FULL_PERIOD_NS (10 * LH_SEC)
+#define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
+
+/* Bytes that a rate delivers in a time. */
+LH_INLINE u64 lh_rate_times(u64 rate, u64 ns)
+{
+	return rate * (ns / 1000) / 1000000;
+}
+
+/* The queue to aim at: more on a hop that pauses (batches, jitter), or the pauses
+ * would drain the queue, and pass for one; and on a slow one, whose segments take long. */
+LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 t = LH_CFG(env)->target_ns, gap = lh_max(f->clock.gap_ns, f->clock.gap_now_ns);
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 rate = p ? p->rate : 0;
+	u64 least = rate ? LH_TARGET_SEGS * lh_mss(f) * LH_MSEC / lh_max(rate / 1000, 1) : 0;
+
+	return lh_clamp64(lh_max(2 * gap, least), t, LH_TARGET_MOST * t);
+}
+
+/* Where the queue comes to rest by the clock's law: a segment per flow is the least, and
+ * with many flows more than the target. */
+LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 t = lh_target(env, f), rate = p ? p->rate : lh_device_rate(env, LH_RATE_BINS);
+	u64 flows = p ? lh_peer_flows(env, p) : lh_device_flows(env);
+	u64 rest = rate ? flows * lh_mss(f) * LH_MSEC / lh_max(rate / 1000, 1) : 0;
+
+	return lh_max(t, rest);
+}
+
+/* The queue that a sojourn of @r on the hop shows. */
+LH_INLINE u64 lh_queue(struct lh_env *env, const struct lh_flow *f, u64 r)
+{
+	return lh_since(r, lh_lmin(env, f));
+}
+
+/* Whether a queue above @q stands: even the least of the last samples shows it. */
+LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 q)
+{
+	u64 above = lh_lmin(env, f) + q;
+	int i;
+
+	for (i = 0; i < LH_RECENT_SAMPLES; i++)
+		if (f->clock.recent_ns[i] <= above)
+			return false;
+	return true;
+}
+
+/*
+ * Whether the flows are so many that a share is less than two segments per round trip,
+ * even if the queue held as much again as three quarters of the way does. Nobody can
+ * be braked further then; what overflows is FH's.
+ */
+LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 flows, base = lh_base(env, f);
+
+	if (!p || !p->rate)
+		return false;
+	flows = lh_max(p->crowd, p->crowd_before);
+	return flows * lh_mss(f) > lh_rate_times(p->rate, base - base / 4);
+}
+
+/* Whether nothing forbids for good to edit the window of the flow's ACKs. */
+LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 need = LH_FLOW_WSCALE | LH_FLOW_FWD;
+
+	return LH_CFG(env)->scheme == LH_SCHEME_rack && (f->flags & need) == need &&
+	       !(f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP));
+}
+
+/* Whether the link has lost something of late that its sender was not told. */
+LH_INLINE bool lh_queue_lossy(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 at = p ? lh_max(p->lossy_ns, f->clock.lossy_ns) : f->clock.lossy_ns;
+
+	if (LH_CFG(env)->clock == LH_CLOCK_ALWAYS)
+		return true;
+	return at && lh_since(env->now_ns, at) < (p ? p->lossy_for_ns : LH_LOSSY_LEAST_NS);
+}
+
+/* The link has lost something. How long that says anything about it depends on how
+ * often it does; losses within a round trip count as one. */
+LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
+{
+	u64 gap = lh_since(env->now_ns, p->lossy_ns), span = p->lossy_for_ns;
+
+	if (p->lossy_ns && gap < lh_srtt(env, f))
+		return;
+	if (p->lossy_ns)
+		span = span - span / 4 + LH_LOSSY_GAPS * lh_min(gap, LH_LOSSY_MOST_NS) / 4;
+	p->lossy_for_ns = lh_clamp64(span, LH_LOSSY_LEAST_NS, LH_LOSSY_MOST_NS);
+	p->lossy_ns = env->now_ns;
+}
+
+/* Whether the queue was near the longest of late, in time or in bytes, for the segment of
+ * this call's sample, and no trifle. */
+LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
+				  const struct lh_peer *p)
+{
+	u64 full = lh_max(p->full_now_ns, p->full_before_ns);
+	u64 least = f->clock.state == LH_CLOCK_HELD ? lh_aim(env, f) : LH_CFG(env)->target_ns;
+
+	if (p->queue_ns < 2 * least)
+		return false;
+	if (p->queue_ns >= full - full / 4)
+		return true;
+	full = lh_max(p->full_now, p->full_before);
+	return p->ahead >= full - full / 4;
+}
+
+/*
+ * Whether the loss of @e looks like an overflow of the queue before the hop: it departed
+ * when the queue was near the longest that it has been of late. Tail drop happens there
+ * and nowhere else. Such losses are FH's, and whoever else shares the queue relies on
+ * that. While FH is HELD a queue of ours answers to C: only if it has not for some
+ * time, it is somebody else's.
+ */
+LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
+				   const struct lh_seg *e)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 slack;
+
+	if (!p || !p->full_tx_ns || !LH_CFG(env)->queue_guard)
+		return false;
+	if (f->clock.state == LH_CLOCK_HELD && f->clock.doubt < LH_DEFIED_INTERVALS)
+		return false;
+	/* A flow that C cannot hold keeps its queue full, and every loss looks like this. */
+	if (!lh_window_editable(env, f) && lh_queue_lossy(env, f))
+		return false;
+	/* It takes as long to drain so far. */
+	slack = lh_max(p->full_now_ns, p->full_before_ns) / 4;
+	if (e->last_tx_ns + slack < p->full_from_ns)
+		return false;
+	/* Nothing newer is known, with many flows of a segment or two each. */
+	if (p->full_seen_ns && lh_since(env->now_ns, p->full_seen_ns) < LH_FULL_GAP_NS)
+		return true;
+	return e->last_tx_ns <= p->full_tx_ns + slack;
+}
+
+/*
+ * Whether the longest queue has grown by half within a round trip or two, as in somebody's
+ * slow start. Where it would end is not known yet: full is whatever it is now.
+ */
+LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
+{
+	u64 before = p->full_mark_before_ns;
+
+	return lh_max(p->full_now_ns, p->full_before_ns) > before + before / 2;
+}
+
+/*
+ * A sample @r: how long the queue was. An ACK of one segment may have been delayed, others
+ * may have got lost; what departed later has not arrived before, in a queue.
+ */
+LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
+{
+	bool prompt = env->ack.nr_segs >= 2 || env->ack.sacked;
+	bool newest = env->ack.sample_ns >= p->newest_tx_ns;
+
+	if (lh_since(env->now_ns, p->full_since_ns) > LH_FULL_PERIOD_NS) {
+		p->full_before_ns = p->full_now_ns;
+		p->full_before = p->full_now;
+		p->full_now_ns = p->full_now = 0;
+		p->full_since_ns = env->now_ns;
+	}
+	p->newest_tx_ns = lh_max(p->newest_tx_ns, env->ack.sample_ns);
+	if (!prompt || !newest)
+		return;
+	p->queue_ns = lh_queue(env, f, r);
+	p->queue_at_ns = env->now_ns;
+	p->ahead = p->delivered - env->ack.sample_delivered;
+	if (lh_since(env->now_ns, p->full_mark_at_ns) > lh_base(env, f)) {
+		p->full_mark_before_ns = p->full_mark_ns;
+		p->full_mark_ns = lh_max(p->full_now_ns, p->full_before_ns);
+		p->full_mark_at_ns = env->now_ns;
+	}
+	p->full_now_ns = lh_max(p->full_now_ns, p->queue_ns);
+	p->full_now = lh_max(p->full_now, p->ahead);
+	p->full_seen_ns = 0;
+	if (!lh_queue_near_full(env, f, p))
+		return;
+	p->full_seen_ns = env->now_ns;
+	if (env->ack.sample_ns > p->full_tx_ns + LH_FULL_GAP_NS)
+		p->full_from_ns = env->ack.sample_ns;
+	p->full_tx_ns = env->ack.sample_ns;
+}
+
+#endif /* LH_QUEUE_H */
