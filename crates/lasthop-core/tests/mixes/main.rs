@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Mixes of many flows over the unmodified core, event by event: what a test bed
+//! needs minutes for, in seconds, and the same with the same seed.
+
+mod agent;
+mod bbr;
+mod case;
+mod cases;
+mod congestion;
+mod lane;
+mod pages;
+mod receiver;
+mod report;
+mod sender;
+mod table;
+mod wire;
+mod world;
+
+use case::Case;
+use report::Report;
+use world::World;
+
+fn run(case: &Case) -> Report {
+    let mut world = World::new(case.clone());
+    world.trace = std::env::var_os("MIXES_TRACE").is_some();
+    world.browse_first();
+    world.run()
+}
