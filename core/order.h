@@ -6,7 +6,8 @@
  *
  * Repairs may overtake data in the device's queue (their priority), so there
  * are two clocks: data that arrived convicts everything that departed before
- * it, a repair that arrived convicts only other repairs.
+ * it, a repair that arrived convicts only other repairs. Once an outage is over
+ * whatever it swallowed is convicted, too (outage.h, lost_ns).
  */
 #ifndef LH_ORDER_H
 #define LH_ORDER_H
@@ -58,7 +59,8 @@ LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
  * burst bear the same time: their order is that of the numbers. */
 LH_INLINE bool lh_order_passed(const struct lh_flow *f, const struct lh_seg *e)
 {
-	if (e->last_tx_ns < f->xmit_ns || (e->n_local && e->last_tx_ns < f->rtx_xmit_ns))
+	if (e->last_tx_ns < f->xmit_ns || (e->n_local && e->last_tx_ns < f->rtx_xmit_ns) ||
+	    e->last_tx_ns < f->outage.lost_ns)
 		return true;
 	if (e->n_local)
 		return e->last_tx_ns == f->rtx_xmit_ns && lh_before(e->end, f->rtx_xmit_end);
@@ -152,7 +154,8 @@ LH_INLINE bool lh_order_disturbed(const struct lh_flow *f)
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			    struct lh_actions *out)
 {
-	u64 newest = lh_max(f->xmit_ns, f->rtx_xmit_ns);
+	u64 arrived = lh_max(f->xmit_ns, f->rtx_xmit_ns);
+	u64 newest = lh_max(arrived, f->outage.lost_ns);
 	u32 pos = f->head, done = 0;
 	int i;
 

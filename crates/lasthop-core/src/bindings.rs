@@ -89,7 +89,7 @@ pub struct lh_config {
     pub clock: u32,
     #[doc = " standing queue that the clock aims at, where the hop is steady"]
     pub target_ns: u64,
-    #[doc = " least silence of MH that counts as an outage"]
+    #[doc = " least silence of MH that counts as an outage; rack, too"]
     pub slack_quiet_ns: u64,
     #[doc = " FH's least timeout, beyond the round trip"]
     pub rto_min_ns: u64,
@@ -621,11 +621,11 @@ const _: () = {
     ["Offset of field: lh_clock::marked_ns"]
         [::core::mem::offset_of!(lh_clock, marked_ns) - 280usize];
 };
-#[doc = " An outage of the hop, and what FH is told of it (outage.h; scheme slack)."]
+#[doc = " An outage of the hop, and what FH is told of it (outage.h; schemes rack and slack)."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_outage {
-    #[doc = " last ACK from MH"]
+    #[doc = " last ACK from MH, or when another flow's was found out"]
     pub heard_ns: u64,
     #[doc = " when the outage was noticed; 0: there is none"]
     pub since_ns: u64,
@@ -635,6 +635,12 @@ pub struct lh_outage {
     pub rto_from_ns: u64,
     #[doc = " when MH was heard again; 0: no lost window is being repaired"]
     pub back_ns: u64,
+    #[doc = " when the last outage ended; what departed before measured it"]
+    pub ended_ns: u64,
+    #[doc = " what departed before and has not arrived is lost; 0: who knows"]
+    pub lost_ns: u64,
+    #[doc = " least time between two probes of the receiver; with since_ns"]
+    pub every_ns: u64,
     #[doc = " sequence number up to which the lost window is repaired; with back_ns"]
     pub next: u32,
     #[doc = " what had departed at back_ns"]
@@ -656,7 +662,7 @@ pub struct lh_outage {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 64usize];
+    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 88usize];
     ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
     ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
     ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
@@ -664,18 +670,23 @@ const _: () = {
     ["Offset of field: lh_outage::rto_from_ns"]
         [::core::mem::offset_of!(lh_outage, rto_from_ns) - 24usize];
     ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 32usize];
-    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 40usize];
+    ["Offset of field: lh_outage::ended_ns"]
+        [::core::mem::offset_of!(lh_outage, ended_ns) - 40usize];
+    ["Offset of field: lh_outage::lost_ns"][::core::mem::offset_of!(lh_outage, lost_ns) - 48usize];
+    ["Offset of field: lh_outage::every_ns"]
+        [::core::mem::offset_of!(lh_outage, every_ns) - 56usize];
+    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 64usize];
     ["Offset of field: lh_outage::lost_end"]
-        [::core::mem::offset_of!(lh_outage, lost_end) - 44usize];
+        [::core::mem::offset_of!(lh_outage, lost_end) - 68usize];
     ["Offset of field: lh_outage::kept_ack"]
-        [::core::mem::offset_of!(lh_outage, kept_ack) - 48usize];
-    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 52usize];
-    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 53usize];
-    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 54usize];
-    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 55usize];
+        [::core::mem::offset_of!(lh_outage, kept_ack) - 72usize];
+    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 76usize];
+    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 77usize];
+    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 78usize];
+    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 79usize];
     ["Offset of field: lh_outage::nr_probes"]
-        [::core::mem::offset_of!(lh_outage, nr_probes) - 56usize];
-    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 57usize];
+        [::core::mem::offset_of!(lh_outage, nr_probes) - 80usize];
+    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 81usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -812,7 +823,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1248usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1272usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -864,60 +875,60 @@ const _: () = {
     ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 700usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 704usize];
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 992usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1056usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1060usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1064usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1080usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1084usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1088usize];
     ["Offset of field: lh_flow::fwd_flags"]
-        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1068usize];
+        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1092usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 1070usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 1094usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1096usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1074usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1098usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1075usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1076usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1099usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1100usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1104usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1084usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1088usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1108usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1112usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1120usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1128usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1136usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1144usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1128usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1152usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1160usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1168usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1176usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1160usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1184usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1168usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1192usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1172usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1196usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1176usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1200usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1184usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1208usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1192usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1200usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1216usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1224usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1232usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1240usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1224usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1248usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1232usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1256usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1240usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1264usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -947,11 +958,15 @@ pub struct lh_peer {
     pub lmin_before_ns: u64,
     #[doc = " when this period began"]
     pub since_ns: u64,
+    #[doc = " last probe, by whichever flow"]
+    pub probe_ns: u64,
+    #[doc = " last ACK of any of the flows, to a millisecond"]
+    pub heard_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 64usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 80usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -963,6 +978,8 @@ const _: () = {
     ["Offset of field: lh_peer::lmin_before_ns"]
         [::core::mem::offset_of!(lh_peer, lmin_before_ns) - 48usize];
     ["Offset of field: lh_peer::since_ns"][::core::mem::offset_of!(lh_peer, since_ns) - 56usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 64usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 72usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -982,7 +999,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 66584usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 82968usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::delivered_ns"]
@@ -1045,7 +1062,9 @@ pub struct lh_ack_sum {
     pub popped_bytes: u32,
     pub nr_segs: u32,
     #[doc = " 1: that segment was no small one"]
-    pub sample_full: u32,
+    pub sample_full: u16,
+    #[doc = " 1: MH had something before our repair of it can have come"]
+    pub early: u16,
     #[doc = " departure of the last segment; 0: none"]
     pub last_ns: u64,
     #[doc = " where that one ends"]
@@ -1076,6 +1095,7 @@ const _: () = {
         [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 44usize];
     ["Offset of field: lh_ack_sum::sample_full"]
         [::core::mem::offset_of!(lh_ack_sum, sample_full) - 48usize];
+    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 50usize];
     ["Offset of field: lh_ack_sum::last_ns"]
         [::core::mem::offset_of!(lh_ack_sum, last_ns) - 56usize];
     ["Offset of field: lh_ack_sum::last_end"]
@@ -1501,7 +1521,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1736usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1760usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1523,7 +1543,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1464usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1488usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -24,6 +24,7 @@ mod outage;
 mod parser;
 mod property;
 mod rack;
+mod rack_outage;
 mod rtt;
 mod scoreboard;
 mod script;

@@ -112,7 +112,7 @@ fn the_link_verb_reaches_the_connections() {
     }
     let binary = find_binary("lasthop").expect("lasthop");
     let binary = binary.to_str().expect("path");
-    for (scheme, heeds) in [("slack", true), ("rack", false)] {
+    for (scheme, heeds) in [("slack", true), ("rack", true), ("snoop", false)] {
         let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
         let mut agent = bed.start_agent(scheme, &[]).expect("agent");
         let running = start(&bed, 10_000_000, "cubic");
