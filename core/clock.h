@@ -357,18 +357,25 @@ LH_INLINE void lh_clock_blind(struct lh_env *env, struct lh_flow *f)
 	lh_clock_restart(env, f);
 }
 
+/* The unloaded round trip to reckon with; without a wired sample, where no window is
+ * edited, a guess. */
+LH_INLINE u64 lh_clock_base(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 base = lh_base(env, f);
+
+	return base ? base : 4 * lh_lmin(env, f);
+}
+
 /* One sojourn sample @r on the way there. */
 LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_clock *c = &f->clock;
-	u64 lmin = lh_lmin(env, f), base = lh_base(env, f);
+	u64 base = lh_clock_base(env, f);
 
 	r = lh_since(r, f->back.now_ns);
 	lh_clock_note(env, f, r);
 	lh_clock_peer(env, f, r);
 	lh_clock_grow(env, f);
-	if (!base)
-		base = 4 * lmin; /* no wired sample: only for marks */
 	lh_clock_turn(env, f);
 	if (c->state == LH_CLOCK_HELD && c->rate_last && !c->settling &&
 	    lh_queue_stands(env, f, 4 * lh_aim(env, f)))
@@ -383,10 +390,8 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 LH_FUNC int lh_clock_interval(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_clock *c = &f->clock;
-	u64 base = lh_base(env, f), mean = c->sum_ns / lh_max(c->nr_samples, 1), q;
+	u64 base = lh_clock_base(env, f), mean = c->sum_ns / lh_max(c->nr_samples, 1), q;
 
-	if (!base)
-		base = 4 * lh_lmin(env, f);
 	if (!c->nr_samples || env->now_ns - c->interval_ns < base + lh_target(env, f))
 		return 0;
 	q = lh_queue(env, f, mean);

@@ -117,7 +117,7 @@ LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow 
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
-	if (e->n_local || !lh_queue_overflowed(env, f, e))
+	if (!lh_queue_overflowed(env, f, e))
 		return LH_TRIED_OURS;
 	if (p && lh_queue_rising(p) && lh_flow_sack(f))
 		return lh_order_pattern(env, f, e);
@@ -322,7 +322,7 @@ LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions
 		return;
 	/* Lost where the queue is full, with nothing behind it to tell: FH's, too. Probes of
 	 * 400 flows with a segment or two each were repairs without end. */
-	if (!e->n_local && lh_queue_overflowed(env, f, e)) {
+	if (lh_queue_overflowed(env, f, e)) {
 		lh_guard_leave(env, f);
 		f->sent_ns = env->now_ns; /* the timer of what FH itself has repeated goes on */
 		f->nr_probes++;

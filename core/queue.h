@@ -28,6 +28,12 @@ LH_INLINE u64 lh_rate_times(u64 rate, u64 ns)
 	return rate * (ns / 1000) / 1000000;
 }
 
+/* How long a rate takes to deliver bytes; 0: there is no rate. */
+LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes)
+{
+	return rate ? bytes * LH_MSEC / lh_max(rate / 1000, 1) : 0;
+}
+
 /* The queue to aim at: more on a hop that pauses (batches, jitter), or the pauses
  * would drain the queue, and pass for one; and on a slow one, whose segments take long. */
 LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
@@ -35,7 +41,7 @@ LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
 	u64 t = LH_CFG(env)->target_ns, gap = lh_max(f->clock.gap_ns, f->clock.gap_now_ns);
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 rate = p ? p->rate : 0;
-	u64 least = rate ? LH_TARGET_SEGS * lh_mss(f) * LH_MSEC / lh_max(rate / 1000, 1) : 0;
+	u64 least = lh_rate_time(rate, LH_TARGET_SEGS * lh_mss(f));
 
 	return lh_clamp64(lh_max(2 * gap, least), t, LH_TARGET_MOST * t);
 }
@@ -47,9 +53,8 @@ LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 t = lh_target(env, f), rate = p ? p->rate : lh_device_rate(env, LH_RATE_BINS);
 	u64 flows = p ? lh_peer_flows(env, p) : lh_device_flows(env);
-	u64 rest = rate ? flows * lh_mss(f) * LH_MSEC / lh_max(rate / 1000, 1) : 0;
 
-	return lh_max(t, rest);
+	return lh_max(t, lh_rate_time(rate, flows * lh_mss(f)));
 }
 
 /* The queue that a sojourn of @r on the hop shows. */
@@ -120,12 +125,18 @@ LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct
 	p->lossy_ns = env->now_ns;
 }
 
+/* The longest queue of late. */
+LH_INLINE u64 lh_queue_longest(const struct lh_peer *p)
+{
+	return lh_max(p->full_now_ns, p->full_before_ns);
+}
+
 /* Whether the queue was near the longest of late, in time or in bytes, for the segment of
  * this call's sample, and no trifle. */
 LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 				  const struct lh_peer *p)
 {
-	u64 full = lh_max(p->full_now_ns, p->full_before_ns);
+	u64 full = lh_queue_longest(p);
 	u64 least = f->clock.state == LH_CLOCK_HELD ? lh_aim(env, f) : LH_CFG(env)->target_ns;
 
 	if (p->queue_ns < 2 * least)
@@ -140,7 +151,7 @@ LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
  * Whether the loss of @e looks like an overflow of the queue before the hop: it departed
  * when the queue was near the longest that it has been of late. Tail drop happens there
  * and nowhere else. Such losses are FH's, and whoever else shares the queue relies on
- * that. While FH is HELD a queue of ours answers to C: only if it has not for some
+ * that; what was repaired already is ours. While FH is HELD a queue of ours answers to C: only if it has not for some
  * time, it is somebody else's.
  */
 LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
@@ -149,7 +160,7 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 slack;
 
-	if (!p || !p->full_tx_ns || !LH_CFG(env)->queue_guard)
+	if (!p || !p->full_tx_ns || e->n_local || !LH_CFG(env)->queue_guard)
 		return false;
 	if (f->clock.state == LH_CLOCK_HELD && f->clock.doubt < LH_DEFIED_INTERVALS)
 		return false;
@@ -157,7 +168,7 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 	if (!lh_window_editable(env, f) && lh_queue_lossy(env, f))
 		return false;
 	/* It takes as long to drain so far. */
-	slack = lh_max(p->full_now_ns, p->full_before_ns) / 4;
+	slack = lh_queue_longest(p) / 4;
 	if (e->last_tx_ns + slack < p->full_from_ns)
 		return false;
 	/* Nothing newer is known, with many flows of a segment or two each. */
@@ -174,7 +185,7 @@ LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
 {
 	u64 before = p->full_mark_before_ns;
 
-	return lh_max(p->full_now_ns, p->full_before_ns) > before + before / 2;
+	return lh_queue_longest(p) > before + before / 2;
 }
 
 /*
@@ -183,7 +194,6 @@ LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
  */
 LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
 {
-	bool prompt = env->ack.nr_segs >= 2 || env->ack.sacked;
 	bool newest = env->ack.sample_ns >= p->newest_tx_ns;
 
 	if (lh_since(env->now_ns, p->full_since_ns) > LH_FULL_PERIOD_NS) {
@@ -193,14 +203,14 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 		p->full_since_ns = env->now_ns;
 	}
 	p->newest_tx_ns = lh_max(p->newest_tx_ns, env->ack.sample_ns);
-	if (!prompt || !newest)
+	if (!lh_ack_at_once(&env->ack) || !newest)
 		return;
 	p->queue_ns = lh_queue(env, f, r);
 	p->queue_at_ns = env->now_ns;
 	p->ahead = p->delivered - env->ack.sample_delivered;
 	if (lh_since(env->now_ns, p->full_mark_at_ns) > lh_base(env, f)) {
 		p->full_mark_before_ns = p->full_mark_ns;
-		p->full_mark_ns = lh_max(p->full_now_ns, p->full_before_ns);
+		p->full_mark_ns = lh_queue_longest(p);
 		p->full_mark_at_ns = env->now_ns;
 	}
 	p->full_now_ns = lh_max(p->full_now_ns, p->queue_ns);

@@ -321,6 +321,12 @@ LH_INLINE u64 lh_rate_mean(const struct lh_flow *f)
 	return lh_max(c->bin_before[0], c->bin_before[1]) * (LH_SEC / LH_BIN_NS);
 }
 
+/* Whether the ACK shows by itself that nothing has delayed it. */
+LH_INLINE bool lh_ack_at_once(const struct lh_ack_sum *sum)
+{
+	return sum->nr_segs >= 2 || sum->sacked;
+}
+
 /*
  * Whether the ACK of this call was sent when its segment arrived. One of a single segment
  * may have been delayed (RFC 1122 section 4.2.3.2), by 40 ms and more; its sojourn
@@ -330,7 +336,7 @@ LH_INLINE bool lh_prompt(struct lh_flow *f, const struct lh_ack_sum *sum)
 {
 	struct lh_clock *c = &f->clock;
 
-	if (sum->nr_segs >= 2 || sum->sacked) {
+	if (lh_ack_at_once(sum)) {
 		c->singles = 0;
 		return true;
 	}
