@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! From the command line to stations, bounds and figures.
 
-use clap::Parser;
-
 use super::*;
 use crate::emulator::air_config;
-
-#[derive(Parser)]
-struct Cli {
-    #[command(flatten)]
-    link: LinkOptions,
-}
-
-fn parse(words: &str) -> Result<LinkOptions, String> {
-    let words = std::iter::once("lab").chain(words.split_whitespace());
-    let link = Cli::try_parse_from(words).map_err(|e| e.to_string())?.link;
-    link.validate().map_err(|e| e.to_string())?;
-    Ok(link)
-}
+use crate::words::link as parse;
 
 #[test]
 fn lists_go_round() {

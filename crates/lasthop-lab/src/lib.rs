@@ -51,3 +51,5 @@ pub mod traffic;
 pub mod transfer;
 pub mod units;
 pub mod variation;
+#[cfg(test)]
+mod words;

@@ -113,25 +113,11 @@ impl LinkOptions {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
     use crate::emulator::air_config;
     use crate::hosts::Bounds;
     use crate::topology::Family;
-
-    #[derive(Parser)]
-    struct Cli {
-        #[command(flatten)]
-        link: LinkOptions,
-    }
-
-    fn parse(words: &str) -> Result<LinkOptions, String> {
-        let words = std::iter::once("lab").chain(words.split_whitespace());
-        let link = Cli::try_parse_from(words).map_err(|e| e.to_string())?.link;
-        link.validate().map_err(|e| e.to_string())?;
-        Ok(link)
-    }
+    use crate::words::link as parse;
 
     #[test]
     fn the_return_path_alone_is_changed() {

@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! From the command line to the emulators' settings.
 
-use clap::Parser;
-
 use crate::emulator::{air_config, wan_config};
 use crate::measure;
 use crate::options::LinkOptions;
 use crate::topology::Family;
 use crate::transfer::Way;
+use crate::words::link as parse;
 
 const MS: u64 = 1_000_000;
-
-#[derive(Parser)]
-struct Cli {
-    #[command(flatten)]
-    link: LinkOptions,
-}
-
-fn parse(words: &str) -> Result<LinkOptions, String> {
-    let words = std::iter::once("lab").chain(words.split_whitespace());
-    let link = Cli::try_parse_from(words).map_err(|e| e.to_string())?.link;
-    link.validate().map_err(|e| e.to_string())?;
-    Ok(link)
-}
 
 /// Ten full frames every 20 ms: 6.056 Mbit/s.
 fn trace_file(dir: &tempfile::TempDir) -> String {

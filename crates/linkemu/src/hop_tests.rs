@@ -3,15 +3,10 @@
 
 use super::*;
 use crate::config::Config;
+use crate::frame_samples::FULL;
 use crate::model::Fate;
 
 const MS: u64 = 1_000_000;
-const FULL: FrameMeta = FrameMeta {
-    bytes: 1514,
-    lossy: true,
-    tcp_data: true,
-    flow: None,
-};
 
 const ANY: Label = Label {
     flow: 0,

@@ -31,6 +31,8 @@ pub mod effect;
 mod error;
 mod flows;
 mod frame;
+#[cfg(test)]
+mod frame_samples;
 mod handle;
 mod hop;
 mod label;

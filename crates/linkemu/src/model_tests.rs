@@ -2,21 +2,8 @@
 //! The link model in virtual time: no sockets, no clock, any user.
 
 use super::*;
+use crate::frame_samples::{ARP, FULL, MS_PER_FRAME_BPS};
 
-const FULL: FrameMeta = FrameMeta {
-    bytes: 1514,
-    lossy: true,
-    tcp_data: true,
-    flow: None,
-};
-const ARP: FrameMeta = FrameMeta {
-    bytes: 42,
-    lossy: false,
-    tcp_data: false,
-    flow: None,
-};
-/// 1514 bytes at 12.112 Mbit/s take exactly one millisecond.
-const MS_PER_FRAME_BPS: u64 = 12_112_000;
 const MS: u64 = 1_000_000;
 
 fn model(config: DirectionConfig) -> LinkModel<usize> {

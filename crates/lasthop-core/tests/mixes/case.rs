@@ -104,8 +104,6 @@ pub struct Case {
     pub flows: Vec<FlowSpec>,
     pub datagrams: Vec<Datagrams>,
     pub pages: Option<Pages>,
-    /// [from, to) in which the hop loses everything.
-    pub outages: Vec<(u64, u64)>,
     pub warmup_ns: u64,
     pub duration_ns: u64,
     pub seed: u64,
@@ -131,7 +129,6 @@ impl Default for Case {
             flows: Vec::new(),
             datagrams: Vec::new(),
             pages: None,
-            outages: Vec::new(),
             warmup_ns: 5 * SEC,
             duration_ns: 20 * SEC,
             seed: 1,

@@ -2,8 +2,11 @@
 //! What the agent must not do to links as they are: one test per mix that it once did
 //! harm to, each beside the same without it, over a few seeds.
 
-use crate::case::{Case, Datagrams, FlowSpec, MS, Pages, SEC, Station};
+use crate::case::Case;
 use crate::lane::Discipline;
+use crate::mixes::{
+    arrivals, beside_datagrams, beside_flow, link, long_hop, managed, page, stations, upload, wave,
+};
 use crate::report::Report;
 use crate::run;
 
@@ -24,10 +27,6 @@ fn both(case: &Case, mut judge: impl FnMut(&Report, &Report)) {
         );
         judge(&none, &rack);
     }
-}
-
-fn link(loss: f64) -> Case {
-    Case::new(20.0, 110, 10, loss)
 }
 
 /// Milliseconds that a segment of each flow takes on a hop of 20 Mbit/s.
@@ -97,23 +96,6 @@ fn a_crowd_is_left_alone() {
     }
 }
 
-fn page(cc: &'static str, loss: f64) -> Case {
-    Case {
-        pages: Some(Pages {
-            cc,
-            loads: 8,
-            objects: 40,
-            connections: 6,
-            least_bytes: 23e3,
-            most_bytes: 140e3,
-            keep_alive: true,
-        }),
-        warmup_ns: 0,
-        duration_ns: 200 * SEC,
-        ..link(loss)
-    }
-}
-
 #[test]
 fn pages_take_no_longer() {
     for (cc, most_lossy) in [("cubic", 0.9), ("bbr", 1.03)] {
@@ -128,20 +110,7 @@ fn pages_take_no_longer() {
 
 #[test]
 fn short_transfers_beside_long_ones_take_no_longer() {
-    let mut case = link(0.0).flows(2, "cubic");
-    let mut random = crate::wire::Random(5);
-    let mut at = SEC;
-    while at < 24 * SEC {
-        at += (-random.unit().max(1e-9).ln() * 250.0 * MS as f64) as u64;
-        case = case.flow(FlowSpec {
-            start_ns: at,
-            bytes: Some((10e3 * (random.unit() * 4.0).exp()) as u64),
-            measured: false,
-            mh_opens: true,
-            ..FlowSpec::default()
-        });
-    }
-    both(&case, |none, rack| {
+    both(&arrivals(0.0), |none, rack| {
         assert!(rack.completions(0.5) <= 1.05 * none.completions(0.5));
         assert!(rack.completions(0.95) <= 1.05 * none.completions(0.95));
     });
@@ -152,22 +121,7 @@ fn short_transfers_beside_long_ones_take_no_longer() {
 fn a_slow_receiver_beside_a_fast_one_has_a_short_queue() {
     for fast in [100.0, 300.0] {
         for n in [1, 4] {
-            let loss = 0.02;
-            let mut case = Case::new(5.0 + fast, 40, 10, loss);
-            case.stations = [5.0, fast]
-                .map(|mbit| Station {
-                    bps: mbit * 1e6,
-                    loss,
-                    queue: (mbit * 8.0) as usize + 20,
-                })
-                .to_vec();
-            for i in 0..2 * n {
-                case = case.flow(FlowSpec {
-                    station: i % 2,
-                    ..FlowSpec::default()
-                });
-            }
-            both(&case, |_, rack| {
+            both(&stations(fast, n, 0.02), |_, rack| {
                 let slow = rack.flows.iter().filter(|f| f.station == 0);
                 let mbit: f64 = slow.clone().map(|f| f.mbit).sum();
                 assert!(mbit >= 0.93 * 5.0 * 0.98 * 1448.0 / 1514.0, "{mbit}");
@@ -184,15 +138,7 @@ fn a_slow_receiver_beside_a_fast_one_has_a_short_queue() {
 /// The ACKs queue behind an upload's data.
 #[test]
 fn an_upload_on_the_way_back_is_no_queue_of_the_hop() {
-    let mut case = link(0.0).flows(1, "cubic").flow(FlowSpec {
-        up: true,
-        managed: false,
-        measured: false,
-        ..FlowSpec::default()
-    });
-    case.bps_up = 2e6;
-    case.queue_up = 50;
-    both(&case, |none, rack| {
+    both(&upload(0.0), |none, rack| {
         assert!(rack.mbit() >= 0.95 * none.mbit())
     });
 }
@@ -202,29 +148,14 @@ fn an_upload_on_the_way_back_is_no_queue_of_the_hop() {
 fn beside_an_unseen_neighbour_nobody_starves() {
     for queue_ms in [30, 110, 250] {
         for cc in ["cubic", "bbr"] {
-            let mut case = Case::new(20.0, 40, 10, 0.0).flows(1, "cubic");
-            case.queue = queue_ms * 20_000 / 8 / 1514;
-            case = case.flow(FlowSpec {
-                cc,
-                managed: false,
-                ..FlowSpec::default()
-            });
-            both(&case, |none, rack| {
+            both(&beside_flow(cc, queue_ms, 0.0), |none, rack| {
                 assert!(rack.flows[0].mbit >= 0.85 * none.flows[0].mbit);
                 // Which of two CUBICs has more is chance.
                 assert!(rack.flows[1].mbit >= 0.7 * none.flows[1].mbit);
                 assert!(rack.jain() >= none.jain() - 0.05);
             });
         }
-        let mut case = Case::new(20.0, 40, 10, 0.02).flows(1, "cubic");
-        case.queue = queue_ms * 20_000 / 8 / 1514;
-        case.datagrams.push(Datagrams {
-            bps: 10e6,
-            start_ns: 0,
-            end_ns: 100 * SEC,
-            station: 0,
-        });
-        both(&case, |none, rack| {
+        both(&beside_datagrams(queue_ms, 0.02), |none, rack| {
             assert!(rack.mbit() >= 2.0 * none.mbit());
             assert!(rack.queue_dropped <= none.queue_dropped + 5);
         });
@@ -235,10 +166,7 @@ fn beside_an_unseen_neighbour_nobody_starves() {
 #[test]
 fn codel_is_not_provoked() {
     for discipline in [Discipline::Codel, Discipline::FqCodel] {
-        let mut case = link(0.01).flows(2, "cubic");
-        case.discipline = discipline;
-        case.queue = 1_000;
-        both(&case, |_, rack| {
+        both(&managed(discipline, "cubic", 0.01), |_, rack| {
             assert!(rack.efficiency() >= 0.97, "{}", rack.efficiency());
             assert!(rack.aqm_dropped * 10 < rack.lost, "{}", rack.aqm_dropped);
         });
@@ -249,10 +177,7 @@ fn codel_is_not_provoked() {
 #[test]
 fn a_long_hop_is_helped_too() {
     for cc in ["reno", "cubic"] {
-        let mut case = Case::new(5.0, 300, 250, 0.01).flows(1, cc);
-        case.duration_ns = 40 * SEC;
-        case.warmup_ns = 10 * SEC;
-        both(&case, |none, rack| {
+        both(&long_hop(5.0, 300, 250, cc, 0.01), |none, rack| {
             assert!(rack.mbit() >= 3.0 * none.mbit());
             assert!(rack.efficiency() >= 0.7, "{}", rack.efficiency());
         });
@@ -263,9 +188,7 @@ fn a_long_hop_is_helped_too() {
 #[test]
 fn a_rate_that_varies_does_no_harm_without_loss() {
     for cc in ["reno", "cubic"] {
-        let mut case = link(0.0).flows(1, cc);
-        case.wave = vec![(30e6, 2 * SEC), (10e6, 2 * SEC)];
-        both(&case, |none, rack| {
+        both(&wave(cc, 0.0), |none, rack| {
             assert!(rack.mbit() >= 0.97 * none.mbit())
         });
     }

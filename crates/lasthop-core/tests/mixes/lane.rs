@@ -254,10 +254,10 @@ impl Lane {
     }
 
     /// The last bit has left. @return whether it arrives.
-    pub fn done(&mut self, packet: &Packet, may_lose: bool) -> bool {
+    pub fn done(&mut self, packet: &Packet) -> bool {
         self.busy = false;
         self.counts.bytes += u64::from(packet.bytes);
-        let lost = may_lose && self.random.chance(self.loss);
+        let lost = self.random.chance(self.loss);
         self.counts.lost += u64::from(lost);
         !lost
     }

@@ -8,6 +8,7 @@ mod case;
 mod cases;
 mod congestion;
 mod lane;
+mod mixes;
 mod pages;
 mod receiver;
 mod report;

@@ -2,8 +2,11 @@
 //! `cargo test --release -p lasthop-core --test mixes table -- --ignored --nocapture`
 //! prints the mixes with and without the agent. MIXES=NAME chooses.
 
-use crate::case::{Case, Datagrams, FlowSpec, MS, Pages, SEC, Station};
+use crate::case::Case;
 use crate::lane::Discipline;
+use crate::mixes::{
+    arrivals, beside_datagrams, beside_flow, link, long_hop, managed, page, stations, upload, wave,
+};
 use crate::run;
 
 const CCS: [&str; 3] = ["reno", "cubic", "bbr"];
@@ -72,10 +75,7 @@ fn show(name: &str, case: &Case) {
 fn table() {
     for cc in CCS {
         for loss in [0.0, 0.02] {
-            show(
-                &format!("one-{cc}-{loss}"),
-                &Case::new(20.0, 110, 10, loss).flows(1, cc),
-            );
+            show(&format!("one-{cc}-{loss}"), &link(loss).flows(1, cc));
         }
     }
     for rtt in [20, 110, 200, 400] {
@@ -90,97 +90,47 @@ fn table() {
         for cc in CCS {
             for loss in [0.0, 0.02] {
                 let name = format!("many-{n}-{cc}-{loss}");
-                show(&name, &Case::new(20.0, 110, 10, loss).flows(n, cc));
+                show(&name, &link(loss).flows(n, cc));
             }
         }
     }
     for n in [400, 1000] {
         for loss in [0.0, 0.02] {
             let name = format!("crowd-{n}-cubic-{loss}");
-            show(&name, &Case::new(20.0, 110, 10, loss).flows(n, "cubic"));
+            show(&name, &link(loss).flows(n, "cubic"));
         }
     }
     for cc in ["cubic", "bbr"] {
         for loss in [0.0, 0.02] {
-            let mut case = Case::new(20.0, 110, 10, loss);
-            case.pages = Some(Pages {
-                cc,
-                loads: 8,
-                objects: 40,
-                connections: 6,
-                least_bytes: 23e3,
-                most_bytes: 140e3,
-                keep_alive: true,
-            });
-            case.warmup_ns = 0;
-            case.duration_ns = 200 * SEC;
-            show(&format!("page-{cc}-{loss}"), &case);
+            show(&format!("page-{cc}-{loss}"), &page(cc, loss));
         }
     }
     for fast in [100.0, 300.0] {
         for n in [1, 4] {
             for loss in [0.0, 0.02] {
-                let mut case = Case::new(20.0, 40, 10, loss);
-                case.stations = [5.0, fast]
-                    .map(|m| Station {
-                        bps: m * 1e6,
-                        loss,
-                        queue: (m * 8.0) as usize + 20,
-                    })
-                    .to_vec();
-                for i in 0..2 * n {
-                    case.flows.push(FlowSpec {
-                        station: i % 2,
-                        ..FlowSpec::default()
-                    });
-                }
-                case.bps = (5.0 + fast) * 1e6;
-                show(&format!("stations-5-{fast}-{n}-{loss}"), &case);
+                let name = format!("stations-5-{fast}-{n}-{loss}");
+                show(&name, &stations(fast, n, loss));
             }
         }
     }
     for loss in [0.0, 0.02] {
-        let mut case = Case::new(20.0, 110, 10, loss).flows(1, "cubic");
-        case.bps_up = 2e6;
-        case.queue_up = 50;
-        case.flows.push(FlowSpec {
-            up: true,
-            managed: false,
-            measured: false,
-            ..FlowSpec::default()
-        });
-        show(&format!("upload-{loss}"), &case);
+        show(&format!("upload-{loss}"), &upload(loss));
     }
     for queue in [30, 110, 250] {
         for loss in [0.0, 0.02] {
             for cc in ["cubic", "bbr"] {
-                let mut case = Case::new(20.0, 40, 10, loss).flows(1, "cubic");
-                case.queue = queue * 20_000 / 8 / 1514;
-                case.flows.push(FlowSpec {
-                    cc,
-                    managed: false,
-                    ..FlowSpec::default()
-                });
-                show(&format!("beside-{cc}-{queue}-{loss}"), &case);
+                let name = format!("beside-{cc}-{queue}-{loss}");
+                show(&name, &beside_flow(cc, queue, loss));
             }
-            let mut case = Case::new(20.0, 40, 10, loss).flows(1, "cubic");
-            case.queue = queue * 20_000 / 8 / 1514;
-            case.datagrams.push(Datagrams {
-                bps: 10e6,
-                start_ns: 0,
-                end_ns: 100 * SEC,
-                station: 0,
-            });
-            show(&format!("beside-udp-{queue}-{loss}"), &case);
+            let name = format!("beside-udp-{queue}-{loss}");
+            show(&name, &beside_datagrams(queue, loss));
         }
     }
     for discipline in [Discipline::Codel, Discipline::FqCodel] {
         for cc in ["reno", "cubic"] {
             for loss in [0.0, 0.01, 0.05] {
-                let mut case = Case::new(20.0, 110, 10, loss).flows(2, cc);
-                case.discipline = discipline;
-                case.queue = 1000;
-                show(&format!("aqm-{discipline:?}-{cc}-{loss}"), &case);
+                let name = format!("aqm-{discipline:?}-{cc}-{loss}");
+                show(&name, &managed(discipline, cc, loss));
             }
         }
     }
@@ -188,36 +138,18 @@ fn table() {
         for mbit in [5.0, 20.0] {
             for cc in CCS {
                 for loss in [0.0, 0.01, 0.05] {
-                    let mut case = Case::new(mbit, rtt, local, loss).flows(1, cc);
-                    case.duration_ns = 40 * SEC;
-                    case.warmup_ns = 10 * SEC;
-                    show(&format!("long-{local}-{mbit}-{cc}-{loss}"), &case);
+                    let name = format!("long-{local}-{mbit}-{cc}-{loss}");
+                    show(&name, &long_hop(mbit, rtt, local, cc, loss));
                 }
             }
         }
     }
     for cc in CCS {
         for loss in [0.0, 0.02] {
-            let mut case = Case::new(20.0, 110, 10, loss).flows(1, cc);
-            case.wave = vec![(30e6, 2 * SEC), (10e6, 2 * SEC)];
-            show(&format!("wave-{cc}-{loss}"), &case);
+            show(&format!("wave-{cc}-{loss}"), &wave(cc, loss));
         }
     }
     for loss in [0.0, 0.02] {
-        let mut case = Case::new(20.0, 110, 10, loss).flows(2, "cubic");
-        let mut random = crate::wire::Random(5);
-        let mut at = SEC;
-        while at < 24 * SEC {
-            at += (-random.unit().max(1e-9).ln() * 250.0 * MS as f64) as u64;
-            let bytes = (10e3 * (random.unit() * 4.0).exp()) as u64;
-            case.flows.push(FlowSpec {
-                start_ns: at,
-                bytes: Some(bytes),
-                measured: false,
-                mh_opens: true,
-                ..FlowSpec::default()
-            });
-        }
-        show(&format!("arrivals-{loss}"), &case);
+        show(&format!("arrivals-{loss}"), &arrivals(loss));
     }
 }

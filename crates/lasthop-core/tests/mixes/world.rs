@@ -408,12 +408,7 @@ impl World {
 
     fn sent(&mut self, lane: usize, packet: Packet) {
         let now = self.now_ns;
-        let hop = lane >= HOP_UP;
-        let out = hop && {
-            let t = now - SEC;
-            self.case.outages.iter().any(|o| o.0 <= t && t < o.1)
-        };
-        let arrives = self.lanes[lane].done(&packet, true) && !out;
+        let arrives = self.lanes[lane].done(&packet);
         if arrives {
             let wired = self.conns.get(packet.flow).map_or(0, |c| c.wired_ns);
             let (at, delay) = match lane {

@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Options and figures of what goes beside the flows.
 
-use clap::Parser;
-
 use super::*;
 use crate::transfer::ReceivedSample;
+use crate::words::compare as parse;
 
 const S: u64 = 1_000_000_000;
-
-#[derive(Debug, Parser)]
-struct Cli {
-    #[command(flatten)]
-    compare: CompareOptions,
-}
-
-fn parse(words: &str) -> Result<CompareOptions, String> {
-    let words = std::iter::once("compare").chain(words.split_whitespace());
-    match Cli::try_parse_from(words) {
-        Ok(cli) => Ok(cli.compare),
-        Err(error) => Err(error.to_string()),
-    }
-}
 
 #[test]
 fn usage_errors_name_the_option() {

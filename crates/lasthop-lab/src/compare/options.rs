@@ -373,21 +373,7 @@ impl CompareOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(flatten)]
-        compare: CompareOptions,
-    }
-
-    fn parse(words: &str) -> Result<CompareOptions, String> {
-        let words = std::iter::once("compare").chain(words.split_whitespace());
-        match Cli::try_parse_from(words) {
-            Ok(cli) => Ok(cli.compare),
-            Err(error) => Err(error.to_string()),
-        }
-    }
+    use crate::words::compare as parse;
 
     #[test]
     fn defaults_of_the_design() {

@@ -281,17 +281,10 @@ impl GridOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(flatten)]
-        grid: GridOptions,
-    }
+    use crate::words;
 
     fn parse(words: &str) -> GridOptions {
-        let words = std::iter::once("grid").chain(words.split_whitespace());
-        Cli::try_parse_from(words).unwrap().grid
+        words::options(words).unwrap()
     }
 
     #[test]

@@ -246,20 +246,10 @@ impl PageOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(flatten)]
-        compare: crate::compare::CompareOptions,
-    }
+    use crate::words;
 
     fn parse(words: &str) -> Result<PageOptions, String> {
-        let words = std::iter::once("compare").chain(words.split_whitespace());
-        match Cli::try_parse_from(words) {
-            Ok(cli) => Ok(cli.compare.page),
-            Err(error) => Err(error.to_string()),
-        }
+        Ok(words::compare(words)?.page)
     }
 
     #[test]

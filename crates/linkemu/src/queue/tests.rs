@@ -3,25 +3,12 @@
 
 use super::fq_codel::FqCodel;
 use super::*;
+use crate::frame_samples::{ARP, FULL, MS_PER_FRAME_BPS};
 use crate::label::PureAck;
 use crate::model::{Exit, Fate, LinkModel, Verdict};
 
 const MS: u64 = 1_000_000;
 const NOBODY: [u64; 0] = [];
-/// 1514 bytes at 12.112 Mbit/s take exactly one millisecond.
-const MS_PER_FRAME_BPS: u64 = 12_112_000;
-const FULL: FrameMeta = FrameMeta {
-    bytes: 1514,
-    lossy: true,
-    tcp_data: true,
-    flow: None,
-};
-const ARP: FrameMeta = FrameMeta {
-    bytes: 42,
-    lossy: false,
-    tcp_data: false,
-    flow: None,
-};
 
 fn config(aqm: Aqm) -> DirectionConfig {
     DirectionConfig {

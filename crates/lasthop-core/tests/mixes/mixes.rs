@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The mixes themselves, for the cases that assert and for the table that shows.
+
+use crate::case::{Case, Datagrams, FlowSpec, MS, Pages, SEC, Station};
+use crate::lane::Discipline;
+use crate::wire::Random;
+
+/// The link of most mixes: 20 Mbit/s, 110 ms of which the hop takes 10.
+pub fn link(loss: f64) -> Case {
+    Case::new(20.0, 110, 10, loss)
+}
+
+/// Pages of 40 objects over six connections.
+pub fn page(cc: &'static str, loss: f64) -> Case {
+    Case {
+        pages: Some(Pages {
+            cc,
+            loads: 8,
+            objects: 40,
+            connections: 6,
+            least_bytes: 23e3,
+            most_bytes: 140e3,
+            keep_alive: true,
+        }),
+        warmup_ns: 0,
+        duration_ns: 200 * SEC,
+        ..link(loss)
+    }
+}
+
+/// Short transfers, four a second, beside two long ones.
+pub fn arrivals(loss: f64) -> Case {
+    let mut case = link(loss).flows(2, "cubic");
+    let mut random = Random(5);
+    let mut at = SEC;
+    while at < 24 * SEC {
+        at += (-random.unit().max(1e-9).ln() * 250.0 * MS as f64) as u64;
+        case = case.flow(FlowSpec {
+            start_ns: at,
+            bytes: Some((10e3 * (random.unit() * 4.0).exp()) as u64),
+            measured: false,
+            mh_opens: true,
+            ..FlowSpec::default()
+        });
+    }
+    case
+}
+
+/// A receiver of 5 Mbit/s beside one of `fast`, each with a queue of its own and `n` flows.
+pub fn stations(fast: f64, n: usize, loss: f64) -> Case {
+    let mut case = Case::new(5.0 + fast, 40, 10, loss);
+    case.stations = [5.0, fast]
+        .map(|mbit| Station {
+            bps: mbit * 1e6,
+            loss,
+            queue: (mbit * 8.0) as usize + 20,
+        })
+        .to_vec();
+    for i in 0..2 * n {
+        case = case.flow(FlowSpec {
+            station: i % 2,
+            ..FlowSpec::default()
+        });
+    }
+    case
+}
+
+/// ACKs that queue behind an upload's data.
+pub fn upload(loss: f64) -> Case {
+    let mut case = link(loss).flows(1, "cubic").flow(FlowSpec {
+        up: true,
+        managed: false,
+        measured: false,
+        ..FlowSpec::default()
+    });
+    case.bps_up = 2e6;
+    case.queue_up = 50;
+    case
+}
+
+/// One flow on a hop with a queue of so many milliseconds, for others to share.
+fn shared(queue_ms: usize, loss: f64) -> Case {
+    let mut case = Case::new(20.0, 40, 10, loss).flows(1, "cubic");
+    case.queue = queue_ms * 20_000 / 8 / 1514;
+    case
+}
+
+/// Beside it a flow that the agent does not see.
+pub fn beside_flow(cc: &'static str, queue_ms: usize, loss: f64) -> Case {
+    shared(queue_ms, loss).flow(FlowSpec {
+        cc,
+        managed: false,
+        ..FlowSpec::default()
+    })
+}
+
+/// Beside it datagrams of half the rate.
+pub fn beside_datagrams(queue_ms: usize, loss: f64) -> Case {
+    let mut case = shared(queue_ms, loss);
+    case.datagrams.push(Datagrams {
+        bps: 10e6,
+        start_ns: 0,
+        end_ns: 100 * SEC,
+        station: 0,
+    });
+    case
+}
+
+/// Two flows through a queue that is managed.
+pub fn managed(discipline: Discipline, cc: &'static str, loss: f64) -> Case {
+    Case {
+        discipline,
+        queue: 1_000,
+        ..link(loss).flows(2, cc)
+    }
+}
+
+/// A hop that is most of the way: `local_ms` of `rtt_ms`.
+pub fn long_hop(mbit: f64, rtt_ms: u64, local_ms: u64, cc: &'static str, loss: f64) -> Case {
+    Case {
+        duration_ns: 40 * SEC,
+        warmup_ns: 10 * SEC,
+        ..Case::new(mbit, rtt_ms, local_ms, loss).flows(1, cc)
+    }
+}
+
+/// A rate that jumps between 30 and 10 Mbit/s.
+pub fn wave(cc: &'static str, loss: f64) -> Case {
+    Case {
+        wave: vec![(30e6, 2 * SEC), (10e6, 2 * SEC)],
+        ..link(loss).flows(1, cc)
+    }
+}
