@@ -62,11 +62,8 @@ LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
 		at = lh_slack_deadline(env, f);
 	else
 		at = lh_head_deadline(env, f);
-	if (f->flags & LH_FLOW_HELD) {
-		u64 hold = f->held_since_ns + lh_hold_time(env, f);
-
-		at = at ? lh_min(at, hold) : hold;
-	}
+	if (f->flags & LH_FLOW_HELD)
+		at = at ? lh_min(at, f->held_until_ns) : f->held_until_ns;
 	return at;
 }
 
@@ -85,8 +82,9 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		lh_host_count(env, LH_C_data_segments, 1);
 		lh_host_count(env, LH_C_data_bytes, s->payload_bytes);
 	}
-	if (s->payload_bytes && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
-		lh_cache_fh_again(f, s->end); /* or late, which looks the same */
+	/* Or late, which looks the same; a bare FIN, too. */
+	if (s->seq != s->end && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
+		lh_cache_fh_again(f, s->end);
 	if ((s->flags & LH_SYN) && LH_CFG(env)->scheme == LH_SCHEME_rack)
 		lh_rack_syn(env, f, s, out);
 	lh_own_dups_stale(env, f, s);

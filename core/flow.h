@@ -211,6 +211,7 @@ struct lh_flow {
 	u64 syn_tx_ns; /* SYN or SYN-ACK that left towards MH, for a first local sample */
 	u64 syn_rx_ns; /* SYN or SYN-ACK that came from MH, for the wired round trip */
 	u64 held_since_ns; /* first suppression since the last forwarded ACK */
+	u64 held_until_ns; /* when FH gets it; samples of RTT that come meanwhile move it no more */
 	u64 srtt_ns, rttvar_ns; /* local round trip */
 	u64 rtt_low_ns, rtt_min_ns; /* its lower samples of late, and the least; 0: none */
 	/* Outstanding bytes: the most within this and the previous period of

@@ -117,7 +117,7 @@ LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct
 /* Whether an ACK has been kept for as long as one may be. */
 LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f)
 {
-	return (f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_since_ns + lh_hold_time(env, f);
+	return (f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_until_ns;
 }
 
 /* Whether every loss that is known of can be repaired here, in time. */
@@ -142,6 +142,7 @@ LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_acti
 	if (!(f->flags & LH_FLOW_HELD)) {
 		f->flags |= LH_FLOW_HELD;
 		f->held_since_ns = env->now_ns;
+		f->held_until_ns = env->now_ns + lh_hold_time(env, f);
 	}
 	f->nr_suppressed++;
 	lh_host_count(env, LH_C_suppressed_acks, 1);

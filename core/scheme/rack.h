@@ -205,12 +205,12 @@ LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh
 
 	env->ack.deprived = 0;
 	if (lh_flow_sack(f)) {
-		bool free = f->clock.state != LH_CLOCK_HELD;
 		u32 done = lh_order_repair(env, f, LH_RACK_BURST, out);
 
 		lh_clock_deprive(env, f);
-		/* What seemed an overflow's is ours, now that FH is braked. */
-		if (free && f->clock.state == LH_CLOCK_HELD)
+		/* What seemed an overflow's is ours, now that FH is braked or the link known
+		 * for lossy. */
+		if (env->ack.deprived)
 			done += lh_order_repair(env, f, LH_RACK_BURST, out);
 		if (done)
 			return;

@@ -839,6 +839,8 @@ pub struct lh_flow {
     pub syn_rx_ns: u64,
     #[doc = " first suppression since the last forwarded ACK"]
     pub held_since_ns: u64,
+    #[doc = " when FH gets it; samples of RTT that come meanwhile move it no more"]
+    pub held_until_ns: u64,
     #[doc = " local round trip"]
     pub srtt_ns: u64,
     #[doc = " local round trip"]
@@ -870,7 +872,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1248usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1256usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -949,34 +951,36 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1120usize];
     ["Offset of field: lh_flow::held_since_ns"]
         [::core::mem::offset_of!(lh_flow, held_since_ns) - 1128usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1136usize];
+    ["Offset of field: lh_flow::held_until_ns"]
+        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1136usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1144usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1152usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1160usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1160usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1168usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1168usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1176usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1172usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1180usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1176usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1184usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1184usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1192usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1192usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1200usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1200usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1208usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1216usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1224usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1224usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1232usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1232usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1240usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1240usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1248usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1687,7 +1691,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1736usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1744usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1709,7 +1713,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1464usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1472usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -141,7 +141,7 @@ fn without_sack_released_copies_keep_the_window() {
         let f = rig.flow();
         assert!(f.is_held());
         let known = f.raw().fwd_edge.wrapping_sub(wire(seq));
-        let end = f.raw().held_since_ns + f.hold_ns(&config);
+        let end = f.raw().held_until_ns;
         let out = rig.agent.on_ingress(&packet, end);
         let seen: Vec<_> = out.to_fh.iter().chain(&out.passed).collect();
         assert_eq!(seen.len(), 3);

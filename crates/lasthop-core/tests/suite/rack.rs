@@ -8,7 +8,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Call, Config, Flow, Host, Limits, Segment, parse};
 
-use crate::rig::{BASE, Options, Rig, wire};
+use crate::rig::{BASE, Options, Rig, ns, wire};
 
 pub fn rig_with(config: Config, sack: bool) -> Rig {
     let mut rig = Rig::new(&Options {
@@ -279,29 +279,44 @@ fn too_many_half_open_connections_pass() {
     }
 }
 
-fn fin(rig: &mut Rig) {
+fn fin(rig: &mut Rig, ms: u64) -> bool {
     let fin = Tcp {
         flags: LH_ACK | LH_FIN,
         ..rig.segment(0, 0)
     };
-    let out = rig.fh_sends(200, fin);
-    assert!(out.actions.expect("a flow").store().is_some());
+    let out = rig.fh_sends(ms, fin);
+    out.actions.expect("a flow").store().is_some()
 }
 
 #[test]
 fn a_fin_is_repaired() {
     let mut rig = rig(true);
-    fin(&mut rig);
+    assert!(fin(&mut rig, 200));
     timer!(rig, 264 => pass, resend [0]);
     ack!(rig, 274, 1 => pass);
     assert_eq!(rig.deadline(), None);
 }
 
+/// FH has sent it twice, so the answer with its DSACK is what FH waits for.
 #[test]
+fn a_fin_that_fh_repeats_is_its_own_copy() {
+    let hiding = Config {
+        suppress: LH_SUPPRESS_ON,
+        ..Config::default()
+    };
+    let mut rig = rig_with(hiding, true);
+    assert!(fin(&mut rig, 200));
+    rig.ack(210, 1, &[]); // lost on its way to FH
+    assert!(!fin(&mut rig, 240));
+    let packet = rig.pure(1, &[(0, 1)]).to_fh(&rig.ends);
+    let out = rig.agent.on_ingress(&packet, ns(250));
+    assert_eq!(out.passed.as_deref(), Some(&packet[..]));
+}
 
+#[test]
 fn a_fin_is_repaired_three_times() {
     let mut rig = rig(true);
-    fin(&mut rig);
+    assert!(fin(&mut rig, 200));
     let mut n = 0;
     while let Some(ms) = rig.deadline() {
         n += rig.timer(ms + 1).resent.len();
@@ -405,7 +420,6 @@ fn the_ports_next_connection_starts_anew() {
 /// The answer to a repetition of what MH has (the ACK got lost on its way to FH):
 /// FH waits for it, DSACK or not.
 #[test]
-
 fn the_answer_to_fhs_repetition_passes() {
     let mut rig = rig(true);
     data!(rig, 200, 0, 1_000);
@@ -415,7 +429,6 @@ fn the_answer_to_fhs_repetition_passes() {
 }
 
 #[test]
-
 fn the_answer_to_a_keepalive_passes() {
     let mut rig = rig(true);
     data!(rig, 200, 0, 1_000);
@@ -491,7 +504,6 @@ fn a_new_acks_blocks_are_blanked_while_holes_are_in_hand() {
 }
 
 #[test]
-
 fn a_new_ack_that_closes_the_window_passes_as_it_is() {
     let mut rig = rig(true);
     rig.burst(200, 0, 1_000, 5);

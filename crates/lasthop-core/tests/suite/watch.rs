@@ -361,8 +361,9 @@ impl Watch {
         if s.dsack != 0 && !s.sack_blocks().iter().skip(1).any(shows) {
             return; // of holes it says nothing
         }
-        if own.ack == self.max {
-            return; // nothing is missing: MH got something twice
+        if own.ack >= self.max {
+            // Nothing is missing: MH got something twice. Above, if the agent joined late.
+            return;
         }
         let high = self.bytes.iter().rposition(|b| b.sacked);
         let blind = own.ack + usize::from(s.dsack == 0 && !self.sack);
