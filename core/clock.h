@@ -31,6 +31,7 @@
 #define LH_C_START_SEGS 10 /* RFC 6928: a burst that any path has to bear */
 #define LH_STARVED_NS (20 * LH_MSEC)
 #define LH_DOUBT_INTERVALS 12 /* the law has brought a real queue to its aim by then */
+#define LH_DOUBT_TARGETS 2 /* times the configured target */
 #define LH_TRIAL_INTERVALS 3 /* the third sees what the first has changed */
 #define LH_TRIALS_MOST 4
 #define LH_DELACK_NS (40 * LH_MSEC) /* of the receiver, that is */
@@ -216,6 +217,17 @@ LH_INLINE bool lh_clock_on_trial(struct lh_env *env, const struct lh_flow *f)
 	return p && p->trial_end_ns && env->now_ns < p->trial_end_ns;
 }
 
+/*
+ * The aim to doubt against, which pauses raise by little: C that is too small makes
+ * pauses itself, and by that alone a longer way was never doubted.
+ */
+LH_INLINE u64 lh_doubt_aim(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 t = lh_target_from(env, f, LH_DOUBT_TARGETS * LH_CFG(env)->target_ns);
+
+	return lh_aim_of(env, f, lh_min(t, lh_target(env, f)));
+}
+
 /* The trial is over: what stands although every C was halved is the way itself. */
 LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
@@ -223,7 +235,7 @@ LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, struct lh_p
 
 	if (__sync_val_compare_and_swap(&p->trial_end_ns, end, 0) != end)
 		return;
-	if (!least || least <= lh_lmin(env, f) + lh_aim(env, f) / 2) {
+	if (!least || least <= lh_lmin(env, f) + lh_doubt_aim(env, f) / 2) {
 		p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
 		return;
 	}
@@ -247,7 +259,7 @@ LH_INLINE void lh_clock_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	struct lh_clock *c = &f->clock;
-	u64 aim = lh_aim(env, f), interval = base + q;
+	u64 aim = lh_doubt_aim(env, f), interval = base + q;
 
 	if (!p || p->trial_end_ns)
 		return;

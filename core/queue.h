@@ -34,27 +34,46 @@ LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes)
 	return rate ? bytes * LH_MSEC / lh_max(rate / 1000, 1) : 0;
 }
 
+/* The time that the hop takes for @segs segments. */
+LH_INLINE u64 lh_segs_time(struct lh_env *env, const struct lh_flow *f, u64 segs)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 rate = p ? p->rate : lh_device_rate(env, LH_RATE_BINS);
+
+	return lh_rate_time(rate, segs * lh_mss(f));
+}
+
+/* The queue to aim at, if that is @least at least. */
+LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 least)
+{
+	u64 t = LH_CFG(env)->target_ns;
+
+	if (lh_peer_of(env, f)) /* what a slow one's segments take */
+		least = lh_max(least, lh_segs_time(env, f, LH_TARGET_SEGS));
+	return lh_clamp64(least, t, LH_TARGET_MOST * t);
+}
+
 /* The queue to aim at: more on a hop that pauses (batches, jitter), or the pauses
  * would drain the queue, and pass for one; and on a slow one, whose segments take long. */
 LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 t = LH_CFG(env)->target_ns, gap = lh_max(f->clock.gap_ns, f->clock.gap_now_ns);
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 rate = p ? p->rate : 0;
-	u64 least = lh_rate_time(rate, LH_TARGET_SEGS * lh_mss(f));
-
-	return lh_clamp64(lh_max(2 * gap, least), t, LH_TARGET_MOST * t);
+	return lh_target_from(env, f, 2 * lh_max(f->clock.gap_ns, f->clock.gap_now_ns));
 }
 
-/* Where the queue comes to rest by the clock's law: a segment per flow is the least, and
- * with many flows more than the target. */
-LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
+/* Where the queue comes to rest with the target @t: a segment per flow is the least, and
+ * with many flows more than that. */
+LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 t = lh_target(env, f), rate = p ? p->rate : lh_device_rate(env, LH_RATE_BINS);
 	u64 flows = p ? lh_peer_flows(env, p) : lh_device_flows(env);
 
-	return lh_max(t, lh_rate_time(rate, flows * lh_mss(f)));
+	return lh_max(t, lh_segs_time(env, f, flows));
+}
+
+/* Where it comes to rest by the clock's law. */
+LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_aim_of(env, f, lh_target(env, f));
 }
 
 /* The queue that a sojourn of @r on the hop shows. */

@@ -296,22 +296,6 @@ LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->train_delivered = f->delivered;
 }
 
-/*
- * How long the hop has paused: the time before this delivery that neither the
- * way there and back explains nor a delivery before it, to whomever. Batches,
- * airtime of others and jitter show here; a queue does not, and neither does a
- * way that has become longer, for even the least of the last samples has it.
- */
-LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
-{
-	u64 way = lh_max(lh_lmin(env, f), f->clock.least_before_ns);
-	u64 from = lh_max(LH_DEVICE(env)->delivered_ns, env->ack.sample_ns + way);
-
-	if (!env->ack.sample_ns || env->now_ns <= from)
-		return;
-	f->clock.gap_now_ns = lh_max(f->clock.gap_now_ns, env->now_ns - from);
-}
-
 /* Bytes per second over a whole bin, the better of the last two: no burst within
  * it passes for a rate. */
 LH_INLINE u64 lh_rate_mean(const struct lh_flow *f)
@@ -325,6 +309,22 @@ LH_INLINE u64 lh_rate_mean(const struct lh_flow *f)
 LH_INLINE bool lh_ack_at_once(const struct lh_ack_sum *sum)
 {
 	return sum->nr_segs >= 2 || sum->sacked;
+}
+
+/*
+ * How long the hop has paused: the time before this delivery that neither the
+ * way there and back explains nor a delivery before it, to whomever. Batches,
+ * airtime of others and jitter show here; a queue does not, and neither does a
+ * way that has become longer, for even the least of the last samples has it.
+ */
+LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
+{
+	u64 way = lh_max(lh_lmin(env, f), f->clock.least_before_ns) + f->back.now_ns;
+	u64 from = lh_max(LH_DEVICE(env)->delivered_ns, env->ack.sample_ns + way);
+
+	if (!env->ack.sample_ns || env->now_ns <= from)
+		return;
+	f->clock.gap_now_ns = lh_max(f->clock.gap_now_ns, env->now_ns - from);
 }
 
 /*
@@ -384,7 +384,7 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	if (!lh_prompt(f, sum)) {
 		/* What is the delay's and what the queue's, others may have shown of late. */
 		if (p && lh_since(env->now_ns, p->queue_at_ns) < LH_PEER_BUSY_NS)
-			r = lh_min(r, lh_lmin(env, f) + p->queue_ns);
+			r = lh_min(r, lh_lmin(env, f) + p->queue_ns + f->back.now_ns);
 		else if (r >= f->clock.recent_ns[0])
 			return 0;
 	}

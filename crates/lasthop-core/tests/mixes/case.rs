@@ -101,6 +101,8 @@ pub struct Case {
     pub stations: Vec<Station>,
     /// (bit/s, for so long), over and over, in place of `bps`.
     pub wave: Vec<(f64, u64)>,
+    /// (from, by so much each way): the hop becomes longer.
+    pub longer_ns: Option<(u64, u64)>,
     pub flows: Vec<FlowSpec>,
     pub datagrams: Vec<Datagrams>,
     pub pages: Option<Pages>,
@@ -126,6 +128,7 @@ impl Default for Case {
             wired_queue: 4000,
             stations: Vec::new(),
             wave: Vec::new(),
+            longer_ns: None,
             flows: Vec::new(),
             datagrams: Vec::new(),
             pages: None,

@@ -5,7 +5,8 @@
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    arrivals, beside_datagrams, beside_flow, link, long_hop, managed, page, stations, upload, wave,
+    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, stations,
+    upload, wave,
 };
 use crate::report::Report;
 use crate::run;
@@ -52,6 +53,21 @@ fn lossy(flows: usize, cc: &'static str, least: f64) {
         assert!(rack.rtt_p50_ms <= most_ms);
         assert!(rack.queue_dropped <= none.queue_dropped + 5);
     });
+}
+
+/// The way there and the way back, each 10 ms longer: the first poses as a queue at once,
+/// the second when the least delay of MH's timestamps has been forgotten.
+#[test]
+fn a_longer_way_is_no_queue() {
+    for flows in [1, 8] {
+        for cc in ["reno", "cubic", "bbr"] {
+            println!("{flows} {cc}");
+            both(&longer(flows, cc, 0.01), |_, rack| {
+                assert!(rack.efficiency() >= 0.93, "{}", rack.efficiency());
+                assert!(rack.jain() >= 0.95, "{}", rack.jain());
+            });
+        }
+    }
 }
 
 #[test]

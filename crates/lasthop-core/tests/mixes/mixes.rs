@@ -131,3 +131,13 @@ pub fn wave(cc: &'static str, loss: f64) -> Case {
         ..link(loss).flows(1, cc)
     }
 }
+
+/// A hop that becomes 20 ms longer before anything is measured.
+pub fn longer(n: usize, cc: &'static str, loss: f64) -> Case {
+    Case {
+        longer_ns: Some((8 * SEC, 10 * MS)),
+        warmup_ns: 12 * SEC,
+        duration_ns: 22 * SEC,
+        ..link(loss).flows(n, cc)
+    }
+}

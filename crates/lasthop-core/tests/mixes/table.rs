@@ -5,7 +5,8 @@
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    arrivals, beside_datagrams, beside_flow, link, long_hop, managed, page, stations, upload, wave,
+    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, stations,
+    upload, wave,
 };
 use crate::run;
 
@@ -141,6 +142,14 @@ fn table() {
                     let name = format!("long-{local}-{mbit}-{cc}-{loss}");
                     show(&name, &long_hop(mbit, rtt, local, cc, loss));
                 }
+            }
+        }
+    }
+    for n in [1, 8] {
+        for cc in CCS {
+            for loss in [0.0, 0.01] {
+                let name = format!("longer-{n}-{cc}-{loss}");
+                show(&name, &longer(n, cc, loss));
             }
         }
     }

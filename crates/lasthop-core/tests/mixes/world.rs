@@ -414,12 +414,17 @@ impl World {
             let (at, delay) = match lane {
                 WIRE_DOWN => (At::Router, wired),
                 WIRE_UP => (At::Fh, wired),
-                HOP_UP => (At::Hop, self.lanes[lane].delay_ns),
-                _ => (At::Mh, self.lanes[lane].delay_ns),
+                HOP_UP => (At::Hop, self.hop_delay_ns(lane)),
+                _ => (At::Mh, self.hop_delay_ns(lane)),
             };
             self.push(now + delay, Event::Arrive(at, packet));
         }
         self.start_lane(lane);
+    }
+
+    fn hop_delay_ns(&self, lane: usize) -> u64 {
+        let more = self.case.longer_ns.filter(|l| self.now_ns >= SEC + l.0);
+        self.lanes[lane].delay_ns + more.map_or(0, |l| l.1)
     }
 
     fn arrive(&mut self, at: At, packet: Packet) {

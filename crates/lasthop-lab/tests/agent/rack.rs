@@ -164,7 +164,6 @@ fn eight_flows_share() {
 
 /// The way over the hop becomes 20 ms longer: that is no queue, and nobody is throttled for it.
 #[test]
-#[ignore = "known to fail: the trial that finds the longer way starts some ten seconds too late"]
 fn a_longer_way_is_no_queue() {
     if !able() {
         return;
