@@ -68,7 +68,7 @@ LH_INLINE void lh_send_event(struct lh_flow_entry *e, u32 index)
 static int lh_timer_fires(void *map, u32 *index, struct lh_flow_value *v)
 {
 	struct lh_flow_entry *e = &v->entry;
-	u64 now = bpf_ktime_get_ns(), due;
+	u64 now = bpf_ktime_get_ns(), due, later;
 
 	/* Full barriers here and in lh_set_deadline(): either we see its new
 	 * deadline, or it sees that we are not armed any more. */
@@ -76,6 +76,9 @@ static int lh_timer_fires(void *map, u32 *index, struct lh_flow_value *v)
 	due = *(volatile u64 *)&e->deadline_ns;
 	if (!due)
 		return 0;
+	/* A thousand flows in an outage are no thousand kicks per probe. */
+	later = lh_outage_stands_by(NULL, &e->flow, now);
+	due = lh_max(due, later);
 	if (now < due) {
 		e->armed_ns = due;
 		bpf_timer_start(&v->timer, due - now, 0);

@@ -306,8 +306,10 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
 		return 0;
 	lh_actions_init(out);
 	lh_env_time(env, f);
-	if (LH_CFG(env)->scheme == LH_SCHEME_slack && !(f->flags & LH_FLOW_RESET))
-		lh_slack_on_link(env, f, up, out);
+	if (f->flags & LH_FLOW_RESET)
+		; /* nobody wants repairs any more */
+	else if (LH_CFG(env)->scheme == LH_SCHEME_rack || LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_outage_link(env, f, up, out);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

@@ -267,6 +267,38 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	return true;
 }
 
+/*
+ * Whether MH would drop the cached copy as a duplicate of old (PAWS, RFC 7323
+ * section 5): FH has sent something before it again, with a timestamp of then,
+ * and that arrived. Only FH can repair the rest of the window now; copies
+ * without end went into this trap (8,800 repairs for 3,600 losses).
+ */
+LH_INLINE bool lh_seg_stale(const struct lh_flow *f, const struct lh_seg *e)
+{
+	return (f->flags & LH_FLOW_TS) && lh_before(e->tsval, f->ts_recent);
+}
+
+/* The least silence of MH that may be an outage (outage.h). */
+LH_INLINE u64 lh_quiet(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_max(2 * f->srtt_ns, LH_CFG(env)->slack_quiet_ns);
+}
+
+/*
+ * Whether the copy that is here is better than FH's new one @s: in an outage, or what
+ * may become one, that one gets lost, and should ours with its timestamp arrive first,
+ * PAWS would make MH drop the rest of the window, which has older ones. The older one
+ * also lets FH see that its timeout was in vain (RFC 4015).
+ */
+LH_INLINE bool lh_cache_keeps(struct lh_env *env, const struct lh_flow *f,
+			      const struct lh_segment *s, const struct lh_seg *e)
+{
+	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !(f->flags & LH_FLOW_TS) ||
+	    (e->flags & LH_SEG_NO_COPY) || e->end != s->end || lh_seg_stale(f, e))
+		return false;
+	return f->outage.since_ns || lh_since(env->now_ns, f->outage.heard_ns) >= lh_quiet(env, f);
+}
+
 /* The sender sent [s->seq, s->end) again, or something that overlaps what is
  * cached from @pos on. @e: the entry at @pos. */
 LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -275,12 +307,14 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	struct lh_seg *next = pos + 1 == f->tail ? NULL : lh_seg_at(env, f, pos + 1);
 	bool fits = e->seq == s->seq && !lh_before(s->end, e->end) &&
 		    !(next && lh_before(next->seq, s->end));
+	bool keep;
 
 	if (!fits) {
 		lh_cache_mark_sender(env, f, s->seq, s->end);
 		lh_host_count(env, LH_C_uncached_overlap, 1);
 		return;
 	}
+	keep = lh_cache_keeps(env, f, s, e);
 	/* The newer bytes are kept: the same data with a younger timestamp, or
 	 * more of it (SPEC: keep the longer), not SACKed as a whole then. Repairs
 	 * start anew (S4). */
@@ -292,13 +326,16 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	e->flags = (e->flags & LH_SEG_SACKED) | LH_SEG_SENDER_RTX |
 		   (s->payload_bytes ? 0 : LH_SEG_BARE);
 	e->end = s->end;
-	e->tsval = s->tsval;
+	if (!keep)
+		e->tsval = s->tsval;
 	lh_cache_fh_rtx(f, s->seq, s->end);
 	e->n_local = 0;
 	e->last_tx_ns = env->now_ns;
+	lh_host_count(env, LH_C_refreshed_segments, 1);
+	if (keep)
+		return;
 	out->store_slot = e->slot;
 	out->store_pos = pos;
-	lh_host_count(env, LH_C_refreshed_segments, 1);
 }
 
 /*
@@ -351,17 +388,6 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	lh_sack_forget(f); /* MH may have told of it already */
 	lh_cache_insert(env, f, s, pos, LH_SEG_CONG, out);
 	return 0;
-}
-
-/*
- * Whether MH would drop the cached copy as a duplicate of old (PAWS, RFC 7323
- * section 5): FH has sent something before it again, with a timestamp of then,
- * and that arrived. Only FH can repair the rest of the window now; copies
- * without end went into this trap (8,800 repairs for 3,600 losses).
- */
-LH_INLINE bool lh_seg_stale(const struct lh_flow *f, const struct lh_seg *e)
-{
-	return (f->flags & LH_FLOW_TS) && lh_before(e->tsval, f->ts_recent);
 }
 
 /* The newest timestamp that MH has taken is @tsecr. */

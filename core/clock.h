@@ -397,6 +397,23 @@ LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	return 0;
 }
 
+/* The hop was out and is back. What is known of the way and of its rate still
+ * holds, and so does C; what was measured, tried or asked meanwhile does not. */
+LH_INLINE void lh_clock_resume(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+	u64 lmin = lh_lmin(env, f);
+	int i;
+
+	c->doubt = c->settling = c->limited = 0;
+	for (i = 0; i < LH_RECENT_SAMPLES; i++)
+		c->recent_ns[i] = lmin;
+	c->gap_now_ns = c->train_ns = c->tsval_ns = 0;
+	c->goal_bytes = 0;
+	c->busy_ns = env->now_ns;
+	lh_clock_restart(env, f);
+}
+
 /* If an interval of at least one sample has ended: what they say about the hop, and C for
  * the next. */
 LH_FUNC int lh_clock_interval(struct lh_env *env, struct lh_flow *f)

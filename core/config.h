@@ -66,7 +66,7 @@ struct lh_config {
 	u32 clock; /* enum lh_clock_mode */
 	u64 target_ns; /* standing queue that the clock aims at, where the hop is steady */
 	/* Scheme slack. */
-	u64 slack_quiet_ns; /* least silence of MH that counts as an outage */
+	u64 slack_quiet_ns; /* least silence of MH that counts as an outage; rack, too */
 	u64 rto_min_ns; /* FH's least timeout, beyond the round trip */
 	u32 slack_bursts; /* bursts of three copies until the next new ACK, 1 to 3 */
 	u32 freeze; /* 1: one copy that closes the window instead of the burst */

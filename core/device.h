@@ -46,21 +46,12 @@ LH_INLINE bool lh_peer_is(const struct lh_peer *p, const u8 *addr)
 	return !diff;
 }
 
-/* The place is another receiver's now. */
-LH_INLINE void lh_peer_reset(struct lh_peer *p)
+/* The place is that of the receiver @addr from now on. */
+LH_INLINE void lh_peer_reset(struct lh_peer *p, const u8 *addr, u32 tag)
 {
-	p->lmin_now_ns = p->lmin_before_ns = p->busy_ns = p->srtt_ns = 0;
-	p->lossy_ns = p->full_now_ns = p->full_before_ns = p->full_mark_ns =
-		p->full_mark_before_ns = p->full_mark_at_ns = 0;
-	p->queue_at_ns = 0;
-	p->full_tx_ns = p->full_from_ns = p->full_seen_ns = 0;
-	p->newest_tx_ns = 0;
-	p->full_now = p->full_before = p->ahead = 0;
-	p->crowd = p->crowd_before = 0;
-	p->lossy_for_ns = 0;
-	p->trial_ns = p->trial_end_ns = p->trial_least_ns = 0;
-	p->bin = p->bytes = p->rate = p->rate_before = 0;
-	p->trials = p->flows = p->flows_before = 0;
+	__builtin_memset(p, 0, sizeof(*p));
+	__builtin_memcpy(p->addr, addr, sizeof(p->addr));
+	p->tag = tag;
 }
 
 /* Finds the place of the receiver @key->mh for the new flow @f: its own, one
@@ -91,9 +82,7 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 	if (!found && unused) {
 		lh_barrier(unused);
 		p = &LH_DEVICE(env)->peer[unused & (LH_PEERS - 1)];
-		__builtin_memcpy(p->addr, key->mh, sizeof(p->addr));
-		p->tag = hash;
-		lh_peer_reset(p);
+		lh_peer_reset(p, key->mh, hash);
 		found = unused;
 	}
 	if (found) {

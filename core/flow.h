@@ -138,13 +138,17 @@ struct lh_back {
 	u32 has_least, has_before; /* 1: the least of this, of the last period is valid */
 };
 
-/* An outage of the hop, and what FH is told of it (outage.h; scheme slack). */
+/* An outage of the hop, and what FH is told of it (outage.h; schemes rack and slack). */
 struct lh_outage {
-	u64 heard_ns; /* last ACK from MH */
+	u64 heard_ns; /* last ACK from MH, or when another flow's was found out */
 	u64 since_ns; /* when the outage was noticed; 0: there is none */
 	u64 down_ns; /* when the link was said to be down; 0: it was not, or MH was heard since */
 	u64 rto_from_ns; /* FH's timer finds an ACK in time that leaves here within its RTO of this */
 	u64 back_ns; /* when MH was heard again; 0: no lost window is being repaired */
+	/* Scheme rack. */
+	u64 ended_ns; /* when the last outage ended; what departed before measured it */
+	u64 lost_ns; /* what departed before and has not arrived is lost; 0: who knows */
+	u64 every_ns; /* least time between two probes of the receiver; with since_ns */
 	u32 next; /* sequence number up to which the lost window is repaired; with back_ns */
 	u32 lost_end; /* what had departed at back_ns */
 	u32 kept_ack; /* number of the ACK that the host has a copy of; with kept */
@@ -268,6 +272,9 @@ struct lh_peer {
 	u64 rate_before; /* of the last whole bin */
 	u32 flows, flows_before; /* that delivered in this bin and the one before */
 	u32 crowd, crowd_before; /* the same of LH_CROWD_BINS bins */
+	/* Outages (outage.h). */
+	u64 probe_ns; /* last probe, by whichever flow */
+	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
 };
 
 struct lh_device {
@@ -300,6 +307,8 @@ struct lh_ack_sum {
 	u32 top; /* lh_flow.sacked_max before this ACK */
 	u32 sacked; /* 1: SACK blocks told of something above top: no ACK that was delayed */
 	u32 sample_lone; /* 1: it may have waited for the receiver's delayed ACK */
+	u32 early; /* 1: MH had something before our repair of it can have come */
+	u32 ended; /* 1: it is the first after an outage */
 	/* Of what the ACK number itself covers, for the classic estimators. */
 	u64 last_ns; /* departure of the last segment; 0: none */
 	u32 last_end; /* where that one ends */

@@ -6,7 +6,8 @@
  *
  * Repairs may overtake data in the device's queue (their priority), so there
  * are two clocks: data that arrived convicts everything that departed before
- * it, a repair that arrived convicts only other repairs.
+ * it, a repair that arrived convicts only other repairs. Once an outage is over
+ * whatever it swallowed is convicted, too (outage.h, lost_ns).
  */
 #ifndef LH_ORDER_H
 #define LH_ORDER_H
@@ -59,7 +60,8 @@ LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
  * burst bear the same time: their order is that of the numbers. */
 LH_INLINE bool lh_order_passed(const struct lh_flow *f, const struct lh_seg *e)
 {
-	if (e->last_tx_ns < f->xmit_ns || (e->n_local && e->last_tx_ns < f->rtx_xmit_ns))
+	if (e->last_tx_ns < f->xmit_ns || (e->n_local && e->last_tx_ns < f->rtx_xmit_ns) ||
+	    e->last_tx_ns < f->outage.lost_ns)
 		return true;
 	if (e->n_local)
 		return e->last_tx_ns == f->rtx_xmit_ns && lh_before(e->end, f->rtx_xmit_end);
@@ -199,11 +201,18 @@ LH_INLINE bool lh_order_disturbed(const struct lh_flow *f)
 	return (f->flags & LH_FLOW_RTX) || lh_after(f->sacked_max, f->una);
 }
 
+/* What departed up to then may be lost. Not kept over calls: BPF's stack is small. */
+LH_INLINE u64 lh_order_newest(const struct lh_flow *f)
+{
+	u64 arrived = lh_max(f->xmit_ns, f->rtx_xmit_ns);
+
+	return lh_max(arrived, f->outage.lost_ns);
+}
+
 /* Repairs up to @budget of the segments that time order calls lost. */
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			    struct lh_actions *out)
 {
-	u64 newest = lh_max(f->xmit_ns, f->rtx_xmit_ns);
 	u32 pos = f->head, done = 0;
 	int i;
 
@@ -215,7 +224,7 @@ LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 		c = lh_chunk_at(env, f, pos);
 		if (!c)
 			break;
-		if (c->oldest_tx_ns <= newest)
+		if (c->oldest_tx_ns <= lh_order_newest(f))
 			done += lh_order_chunk(env, f, pos, budget - done, out);
 		pos = (pos | (LH_CHUNK_SEGS - 1)) + 1;
 	}

@@ -3,7 +3,10 @@
  * Outages of the hop (SPEC 2.4, SLACK; 2.10, handoff): how one is noticed, what
  * FH is told before its timer fires, how its end is found out, and the repair
  * of the window that it swallowed. SPEC 2.4 is S0's proposal, which was never
- * built; times and conditions are this project's.
+ * built; times and conditions are this project's. Scheme `slack` does all of it, to
+ * FH of the papers' time; `rack` tells FH nothing, whose timestamps or F-RTO (RFC 4015,
+ * RFC 5682) take a timeout back when the window arrives after all, and looks for the
+ * end more often.
  *
  * What FH gets are copies of the last ACK that it has seen, never another
  * number (invariant 11). Three of them start fast retransmit in a sender without
@@ -13,7 +16,8 @@
 #ifndef LH_OUTAGE_H
 #define LH_OUTAGE_H
 
-#include "detect.h"
+#include "clock.h"
+#include "order.h"
 
 #define LH_OUTAGE_RESENDS 2 /* repairs of the head that have to fail first */
 #define LH_OUTAGE_PROBES 64 /* per outage: enough for minutes, see lh_outage_probe_at() */
@@ -23,6 +27,11 @@
 /* So long a link that is down is not probed. Then the event that it is up again
  * may have got lost. */
 #define LH_OUTAGE_TRUST_NS (5 * LH_SEC)
+/* Probes of scheme rack: lh_outage_every(), lh_outage_rack_at(). */
+#define LH_OUTAGE_EVERY_NS (32 * LH_MSEC)
+#define LH_OUTAGE_SHARE 8 /* at most this part of what the hop carries */
+#define LH_OUTAGE_PART 160 /* from 5 s on this part of the outage apart */
+#define LH_OUTAGE_LAST_NS (300 * LH_SEC) /* then FH's own have to do: 810 probes */
 
 /* FH's timeout as Linux reckons it: the variation counts at least rto_min. */
 LH_INLINE u64 lh_outage_rto(struct lh_env *env, const struct lh_flow *f)
@@ -75,23 +84,65 @@ LH_INLINE void lh_outage_data(struct lh_env *env, struct lh_flow *f, const struc
 		f->outage.rto_from_ns = lh_since(env->now_ns, f->wired_rtt_ns);
 }
 
+/* How often the head went out in vain. Scheme rack counts its probes, for a repair
+ * by time order may just have got lost; a SYN that nobody answers is no outage, nor is
+ * what was left to FH as the queue's. */
+LH_INLINE u32 lh_outage_failures(struct lh_env *env, const struct lh_flow *f,
+				 const struct lh_seg *e)
+{
+	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
+		return e->n_local;
+	return (e->flags & LH_SEG_BARE) || !e->n_local ? 0 : f->nr_probes;
+}
+
+/* When MH was heard last. For scheme rack by whichever of its flows: while others go
+ * on, this one's misfortune is its own, or MH has forgotten it. */
+LH_INLINE u64 lh_outage_heard_ns(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_peer *p = lh_peer_of(env, f);
+
+	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !p)
+		return f->outage.heard_ns;
+	return lh_max(f->outage.heard_ns, p->heard_ns);
+}
+
 /* When the head's failures and MH's silence amount to an outage, 0: they don't. */
 LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f)
 {
 	const struct lh_seg *e = lh_head(env, f);
-	u64 quiet = lh_max(2 * f->srtt_ns, LH_CFG(env)->slack_quiet_ns), failed;
+	u32 enough = lh_min((u32)LH_OUTAGE_RESENDS, LH_CFG(env)->max_local);
+	u64 failed;
 
-	if (!e || e->n_local < lh_min((u32)LH_OUTAGE_RESENDS, LH_CFG(env)->max_local))
+	if (!e || lh_outage_failures(env, f, e) < enough)
 		return 0;
 	failed = e->last_tx_ns + (f->srtt_ns ? f->srtt_ns : lh_lrto(env, f));
-	return lh_max(failed, f->outage.heard_ns + quiet);
+	return lh_max(failed, lh_outage_heard_ns(env, f) + lh_quiet(env, f));
+}
+
+/*
+ * The time between two probes of a receiver, scheme rack: short, because what the
+ * outage costs beyond its length is this, and FH's own attempt may happen to come
+ * right after the end. But no more than a share of what the hop carries, LRTO at the
+ * most. A segment takes no longer than the unloaded round trip: a thin flow's rate
+ * tells nothing about the hop.
+ */
+LH_FUNC u64 lh_outage_every(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 rate = lh_device_rate(env, LH_DEVICE_BINS), wire = lh_lmin(env, f);
+
+	if (rate)
+		wire = lh_min(wire, lh_mss(f) * LH_SEC / rate);
+	return lh_clamp64(LH_OUTAGE_SHARE * wire, LH_OUTAGE_EVERY_NS,
+			  lh_max(lh_lrto(env, f), LH_OUTAGE_EVERY_NS));
 }
 
 LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f)
 {
 	f->outage.since_ns = env->now_ns;
 	f->outage.nr_probes = f->outage.mute = 0;
-	f->outage.back_ns = 0;
+	f->outage.back_ns = f->outage.lost_ns = 0;
+	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+		f->outage.every_ns = lh_outage_every(env, f);
 	lh_host_count(env, LH_C_outages, 1);
 }
 
@@ -188,16 +239,78 @@ LH_INLINE u64 lh_outage_probe_at(struct lh_env *env, const struct lh_flow *f)
 	return o->down_ns ? lh_max(at, o->down_ns + LH_OUTAGE_TRUST_NS) : at;
 }
 
+/* How much longer than the prober a flow that stands by waits, from a quarter of
+ * @every to a half: not all of them shall wake at once. */
+LH_INLINE u64 lh_outage_turn(const struct lh_flow *f, u64 every)
+{
+	return every / 4 + every / 64 * (f->una * 2654435761U >> 28);
+}
+
+/* Whether another flow of the receiver @p has heard it in our outage: what was still
+ * on its way when the link was said to be down does not count. */
+LH_INLINE bool lh_outage_known_over(const struct lh_flow *f, const struct lh_peer *p)
+{
+	return p && p->heard_ns > f->outage.since_ns + f->srtt_ns;
+}
+
+/*
+ * The same for scheme rack, where all flows of a receiver share one prober: the
+ * flow whose head went out last goes on, the others stand by, at times of their
+ * own, should it end. A hundred flows would else be a hundred probes each time. When
+ * one of them hears MH the others find out as soon as they look.
+ */
+LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_outage *o = &f->outage;
+	const struct lh_peer *p = lh_peer_of(env, f);
+	const struct lh_seg *e = lh_head(env, f);
+	u64 last, every;
+
+	if (!e || (e->flags & (LH_SEG_NO_COPY | LH_SEG_BARE)) || lh_seg_stale(f, e))
+		return 0;
+	last = e->last_tx_ns;
+	if (p && lh_outage_known_over(f, p))
+		return lh_max(last + f->srtt_ns, p->heard_ns);
+	if (p && p->probe_ns > last)
+		last = p->probe_ns;
+	if (last > o->since_ns + LH_OUTAGE_LAST_NS)
+		return 0;
+	every = lh_max(o->every_ns, lh_since(last, o->since_ns) / LH_OUTAGE_PART);
+	if (last != e->last_tx_ns)
+		every += lh_outage_turn(f, every);
+	return o->down_ns ? lh_max(last + every, o->down_ns + LH_OUTAGE_TRUST_NS) : last + every;
+}
+
+/*
+ * For a host to whom lh_on_timer() is dear, and who has not got the flow's lock: until
+ * when a flow that stands by need not be looked after although its deadline has come;
+ * 0: it must be. @now_ns: of the host.
+ */
+LH_INLINE u64 lh_outage_stands_by(struct lh_env *env, const struct lh_flow *f, u64 now_ns)
+{
+	const struct lh_peer *p = lh_peer_of(env, f);
+	u64 until;
+
+	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !f->outage.since_ns ||
+	    (f->flags & LH_FLOW_HELD) || !p || lh_outage_known_over(f, p))
+		return 0;
+	until = p->probe_ns + f->outage.every_ns;
+	return until > now_ns ? until + lh_outage_turn(f, f->outage.every_ns) : 0;
+}
+
 /* Sends the head, not as one of its max_local tries: that many would be used up
  * before a longer outage ends. */
 LH_INLINE void lh_outage_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	struct lh_seg *e = lh_head(env, f);
+	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (!e || !lh_send_again(env, f, e, LH_BY_TIMER, out))
 		return;
 	e->n_local = lh_max(e->n_local, 1); /* Karn: it was sent twice */
 	f->outage.nr_probes++;
+	if (p)
+		p->probe_ns = env->now_ns;
 }
 
 /*
@@ -239,15 +352,26 @@ LH_INLINE void lh_outage_repair(struct lh_env *env, struct lh_flow *f, u32 budge
 			break;
 }
 
-/*
- * An ACK has come from MH. If that ends an outage, everything that had departed is
- * in doubt: the recovery point. The tries that failed say nothing about the hop as
- * it is now.
- */
+/* Everything that had departed is in doubt: the recovery point. The tries that
+ * failed say nothing about the hop as it is now. */
+LH_INLINE void lh_outage_doubt(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_outage *o = &f->outage;
+	struct lh_seg *e = lh_head(env, f);
+
+	if (f->una == f->max)
+		return;
+	o->back_ns = env->now_ns;
+	o->next = f->una;
+	o->lost_end = f->max;
+	if (e)
+		e->n_local = lh_min(e->n_local, 1);
+}
+
+/* An ACK has come from MH, which ends an outage. */
 LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_outage *o = &f->outage;
-	struct lh_seg *e;
 
 	o->heard_ns = env->now_ns;
 	o->down_ns = 0;
@@ -256,13 +380,88 @@ LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f)
 	o->since_ns = 0;
 	if (f->una == f->max)
 		return;
-	o->back_ns = env->now_ns;
-	o->next = f->una;
-	o->lost_end = f->recovery_point = f->max;
+	lh_outage_doubt(env, f);
+	f->recovery_point = f->max;
 	f->flags |= LH_FLOW_RECOVERY;
-	e = lh_head(env, f);
-	if (e)
-		e->n_local = lh_min(e->n_local, 1);
+}
+
+/* Of what the outage cannot have kept back if it left so long ago: later answers would
+ * have come before this ACK. */
+LH_INLINE u64 lh_outage_horizon(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 srtt = lh_srtt(env, f);
+
+	return lh_since(env->now_ns, srtt + srtt / 4 + LH_PROBE_SLACK_NS);
+}
+
+/*
+ * The same for scheme rack; also where another flow has heard MH. The order on the
+ * hop tells what is lost: all that departed longer ago than an answer takes, for the
+ * answers since then would have come before this one. Without SACK it is repaired in
+ * order, as by scheme slack.
+ */
+LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_outage *o = &f->outage;
+
+	o->heard_ns = o->ended_ns = env->now_ns;
+	o->since_ns = o->down_ns = o->back_ns = o->lost_ns = 0;
+	f->nr_probes = 0;
+	lh_clock_resume(env, f);
+	lh_outage_doubt(env, f);
+	if (!o->back_ns)
+		return;
+	if (lh_flow_sack(f)) {
+		o->lost_ns = lh_outage_horizon(env, f);
+	} else {
+		f->recovery_point = f->max;
+		f->flags |= LH_FLOW_RECOVERY;
+	}
+}
+
+/*
+ * Whether something like an outage has just ended that was not noticed: MH was silent
+ * for as long, and lacks what left at the beginning. Either FH sent on until the end, so
+ * that no probe was due, and a hole shows; or the answer to a probe came before the
+ * verdict: it tells nothing of what is behind (340 ms for an outage of 200). Where the newest
+ * that arrives after the silence left before it, the hop has kept it: a pause or a queue,
+ * there or on the way back, and no outage.
+ */
+LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 newest = lh_max(env->ack.xmit_ns, env->ack.rtx_xmit_ns);
+	u64 quiet = lh_quiet(env, f) + f->srtt_ns; /* the answer takes as long */
+	const struct lh_seg *e = lh_head(env, f);
+
+	/* Others of the receiver's flows may have heard it meanwhile. */
+	if (!f->outage.heard_ns || lh_since(env->now_ns, lh_outage_heard_ns(env, f)) < quiet || !e)
+		return false;
+	/* The way may take as long, or the hop has kept what it had. */
+	if (!f->srtt_ns || newest < lh_outage_horizon(env, f))
+		return false;
+	if (f->nr_probes)
+		return true;
+	return env->now_ns - e->last_tx_ns >= quiet && lh_after(f->sacked_max, f->una);
+}
+
+/* An ACK has come from MH, scheme rack; before anything is learnt from it. */
+LH_ENTRY int lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p;
+
+	if (!env || !f)
+		return 0;
+	p = lh_peer_of(env, f);
+	env->ack.ended = f->outage.since_ns || lh_outage_missed(env, f);
+	if (env->ack.ended)
+		lh_outage_over(env, f);
+	if (p && lh_since(env->now_ns, p->heard_ns) >= LH_MSEC)
+		p->heard_ns = env->now_ns; /* all CPUs see this line: not each time */
+	f->outage.heard_ns = env->now_ns;
+	/* What departed before measured the outage, and no queue. */
+	if (env->ack.sample_ns < f->outage.ended_ns)
+		env->ack.sample_ns = 0;
+	return 0;
 }
 
 /* The link is down: no need to wait for failures. */
@@ -307,6 +506,15 @@ LH_INLINE void lh_outage_up(struct lh_env *env, struct lh_flow *f, struct lh_act
 	if (e && !(e->flags & LH_SEG_NO_COPY) && !lh_seg_stale(f, e) &&
 	    env->now_ns - e->last_tx_ns >= f->srtt_ns)
 		lh_outage_probe(env, f, out);
+}
+
+/* The host's word on the link. */
+LH_INLINE void lh_outage_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh_actions *out)
+{
+	if (up)
+		lh_outage_up(env, f, out);
+	else
+		lh_outage_down(env, f);
 }
 
 #endif /* LH_OUTAGE_H */

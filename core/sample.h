@@ -106,6 +106,8 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	if (e->n_local || (e->flags & LH_SEG_SENDER_RTX))
 		sum->again_ns = lh_max(sum->again_ns, e->last_tx_ns);
 	if (e->n_local) {
+		if (env->now_ns - e->last_tx_ns < lh_lmin(env, f) / 2)
+			sum->early = 1;
 		if (lh_repair_arrived(env, f, e))
 			lh_latest(&sum->rtx_xmit_ns, &sum->rtx_xmit_end, e);
 		return;

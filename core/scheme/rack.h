@@ -9,6 +9,7 @@
 #define LH_SCHEME_RACK_H
 
 #include "../lifecycle.h"
+#include "../outage.h"
 
 #define LH_PATIENT_RTTS 6 /* wired part over local part: a repair or two within R/4 */
 #define LH_RACK_BURST 3 /* repairs for one ACK that delivered so many segments */
@@ -42,13 +43,14 @@ LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const stru
  * 4015). To such a sender, once the clock holds it, the blocks are better
  * shown: it goes on sending through a long repair and bursts less after it. At
  * 200 ms and 20 % loss that is 1.00 of the bound and not 0.93. While the queue
- * alone takes as long as FH waits, as after a start, nobody is that patient.
+ * alone takes as long as FH waits, as after a start, nobody is that patient; nor
+ * does the window that an outage swallowed come back within that time.
  */
 LH_INLINE bool lh_rack_patient(struct lh_env *env, const struct lh_flow *f)
 {
 	return f->clock.state != LH_CLOCK_FREE && (f->flags & LH_FLOW_TS) && lh_flow_sack(f) &&
 	       lh_clock_usable(env, f) && lh_wired(f) > LH_PATIENT_RTTS * lh_lmin(env, f) &&
-	       lh_srtt(env, f) + 2 * f->rttvar_ns < lh_wired(f) / 4;
+	       lh_srtt(env, f) + 2 * f->rttvar_ns < lh_wired(f) / 4 && !f->outage.back_ns;
 }
 
 /* Whether FH is to be kept from seeing what is missing. */
@@ -79,15 +81,51 @@ LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum 
 	}
 }
 
+/*
+ * The window that an outage swallowed, once MH is heard again: two segments for each
+ * that has arrived, as in FH's own slow start, but one where the repairs themselves
+ * queue: all flows of the receiver are at it at once. If what had departed before
+ * arrives after all, the hop had kept it, and time order tells better what is lost.
+ * @return how many may go out, 0: there is no such window.
+ */
+LH_INLINE u32 lh_rack_window(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_outage *o = &f->outage;
+	bool kept = env->ack.early || (env->ack.xmit_ns && env->ack.xmit_ns < o->lost_ns);
+	u64 sent = env->ack.rtx_xmit_ns;
+
+	if (o->back_ns && !lh_before(f->una, o->lost_end))
+		o->back_ns = 0;
+	if (!o->back_ns)
+		return 0;
+	if (env->ack.ended)
+		return 2; /* the rest of what this ACK reports arrived long ago */
+	if (lh_flow_sack(f) && kept) {
+		o->back_ns = o->lost_ns = 0;
+		return 0;
+	}
+	if (sent && env->now_ns - sent > lh_lmin(env, f) + 2 * lh_target(env, f))
+		return lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
+	return lh_clamp64(2 * env->ack.nr_segs, 2, LH_OUTAGE_BURST);
+}
+
 /* Packet conservation: a repair per segment that has left the link. */
 LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack_class class,
 			      struct lh_actions *out)
 {
-	u32 budget = lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
+	u32 window = lh_rack_window(env, f);
+	u32 budget = window ? window : lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
 
-	if (class != LH_ACK_NEW && class != LH_ACK_DUPLICATE)
-		return;
-	if (!lh_flow_sack(f))
+	/* MH is back and says nothing new: the oldest segment, at once. */
+	if (class != LH_ACK_NEW && class != LH_ACK_DUPLICATE) {
+		if (!window || !env->ack.ended)
+			return;
+		budget = 1;
+		class = LH_ACK_NEW;
+	}
+	if (window && class == LH_ACK_NEW && !lh_flow_sack(f))
+		lh_outage_repair(env, f, budget, LH_BY_PARTIAL, out);
+	else if (!lh_flow_sack(f))
 		lh_rack_repair_blind(env, f, class, out);
 	else if (lh_order_disturbed(f))
 		lh_order_repair(env, f, budget, out);
@@ -167,7 +205,12 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 		lh_back_ack(env, f, s->tsval);
 	if (class == LH_ACK_NEW)
 		lh_guard_new(f);
+	if (class == LH_ACK_BEYOND)
+		f->outage.since_ns = f->outage.back_ns = f->outage.lost_ns = 0;
+	lh_outage_rack_heard(env, f);
 	r = lh_learn(env, f);
+	if (f->xmit_ns < f->outage.ended_ns) /* the time that one took was the outage's */
+		f->rack_rtt_ns = lh_min(f->rack_rtt_ns, f->srtt_ns);
 	if (class == LH_ACK_OLD || class == LH_ACK_BEYOND)
 		return;
 	if (class == LH_ACK_DUPLICATE)
@@ -196,13 +239,38 @@ LH_INLINE u64 lh_rack_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 probe = lh_probe_deadline(env, f), order = lh_order_deadline(env, f);
 
-	return order && (!probe || order < probe) ? order : probe;
+	if (f->outage.since_ns)
+		return lh_outage_rack_at(env, f);
+	return lh_least(lh_outage_at(env, f), lh_least(order, probe));
+}
+
+/* In an outage: is it over? */
+LH_INLINE void lh_rack_on_outage_timer(struct lh_env *env, struct lh_flow *f,
+				       struct lh_actions *out)
+{
+	u64 due = lh_outage_rack_at(env, f);
+
+	if (!due || env->now_ns < due)
+		return;
+	if (!lh_outage_known_over(f, lh_peer_of(env, f))) {
+		lh_outage_probe(env, f, out);
+		return;
+	}
+	lh_outage_over(env, f);
+	lh_probe(env, f, out);
 }
 
 LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	u64 due = lh_probe_deadline(env, f);
+	u64 due = lh_outage_at(env, f);
 
+	if (!f->outage.since_ns && due && env->now_ns >= due)
+		lh_outage_begin(env, f);
+	if (f->outage.since_ns) {
+		lh_rack_on_outage_timer(env, f, out);
+		return;
+	}
+	due = lh_probe_deadline(env, f);
 	env->ack.deprived = 0;
 	if (lh_flow_sack(f)) {
 		u32 done = lh_order_repair(env, f, LH_RACK_BURST, out);

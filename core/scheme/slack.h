@@ -83,13 +83,4 @@ LH_INLINE void lh_slack_on_timer(struct lh_env *env, struct lh_flow *f, struct l
 		lh_outage_probe(env, f, out);
 }
 
-LH_INLINE void lh_slack_on_link(struct lh_env *env, struct lh_flow *f, u32 up,
-				struct lh_actions *out)
-{
-	if (up)
-		lh_outage_up(env, f, out);
-	else
-		lh_outage_down(env, f);
-}
-
 #endif /* LH_SCHEME_SLACK_H */

@@ -96,7 +96,7 @@ pub struct lh_config {
     pub clock: u32,
     #[doc = " standing queue that the clock aims at, where the hop is steady"]
     pub target_ns: u64,
-    #[doc = " least silence of MH that counts as an outage"]
+    #[doc = " least silence of MH that counts as an outage; rack, too"]
     pub slack_quiet_ns: u64,
     #[doc = " FH's least timeout, beyond the round trip"]
     pub rto_min_ns: u64,
@@ -678,11 +678,11 @@ const _: () = {
     ["Offset of field: lh_back::has_before"]
         [::core::mem::offset_of!(lh_back, has_before) - 44usize];
 };
-#[doc = " An outage of the hop, and what FH is told of it (outage.h; scheme slack)."]
+#[doc = " An outage of the hop, and what FH is told of it (outage.h; schemes rack and slack)."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_outage {
-    #[doc = " last ACK from MH"]
+    #[doc = " last ACK from MH, or when another flow's was found out"]
     pub heard_ns: u64,
     #[doc = " when the outage was noticed; 0: there is none"]
     pub since_ns: u64,
@@ -692,6 +692,12 @@ pub struct lh_outage {
     pub rto_from_ns: u64,
     #[doc = " when MH was heard again; 0: no lost window is being repaired"]
     pub back_ns: u64,
+    #[doc = " when the last outage ended; what departed before measured it"]
+    pub ended_ns: u64,
+    #[doc = " what departed before and has not arrived is lost; 0: who knows"]
+    pub lost_ns: u64,
+    #[doc = " least time between two probes of the receiver; with since_ns"]
+    pub every_ns: u64,
     #[doc = " sequence number up to which the lost window is repaired; with back_ns"]
     pub next: u32,
     #[doc = " what had departed at back_ns"]
@@ -713,7 +719,7 @@ pub struct lh_outage {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 64usize];
+    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 88usize];
     ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
     ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
     ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
@@ -721,18 +727,23 @@ const _: () = {
     ["Offset of field: lh_outage::rto_from_ns"]
         [::core::mem::offset_of!(lh_outage, rto_from_ns) - 24usize];
     ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 32usize];
-    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 40usize];
+    ["Offset of field: lh_outage::ended_ns"]
+        [::core::mem::offset_of!(lh_outage, ended_ns) - 40usize];
+    ["Offset of field: lh_outage::lost_ns"][::core::mem::offset_of!(lh_outage, lost_ns) - 48usize];
+    ["Offset of field: lh_outage::every_ns"]
+        [::core::mem::offset_of!(lh_outage, every_ns) - 56usize];
+    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 64usize];
     ["Offset of field: lh_outage::lost_end"]
-        [::core::mem::offset_of!(lh_outage, lost_end) - 44usize];
+        [::core::mem::offset_of!(lh_outage, lost_end) - 68usize];
     ["Offset of field: lh_outage::kept_ack"]
-        [::core::mem::offset_of!(lh_outage, kept_ack) - 48usize];
-    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 52usize];
-    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 53usize];
-    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 54usize];
-    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 55usize];
+        [::core::mem::offset_of!(lh_outage, kept_ack) - 72usize];
+    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 76usize];
+    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 77usize];
+    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 78usize];
+    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 79usize];
     ["Offset of field: lh_outage::nr_probes"]
-        [::core::mem::offset_of!(lh_outage, nr_probes) - 56usize];
-    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 57usize];
+        [::core::mem::offset_of!(lh_outage, nr_probes) - 80usize];
+    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 81usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -872,7 +883,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1256usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1280usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -925,62 +936,62 @@ const _: () = {
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 704usize];
     ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 944usize];
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 992usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1056usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1060usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1064usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1080usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1084usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1088usize];
     ["Offset of field: lh_flow::fwd_flags"]
-        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1068usize];
+        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1092usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 1070usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1072usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 1094usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1096usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1074usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1098usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1075usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1076usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1080usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1099usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1100usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1104usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1084usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1088usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1108usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1112usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1120usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1128usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1136usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1144usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1152usize];
     ["Offset of field: lh_flow::held_until_ns"]
-        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1136usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1160usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1168usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1176usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1160usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1184usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1168usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1192usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1176usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1200usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1180usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1204usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1184usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1208usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1192usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1216usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1200usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1224usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1232usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1240usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1224usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1248usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1232usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1256usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1240usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1264usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1248usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1272usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1071,11 +1082,15 @@ pub struct lh_peer {
     pub crowd: u32,
     #[doc = " the same of LH_CROWD_BINS bins"]
     pub crowd_before: u32,
+    #[doc = " last probe, by whichever flow"]
+    pub probe_ns: u64,
+    #[doc = " last ACK of any of the flows, to a millisecond"]
+    pub heard_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 272usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 288usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1135,6 +1150,8 @@ const _: () = {
     ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 264usize];
     ["Offset of field: lh_peer::crowd_before"]
         [::core::mem::offset_of!(lh_peer, crowd_before) - 268usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 272usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 280usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1154,7 +1171,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 279576usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 295960usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::delivered_ns"]
@@ -1226,6 +1243,10 @@ pub struct lh_ack_sum {
     pub sacked: u32,
     #[doc = " 1: it may have waited for the receiver's delayed ACK"]
     pub sample_lone: u32,
+    #[doc = " 1: MH had something before our repair of it can have come"]
+    pub early: u32,
+    #[doc = " 1: it is the first after an outage"]
+    pub ended: u32,
     #[doc = " departure of the last segment; 0: none"]
     pub last_ns: u64,
     #[doc = " where that one ends"]
@@ -1238,7 +1259,7 @@ pub struct lh_ack_sum {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 96usize];
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 104usize];
     ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
     ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
     ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
@@ -1264,14 +1285,16 @@ const _: () = {
     ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 64usize];
     ["Offset of field: lh_ack_sum::sample_lone"]
         [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 68usize];
+    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 72usize];
+    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 76usize];
     ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 72usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 80usize];
     ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 80usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 88usize];
     ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 84usize];
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 92usize];
     ["Offset of field: lh_ack_sum::deprived"]
-        [::core::mem::offset_of!(lh_ack_sum, deprived) - 88usize];
+        [::core::mem::offset_of!(lh_ack_sum, deprived) - 96usize];
 };
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;
@@ -1691,7 +1714,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1744usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1768usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1713,7 +1736,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1472usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1496usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::{
     self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_SEGS,
-    LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_slack, LH_SLOT_BYTES,
-    LH_SWEEP_MAX, lh_batch, lh_config, lh_counters, lh_flow_entry, lh_rule, lh_setup,
+    LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_rack, LH_SCHEME_slack,
+    LH_SLOT_BYTES, LH_SWEEP_MAX, lh_batch, lh_config, lh_counters, lh_flow_entry, lh_rule,
+    lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
@@ -312,7 +313,7 @@ impl Agent {
     pub fn link(&self, up: bool) -> Result<u64> {
         let link = if up { LH_LINK_UP } else { LH_LINK_DOWN };
         let mut told = 0;
-        if self.setup.config.scheme != LH_SCHEME_slack {
+        if ![LH_SCHEME_rack, LH_SCHEME_slack].contains(&self.setup.config.scheme) {
             return Ok(0); // nobody there would do anything
         }
         for (nr, (index, entry)) in self.used()?.into_iter().enumerate() {

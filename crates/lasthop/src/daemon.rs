@@ -38,8 +38,8 @@ const SWEEP: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(200);
 /// How soon it is tried again to attach to a device that came back.
 const RETRY: Duration = Duration::from_secs(2);
-/// The scheme that does something about a link that comes or goes.
-const HEEDS_LINK: &str = "slack";
+/// The schemes that do something about a link that comes or goes.
+const HEED_LINK: [&str; 2] = ["rack", "slack"];
 /// Above this process, who carries other people's traffic.
 const NICE: i32 = -10;
 
@@ -296,7 +296,7 @@ impl Place {
         let state = if up { "up" } else { "down" };
         match self.live.as_ref().map(|live| live.agent.link(up)) {
             None => format!("{name} {state}: the device is away\n"),
-            Some(Ok(_)) if scheme != HEEDS_LINK => {
+            Some(Ok(_)) if !HEED_LINK.contains(&scheme) => {
                 format!("{name} {state}: scheme {scheme} takes no notice\n")
             }
             Some(Ok(1)) => format!("{name} {state}: 1 connection told\n"),

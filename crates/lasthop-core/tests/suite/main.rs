@@ -25,6 +25,7 @@ mod outage;
 mod parser;
 mod property;
 mod rack;
+mod rack_outage;
 mod reorder;
 mod rtt;
 mod scoreboard;

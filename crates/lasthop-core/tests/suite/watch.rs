@@ -11,6 +11,9 @@ use crate::watch_edit::{edge_of, edited, like};
 use lasthop_core::bindings::*;
 use lasthop_core::{Agent, Config, Key, Outcome, Segment, parse};
 
+/// Probes in an outage are this far apart at the least, scheme rack.
+const PROBES_APART_NS: u64 = 32_000_000;
+
 /// What has passed of one byte of the stream since the agent knows the flow.
 #[derive(Clone, Copy, Default)]
 struct Byte {
@@ -70,6 +73,12 @@ pub struct Watch {
     foreign: Foreign,
     /// Latest departure among what MH has.
     delivered_tx_ns: u64,
+    /// MH's last ACK.
+    heard_ns: u64,
+    /// MH was silent for longer than any answer takes: what departed before this, and has not
+    /// arrived, is lost; and when that ended.
+    lost_tx_ns: u64,
+    over_ns: u64,
     /// Until when the kept ACK must be out or superseded.
     held_until_ns: Option<u64>,
     cached_segments: u64,
@@ -99,6 +108,9 @@ impl Watch {
                 known => known,
             },
             delivered_tx_ns: 0,
+            heard_ns: 0,
+            lost_tx_ns: 0,
+            over_ns: 0,
             held_until_ns: None,
             cached_segments: 0,
             states: States::default(),
@@ -137,6 +149,7 @@ impl Watch {
         self.forwarded = None;
         self.pure_edge = None;
         self.delivered_tx_ns = 0;
+        self.lost_tx_ns = 0;
         if self.foreign == Foreign::Mptcp {
             self.foreign = Foreign::Nothing;
         }
@@ -232,9 +245,11 @@ impl Watch {
         if self.una.is_none_or(|una| ack > una) {
             self.held_until_ns = None; // it stands for what was kept
         }
+        self.silence(flow.raw().srtt_ns, now_ns);
         let current = self.una.is_none_or(|una| ack >= una);
         if current {
             self.learn(ack, s);
+            self.pardon_head(now_ns);
             self.own_edge = own.edge;
         }
         let answer = Answer {
@@ -286,6 +301,36 @@ impl Watch {
         self.released(outcome, None, flow);
         self.repairs(outcome, false, agent, key, now_ns);
         self.states.turn(&self.config, flow, self.nr_repairs, false);
+    }
+
+    /// Whether MH has been silent for as long as an outage takes at the least.
+    fn quiet(&self, srtt_ns: u64, now_ns: u64) -> bool {
+        now_ns - self.heard_ns >= self.config.slack_quiet_ns.max(2 * srtt_ns)
+    }
+
+    /// After an outage whatever departed more than a round trip ago, and has not arrived, may
+    /// count as lost.
+    fn silence(&mut self, srtt_ns: u64, now_ns: u64) {
+        if self.quiet(srtt_ns, now_ns) {
+            self.lost_tx_ns = now_ns.saturating_sub(srtt_ns);
+            self.over_ns = now_ns;
+        }
+        self.heard_ns = now_ns;
+    }
+
+    /// What was tried in the outage does not count against the oldest segment; and each outage is a
+    /// reason to repair the window.
+    fn pardon_head(&mut self, now_ns: u64) {
+        let una = self.una.unwrap_or(0);
+        if !self.rack() || self.over_ns != now_ns {
+            return;
+        }
+        for (&first, sent) in &mut self.sent {
+            sent.n_dup = 0;
+            if first <= una && sent.end > una {
+                sent.n_local = sent.n_local.min(1);
+            }
+        }
     }
 
     fn learn(&mut self, ack: usize, s: &Segment) {
@@ -483,6 +528,8 @@ impl Watch {
     /// Invariants 2, 9 and 10.
     fn repairs(&mut self, outcome: &Outcome, by_ack: bool, agent: &Agent, key: &Key, now_ns: u64) {
         let (una, rack) = (self.una.unwrap_or(0), self.rack());
+        let srtt_ns = agent.flow(key).map_or(0, |flow| flow.raw().srtt_ns);
+        let quiet = self.quiet(srtt_ns, now_ns);
         for packet in &outcome.to_mh {
             let (s, _) = parse(packet, 0, None, true).expect("TCP");
             let (from, to) = (self.place(s.seq), self.place(s.end));
@@ -493,15 +540,17 @@ impl Watch {
             let flow = agent.flow(key).expect("known");
             let by_order = rack && flow.uses_sack();
             let due = now_ns - sent.last_tx_ns >= flow.raw().srtt_ns;
-            let convicted = by_order && sent.whole_tx_ns <= self.delivered_tx_ns;
+            let convicted = by_order
+                && (sent.whole_tx_ns <= self.delivered_tx_ns || sent.whole_tx_ns < self.lost_tx_ns);
             if by_ack && sent.n_local > 0 {
                 assert!(due || convicted, "one repair per local round trip");
             }
             assert!(!(by_ack && by_order) || convicted, "by time order only");
             // In an outage the head is probed beyond both, and each outage is a reason to send a
-            // segment again.
+            // segment again. With rack only while MH is silent, and at intervals.
             let slack = self.config.scheme == LH_SCHEME_slack;
-            let head = slack && from <= una;
+            let probe = rack && !by_ack && quiet && now_ns - sent.last_tx_ns >= PROBES_APART_NS;
+            let head = from <= una && (slack || probe);
             sent.n_local += 1;
             sent.n_dup += u32::from(by_ack);
             assert!(head || sent.n_local <= self.config.max_local, "max_local");

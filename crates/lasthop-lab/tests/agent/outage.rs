@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Scheme `slack`: outages of the hop longer than the sender's timeout, the word of the link, and
-//! the closed window.
+//! Outages of the hop longer than the sender's timeout (schemes `slack` and `rack`), the word of
+//! the link, and the closed window.
 
 use std::io::Write;
 use std::time::Duration;
@@ -105,6 +105,46 @@ fn freeze_costs_no_content() {
     agent.stop().expect("stop");
 }
 
+/// From the beginning of an outage of two seconds to the first byte after its end.
+fn pause_ms(scheme: &str, cc: &str) -> u64 {
+    const BEGIN_NS: u64 = 3_000_000_000;
+    const LENGTH_NS: u64 = 2_000_000_000;
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let agent = bed.start_agent(scheme, &[]).expect("agent");
+    let transfer = Transfer::new().bytes(60_000_000).cc(cc).deadline(PATIENCE);
+    let running = transfer.watch(Duration::from_millis(10));
+    let running = running.start(&bed).expect("transfer");
+    let outage = "3s,2s".parse().expect("an outage");
+    bed.schedule_outage(outage, running.started(), Duration::from_secs(8))
+        .expect("outage");
+    let report = running.wait().expect("the transfer");
+    check(&report);
+    agent.stop().expect("stop");
+    let moments = &report.moments;
+    let before = moments.iter().rfind(|m| m.at_ns < BEGIN_NS + LENGTH_NS);
+    let before = before.expect("a look within the outage").received_bytes[0];
+    let after = moments.iter().find(|m| m.received_bytes[0] > before);
+    (after.expect("it goes on").at_ns - BEGIN_NS) / 1_000_000
+}
+
+/// An outage longer than the sender's first timeouts: without help nothing moves until the next one.
+#[test]
+fn rack_finds_the_end_of_an_outage() {
+    if !able() {
+        return;
+    }
+    for cc in ["cubic", "reno"] {
+        let (none, rack) = (pause_ms("none", cc), pause_ms("rack", cc));
+        assert!(rack >= 2_000, "{cc}: {rack} ms is no outage");
+        // What exceeds the outage itself: half of what it is without agent, or next to nothing.
+        let (none_over, rack_over) = (none.saturating_sub(2_000), rack - 2_000);
+        assert!(
+            rack_over * 2 <= none_over.max(2_000 / 5),
+            "{cc}: {rack} ms, without agent {none}"
+        );
+    }
+}
+
 #[test]
 fn the_link_verb_reaches_the_connections() {
     if !able() {
@@ -112,7 +152,7 @@ fn the_link_verb_reaches_the_connections() {
     }
     let binary = find_binary("lasthop").expect("lasthop");
     let binary = binary.to_str().expect("path");
-    for (scheme, heeds) in [("slack", true), ("rack", false)] {
+    for (scheme, heeds) in [("slack", true), ("rack", true), ("snoop", false)] {
         let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
         let mut agent = bed.start_agent(scheme, &[]).expect("agent");
         let running = start(&bed, 10_000_000, "cubic");
