@@ -119,7 +119,7 @@ LasthopSimulatedBeside::AddNeighbour(uint32_t number, Ptr<LasthopAgent> agent)
     }
     m_flows[number] = std::make_unique<LasthopSimulatedFlow>(NEIGHBOUR_CONTENT + number, 0);
     auto flow = m_flows[number].get();
-    flow->Listen(mobile, port);
+    flow->Listen(mobile, port, m_links.GetWindow(0));
     flow->SetControl(neighbour.kind);
     Simulator::ScheduleWithContext(
         fixed->GetId(), neighbour.start, &LasthopSimulatedFlow::Connect, flow, fixed, address);
@@ -136,7 +136,7 @@ LasthopSimulatedBeside::Arrive(uint32_t number)
     auto& flow = m_arrivals[number];
     flow = std::make_unique<LasthopSimulatedFlow>(ARRIVAL_CONTENT + number,
                                                   m_options.arrivals[number].bytes);
-    flow->Listen(m_links.GetMobile(host), port);
+    flow->Listen(m_links.GetMobile(host), port, m_links.GetWindow(host));
     flow->SetControl(controls[number % controls.size()]);
     flow->SetDone(MakeCallback(&LasthopSimulatedBeside::ArrivalDone, this));
     flow->Connect(m_links.GetFixed(), InetSocketAddress(m_links.GetMobileAddress(host), port));

@@ -10,6 +10,7 @@
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-socket-factory.h"
 #include "ns3/type-id.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 
@@ -55,9 +56,13 @@ LasthopSimulatedFlow::Content(uint64_t at) const
 }
 
 void
-LasthopSimulatedFlow::Listen(Ptr<Node> node, uint16_t port)
+LasthopSimulatedFlow::Listen(Ptr<Node> node, uint16_t port, uint32_t window)
 {
     m_listener = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    if (window > 0)
+    {
+        m_listener->SetAttribute("RcvBufSize", UintegerValue(window));
+    }
     m_listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), port));
     m_listener->Listen();
     m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),

@@ -49,8 +49,9 @@ class LasthopSimulatedFlow
     /**
      * @param node of the receiver, which listens
      * @param port that it listens on
+     * @param window bytes that it grants; 0: as by ns3::TcpSocket::RcvBufSize
      */
-    void Listen(Ptr<Node> node, uint16_t port);
+    void Listen(Ptr<Node> node, uint16_t port, uint32_t window = 0);
 
     /** @param control of the sender's congestion, a type of ns-3 */
     void SetControl(const std::string& control);

@@ -257,6 +257,12 @@ LasthopSimulatedLinks::GetMobileAddress(uint32_t host) const
     return m_mobileAddresses[host];
 }
 
+uint32_t
+LasthopSimulatedLinks::GetWindow(uint32_t host) const
+{
+    return m_options.hostHops.empty() ? 0 : m_options.hostHops[host].window;
+}
+
 Ptr<NetDevice>
 LasthopSimulatedLinks::GetBaseDevice() const
 {

@@ -56,6 +56,11 @@ class LasthopSimulatedLinks
      * @return its address
      */
     Ipv4Address GetMobileAddress(uint32_t host) const;
+    /**
+     * @param host number of a mobile host
+     * @return bytes that it grants; 0: as by ns3::TcpSocket::RcvBufSize
+     */
+    uint32_t GetWindow(uint32_t host) const;
     /** @return BS's device towards the mobile hosts. */
     Ptr<NetDevice> GetBaseDevice() const;
     /**

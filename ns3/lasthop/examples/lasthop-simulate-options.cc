@@ -68,12 +68,12 @@ void
 ReadHostLinks(LasthopSimulateOptions& options, const std::string& file)
 {
     auto in = Open(file);
-    for (LasthopHop hop;
-         in >> hop.rate >> hop.rateUp >> hop.queue >> hop.queueUp >> hop.loss >> hop.lossUp;)
+    for (LasthopHop hop; in >> hop.rate >> hop.rateUp >> hop.queue >> hop.queueUp >> hop.loss >>
+                         hop.lossUp >> hop.window;)
     {
         options.hostHops.push_back(hop);
     }
-    CheckEnd(in, file, "RATE RATEUP QUEUE QUEUEUP LOSS LOSSUP");
+    CheckEnd(in, file, "RATE RATEUP QUEUE QUEUEUP LOSS LOSSUP WINDOW");
     options.hosts = options.hostHops.size();
 }
 
@@ -197,7 +197,8 @@ AddLink(CommandLine& command, LasthopSimulateOptions& options, Unread& unread)
     command.AddValue("hosts", "mobile hosts", options.hosts);
     command.AddValue("hostLinks",
                      "file: a link for each host in place of the hop, by lines such as "
-                     "\"5Mbps 1Mbps 45 20 0.02 0\": rate, queue and loss, each down and up",
+                     "\"5Mbps 1Mbps 45 20 0.02 0 275000\": rate, queue and loss, each down and "
+                     "up, and the receiver's window in bytes",
                      unread.hostLinks);
 }
 
@@ -208,7 +209,7 @@ LasthopParse(int argc, char* argv[])
 {
     LasthopSimulateOptions options;
     Unread unread;
-    CommandLine command(__FILE__);
+    CommandLine command("lasthop-simulate.cc");
     command.Usage("A run of lasthop's test bed in simulated time; prints one JSON object.");
     command.AddValue("scheme", "of the agent; none: no agent", options.scheme);
     command.AddValue("cc", "congestion controls by commas, flow by flow", options.cc);

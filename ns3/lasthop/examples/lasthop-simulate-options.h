@@ -23,6 +23,7 @@ struct LasthopHop
     uint32_t queueUp{0};        //!< from MH to BS; 0: as the other
     double loss{0};             //!< share of the frames, from BS to MH
     double lossUp{0};           //!< share of the frames, from MH to BS
+    uint32_t window{0};         //!< bytes that MH grants; 0: ns3::TcpSocket::RcvBufSize
 };
 
 /// A flow that the agent leaves alone.

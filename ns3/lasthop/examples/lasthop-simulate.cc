@@ -178,7 +178,7 @@ Scenario::MakeFlows(Flows& flows, bool up)
         auto fixed = m_links.GetFixed();
         uint16_t port = PORT + (up ? number : number / m_options.hosts);
         auto address = up ? m_links.GetFixedAddress() : m_links.GetMobileAddress(host);
-        flow->Listen(up ? fixed : mobile, port);
+        flow->Listen(up ? fixed : mobile, port, up ? 0 : m_links.GetWindow(host));
         flow->SetControl(controls[number % controls.size()]);
         flow->SetDone(MakeCallback(&Scenario::FlowDone, this));
         auto sender = up ? mobile : fixed;

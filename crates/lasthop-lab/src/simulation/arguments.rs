@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 
 use super::{beside, congestion};
 use crate::compare::{Cell, CompareOptions, Direction, NO_AGENT};
-use crate::options::{LinkOptions, Profile};
+use crate::options::{FULL_FRAME_BYTES, LinkOptions, Profile};
 use crate::transfer::Way;
 
 /// A place of the cache holds one packet.
@@ -27,9 +27,9 @@ const CACHE_SLOT_BYTES: u64 = 2048;
 const MOST_FRAMES: u64 = 200_000_000;
 /// The smallest frame of the simulated hop: headers of IP, TCP and PPP.
 const LEAST_FRAME_BYTES: u64 = 20 + 20 + 2;
-/// Receive buffers of profile modern. The kernel's grow with the link, up to 16 MB of memory of
-/// which about half is window; ns-3's are fixed.
-const MODERN_WINDOW_BYTES: u64 = 4 << 20;
+/// The most that a receiver of profile modern grants. The kernel's buffers grow up to 16 MB of
+/// memory, of which about half is window.
+const MOST_WINDOW_BYTES: u64 = 4 << 20;
 /// Without window scaling.
 const VINTAGE_WINDOW_BYTES: u64 = 65_535;
 /// The kernel's least retransmission timeout (`TCP_RTO_MIN`).
@@ -109,7 +109,7 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
         _files: Vec::new(),
     };
     if link.hosts.have_links() {
-        arguments.name_file("hostLinks", Some(host_links(link)?));
+        arguments.name_file("hostLinks", Some(host_links(options)?));
     } else {
         let lost = |way| lost_frames(options, cell.seed, way);
         arguments.name_file("lost", lost(Way::Down)?);
@@ -166,14 +166,20 @@ fn direction(direction: Direction) -> &'static str {
 
 /// A file with the link of each host. Their losses are drawn by ns-3: a list of frames would need
 /// to know over which of them each goes.
-fn host_links(link: &LinkOptions) -> Result<NamedTempFile> {
+fn host_links(options: &CompareOptions) -> Result<NamedTempFile> {
+    let link = &options.link;
+    let own_window = link.profile == Profile::Modern && options.traffic.rcv_window_bytes.is_none();
     let both = |host| [Way::Down, Way::Up].map(|way| (host, way));
     let line = |host| {
         let [down, up] = both(host).map(|(host, way)| link.host_rate_bps(host, way));
         let [queue_down, queue_up] =
             both(host).map(|(host, way)| link.host_queue_packets(host, way));
         let [loss_down, loss_up] = both(host).map(|(host, way)| link.host_loss(host, way));
-        format!("{down}bps {up}bps {queue_down} {queue_up} {loss_down} {loss_up}")
+        let window_bytes = match own_window {
+            true => modern_window_bytes(link, host, Way::Down),
+            false => 0, // that of all
+        };
+        format!("{down}bps {up}bps {queue_down} {queue_up} {loss_down} {loss_up} {window_bytes}")
     };
     lines((0..link.hosts.count()).map(line))
 }
@@ -214,16 +220,34 @@ fn rto_min_ns(link: &LinkOptions) -> u64 {
     given_ns.unwrap_or(KERNEL_RTO_MIN_NS)
 }
 
+/// The window of profile modern for one way of a host's. The kernel's grows to twice what a round
+/// trip brings, at most what path and queue hold; ns-3's is fixed. A larger one than that would be
+/// spent before a sender that is braked by its window feels the brake: a window that was granted
+/// cannot be taken back.
+fn modern_window_bytes(link: &LinkOptions, host: usize, way: Way) -> u64 {
+    let rate_bps = u128::from(link.host_rate_bps(host, way));
+    let path_bytes = (rate_bps * u128::from(link.rtt_ns) / 8_000_000_000) as u64;
+    let queue_bytes = link.host_queue_packets(host, way) * FULL_FRAME_BYTES;
+    (2 * (path_bytes + queue_bytes)).clamp(VINTAGE_WINDOW_BYTES, MOST_WINDOW_BYTES)
+}
+
+/// The window of all receivers that have none of their own: FH's of the fastest upload, and MH's.
+fn window_bytes(link: &LinkOptions) -> u64 {
+    if link.profile == Profile::Vintage {
+        return VINTAGE_WINDOW_BYTES;
+    }
+    let ways = (0..link.hosts.count()).flat_map(|host| [(host, Way::Down), (host, Way::Up)]);
+    let windows = ways.map(|(host, way)| modern_window_bytes(link, host, way));
+    windows.max().unwrap_or(VINTAGE_WINDOW_BYTES)
+}
+
 /// What the profile and the options say of the hosts' TCP.
 fn stack(options: &CompareOptions) -> Vec<String> {
     let (link, traffic) = (&options.link, &options.traffic);
     let modern = link.profile == Profile::Modern;
-    let window_bytes = match modern {
-        true => MODERN_WINDOW_BYTES,
-        false => VINTAGE_WINDOW_BYTES,
-    };
     let initial_cwnd = link.stack.initial_cwnd(link.profile);
-    let window_bytes = traffic.rcv_window_bytes.unwrap_or(window_bytes);
+    let window_bytes = traffic.rcv_window_bytes;
+    let window_bytes = window_bytes.unwrap_or_else(|| self::window_bytes(link));
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
     let recovery = match modern {
         true => "TcpPrrRecovery",

@@ -131,6 +131,24 @@ fn the_return_path_and_the_discipline_in_words() {
     }
 }
 
+#[test]
+fn windows_are_what_path_and_queue_can_use() {
+    let window = |more: &str| {
+        let words = words(&parse(&format!(
+            "--engine ns3 --loss 0% --scheme none {more}"
+        )));
+        let (_, rest) = words.split_once("ns3::TcpSocket::RcvBufSize=").unwrap();
+        rest.split(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    // 20 Mbit/s × 110 ms / 8, and 181 frames.
+    assert_eq!(window(""), 2 * (275_000 + 181 * 1514));
+    assert_eq!(window("--host-rate 5mbit,20mbit --flows 2"), window(""));
+    assert_eq!(window("--rate 100kbit"), 65_535);
+    assert_eq!(window("--rate 1gbit"), 4 << 20);
+    assert_eq!(window("--rcv-window 100000"), 100_000);
+    assert_eq!(window("--profile vintage"), 65_535);
+}
+
 /// What the file of an argument says, as long as `arguments` lives.
 fn file_of(arguments: &arguments::Arguments, name: &str) -> Option<String> {
     let prefix = format!("--{name}=");
@@ -148,8 +166,10 @@ fn hosts_with_links_of_their_own_are_in_a_file() {
     options.check_options().unwrap();
     let arguments = arguments::arguments(&options, &options.cells()[0]).unwrap();
     // 5 Mbit/s × 110 ms / 8 / 1514, and the least for 1 Mbit/s.
-    let slow = "5000000bps 1000000bps 45 20 0.01 0.03\n";
-    let fast = "300000000bps 1000000bps 7 7 0 0.03\n";
+    // The window is twice what fits into path and queue.
+    let slow_window = 2 * (68_750 + 45 * 1514);
+    let slow = format!("5000000bps 1000000bps 45 20 0.01 0.03 {slow_window}\n");
+    let fast = "300000000bps 1000000bps 7 7 0 0.03 4194304\n";
     let file = file_of(&arguments, "hostLinks").unwrap();
     assert_eq!(file, format!("{slow}{fast}{slow}"));
     assert_eq!(file_of(&arguments, "lost"), None);
