@@ -105,6 +105,156 @@ fn models_lose_what_they_should() {
     }
 }
 
+fn number(record: &Value, field: &str) -> f64 {
+    let value = record[field].as_f64();
+    value.unwrap_or_else(|| panic!("{field}: {record}"))
+}
+
+/// The ECN of `--attribute`, without which CoDel drops.
+const ECN: &str = "--attribute ns3::TcpSocketBase::UseEcn=On";
+
+#[test]
+fn codel_keeps_the_queue_short() {
+    if skipped("codel_keeps_the_queue_short") {
+        return;
+    }
+    let words = |scheme: &str| {
+        format!(
+            "--rate 10mbit --rtt 40ms --queue 300 --loss 0% --cc newreno --flows 4 \
+             --scheme {scheme} --warmup 3s --duration 17s"
+        )
+    };
+    let none = words("none");
+    let fifo = compare(&none).remove(0);
+    assert_eq!(number(&fifo, "aqm_dropped"), 0.0);
+    for aqm in ["codel", "fq-codel"] {
+        let dropping = compare(&format!("{none} --aqm {aqm}")).remove(0);
+        let marking = compare(&format!("{none} --aqm {aqm} {ECN}")).remove(0);
+        for record in [&dropping, &marking] {
+            let queue_ms = |record| number(record, "rtt_p50_ms") - 40.0;
+            assert!(queue_ms(&fifo) > 2.0 * queue_ms(record), "{aqm}: {record}");
+            assert!(number(record, "efficiency") > 0.7, "{aqm}: {record}");
+        }
+        assert!(number(&dropping, "aqm_dropped") > 10.0 && dropping["aqm_marked"] == 0);
+        assert!(number(&marking, "aqm_marked") > 10.0, "{aqm}: {marking}");
+        // The agent stands before it.
+        let agent = compare(&format!("{} --aqm {aqm}", words("rack"))).remove(0);
+        let ratio = number(&agent, "goodput_mbit") / number(&dropping, "goodput_mbit");
+        assert!(ratio > 0.9 && agent["content_ok"] == true, "{agent}");
+    }
+}
+
+#[test]
+fn the_return_path_is_one_of_its_own() {
+    if skipped("the_return_path_is_one_of_its_own") {
+        return;
+    }
+    let up = "--rate-up 1mbit --queue-up 20 --loss 0% --cc cubic --scheme none --warmup 2s \
+              --duration 8s --direction";
+    let down = compare(&format!("{up} down")).remove(0);
+    assert!(number(&down, "efficiency") > 0.9, "{down}");
+    let upload = compare(&format!("{up} up")).remove(0);
+    assert_eq!(number(&upload, "rate_mbit"), 1.0);
+    assert!(
+        (0.7..=1.1).contains(&number(&upload, "efficiency")),
+        "{upload}"
+    );
+    assert!(number(&upload, "queue_dropped") > 0.0, "{upload}");
+    let both = compare(&format!("{up} both")).remove(0);
+    let share = number(&both, "up_goodput_mbit") / number(&both, "up_bound_mbit");
+    assert!((0.5..=1.1).contains(&share), "{both}");
+    // ACKs wait behind the upload.
+    assert!(number(&both, "goodput_mbit") < number(&down, "goodput_mbit"));
+    assert_eq!(both["content_ok"], true);
+    let words = "--direction up --bytes 300kB --flows 3 --hosts 2 --loss 1% --cc bbr --scheme rack";
+    let whole = compare(words).remove(0);
+    assert_eq!(
+        (&whole["bytes"], &whole["content_ok"]),
+        (&900_000.into(), &true.into())
+    );
+}
+
+#[test]
+fn hosts_have_links_of_their_own() {
+    if skipped("hosts_have_links_of_their_own") {
+        return;
+    }
+    let words = "--host-rate 2mbit,20mbit,20mbit --host-loss 0%,0%,4% --host-queue 30,bdp,bdp \
+                 --flows 3 --cc cubic --scheme none,rack --warmup 2s --duration 8s";
+    let records = compare(words);
+    let of = |record: &Value, field: &str| -> Vec<f64> {
+        let list = record[field].as_array().unwrap();
+        list.iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    for record in &records {
+        let shares = of(record, "host_efficiency");
+        assert!(shares[0] > 0.85 && shares[1] > 0.85, "{record}");
+        assert!(shares.iter().all(|share| *share < 1.03), "{record}");
+        let bounds = of(record, "host_bound_mbit");
+        assert!((bounds[2] / bounds[1] - 0.96).abs() < 0.001, "{record}");
+        assert_eq!(record["queue_pkts"], 30 + 181 + 181);
+        assert_eq!(record["content_ok"], true);
+    }
+    let lossy = |record: &Value| of(record, "host_efficiency")[2];
+    assert!(lossy(&records[1]) > 3.0 * lossy(&records[0]), "{records:?}");
+    // More than one group of them, and transfers that end.
+    let many = "--hosts 40 --flows 40 --host-rate 1mbit,5mbit --loss 1% --bytes 50kB --cc cubic \
+                --scheme rack";
+    let record = compare(many).remove(0);
+    assert_eq!(
+        (&record["bytes"], &record["content_ok"]),
+        (&2_000_000.into(), &true.into())
+    );
+}
+
+#[test]
+fn neighbours_come_and_go_and_are_left_alone() {
+    if skipped("neighbours_come_and_go_and_are_left_alone") {
+        return;
+    }
+    let words = "--rate 10mbit --rtt 40ms --cc cubic --warmup 2s --duration 10s";
+    let udp = "--loss 0% --scheme none --neighbour udp:4mbit,4s,8s";
+    let flood = compare(&format!("{words} {udp}")).remove(0);
+    let got = number(&flood, "neighbour_goodput_mbit") / (4.0 * 1472.0 / 1502.0);
+    assert!((0.9..1.01).contains(&got), "{flood}");
+    let beside = number(&flood, "goodput_beside_mbit") / number(&flood, "goodput_mbit");
+    assert!((0.5..0.9).contains(&beside), "{flood}");
+    let late = "--loss 0% --scheme none --neighbour cubic,3s,8s";
+    let tcp = compare(&format!("{words} {late}")).remove(0);
+    assert!(number(&tcp, "neighbour_goodput_mbit") > 1.0, "{tcp}");
+    let left = compare(&format!("{words} --loss 0% --scheme none")).remove(0);
+    assert!(number(&tcp, "goodput_mbit") < 0.95 * number(&left, "goodput_mbit"));
+    // A lossy link, on which only the managed flow gets on.
+    let lossy = "--loss 3% --scheme rack --neighbour cubic,2s,12s";
+    let record = compare(&format!("{words} {lossy}")).remove(0);
+    let ratio = number(&record, "goodput_mbit") / number(&record, "neighbour_goodput_mbit");
+    assert!(ratio > 1.5, "{record}");
+    assert!(record["neighbour_rtt_p95_ms"].as_f64() > Some(40.0));
+}
+
+#[test]
+fn short_transfers_arrive_beside_a_flow() {
+    if skipped("short_transfers_arrive_beside_a_flow") {
+        return;
+    }
+    let words = "--rate 10mbit --rtt 40ms --cc newreno --loss 2% --scheme none,rack --warmup 2s \
+                 --duration 15s --arrivals 4/s --arrival-sizes 30kB --hosts 2 --flows 2";
+    let records = compare(words);
+    let count = number(&records[0], "arrivals");
+    assert!((30.0..90.0).contains(&count), "{count} of about 60");
+    for record in &records {
+        assert_eq!(number(record, "arrivals"), count);
+        assert_eq!(record["content_ok"], true);
+        assert!(
+            number(record, "arrival_p50_ms") > 80.0,
+            "two round trips: {record}"
+        );
+        assert!(number(record, "arrival_p95_ms") >= number(record, "arrival_p50_ms"));
+    }
+    let p95 = |record| number(record, "arrival_p95_ms");
+    assert!(p95(&records[1]) < p95(&records[0]), "{records:?}");
+}
+
 const SPEC: &str = r#"
 title = "Two losses"
 source = "nowhere"

@@ -89,6 +89,16 @@ LasthopAnyErrorModel::AddList(const std::string& file)
 }
 
 void
+LasthopAnyErrorModel::AddLoss(double loss, int64_t stream)
+{
+    auto model = CreateObject<RateErrorModel>();
+    model->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
+    model->SetRate(loss);
+    model->AssignStreams(stream);
+    m_models.push_back(model);
+}
+
+void
 LasthopAnyErrorModel::AddBitErrors(double ber, int64_t stream)
 {
     auto model = CreateObject<RateErrorModel>();

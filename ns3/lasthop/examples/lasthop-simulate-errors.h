@@ -22,6 +22,11 @@ class LasthopAnyErrorModel : public ErrorModel
     /** @param file with numbers of packets to lose, from 0, upwards */
     void AddList(const std::string& file);
     /**
+     * @param loss share of the packets
+     * @param stream of random numbers
+     */
+    void AddLoss(double loss, int64_t stream);
+    /**
      * @param ber bit-error rate
      * @param stream of random numbers
      */

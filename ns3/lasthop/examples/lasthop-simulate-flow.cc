@@ -7,7 +7,10 @@
 #include "ns3/inet-socket-address.h"
 #include "ns3/ipv4-address.h"
 #include "ns3/simulator.h"
+#include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-socket-factory.h"
+#include "ns3/type-id.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 
@@ -22,25 +25,44 @@ constexpr uint32_t PERIOD = 65521;
 /// The most that is handed to a socket at once.
 constexpr uint32_t PIECE = 16384;
 
+/// @return what all flows send, each from another byte on: a piece from anywhere in a period.
+std::vector<uint8_t>
+MakeContent()
+{
+    std::vector<uint8_t> content(PERIOD + PIECE);
+    uint32_t state = 1;
+    for (uint32_t i = 0; i < content.size(); i++)
+    {
+        // Numerical Recipes' generator; the upper bits are the good ones.
+        state = state * 1664525U + 1013904223U;
+        content[i] = i < PERIOD ? state >> 24 : content[i - PERIOD];
+    }
+    return content;
+}
+
 } // namespace
 
 LasthopSimulatedFlow::LasthopSimulatedFlow(uint32_t number, uint64_t limitBytes)
     : m_limit(limitBytes),
-      m_content(PERIOD + PIECE)
+      m_shift(number * 40503ULL % PERIOD)
 {
-    uint32_t state = number * 2654435761U + 1;
-    for (uint32_t i = 0; i < m_content.size(); i++)
-    {
-        // Numerical Recipes' generator; the upper bits are the good ones.
-        state = state * 1664525U + 1013904223U;
-        m_content[i] = i < PERIOD ? state >> 24 : m_content[i - PERIOD];
-    }
+}
+
+const uint8_t*
+LasthopSimulatedFlow::Content(uint64_t at) const
+{
+    static const std::vector<uint8_t> content = MakeContent();
+    return &content[(at + m_shift) % PERIOD];
 }
 
 void
-LasthopSimulatedFlow::Listen(Ptr<Node> node, uint16_t port)
+LasthopSimulatedFlow::Listen(Ptr<Node> node, uint16_t port, uint32_t window)
 {
     m_listener = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    if (window > 0)
+    {
+        m_listener->SetAttribute("RcvBufSize", UintegerValue(window));
+    }
     m_listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), port));
     m_listener->Listen();
     m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
@@ -48,9 +70,20 @@ LasthopSimulatedFlow::Listen(Ptr<Node> node, uint16_t port)
 }
 
 void
+LasthopSimulatedFlow::SetControl(const std::string& control)
+{
+    m_control = control;
+}
+
+void
 LasthopSimulatedFlow::Connect(Ptr<Node> node, const Address& to)
 {
     m_begun = Simulator::Now();
+    if (!m_control.empty())
+    {
+        node->GetObject<TcpL4Protocol>()->SetAttribute(
+            "SocketType", TypeIdValue(TypeId::LookupByName(m_control)));
+    }
     m_sender = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
     m_sender->TraceConnectWithoutContext("Tx",
                                          MakeCallback(&LasthopSimulatedFlow::CountSegment, this));
@@ -67,18 +100,18 @@ LasthopSimulatedFlow::Connect(Ptr<Node> node, const Address& to)
 void
 LasthopSimulatedFlow::Fill(Ptr<Socket> socket, uint32_t space)
 {
-    while ((m_limit == 0 || m_written < m_limit) && socket->GetTxAvailable() > 0)
+    while (!m_stopped && (m_limit == 0 || m_written < m_limit) && socket->GetTxAvailable() > 0)
     {
         uint64_t bytes = std::min(PIECE, socket->GetTxAvailable());
         bytes = m_limit ? std::min(bytes, m_limit - m_written) : bytes;
-        auto packet = Create<Packet>(&m_content[m_written % PERIOD], bytes);
+        auto packet = Create<Packet>(Content(m_written), bytes);
         if (socket->Send(packet) < 0)
         {
             return; // asked again when there is room
         }
         m_written += bytes;
     }
-    if (m_limit > 0 && m_written == m_limit)
+    if (m_limit > 0 && m_written == m_limit && !m_stopped)
     {
         m_written++; // once
         socket->Close();
@@ -98,7 +131,7 @@ void
 LasthopSimulatedFlow::Fail(Ptr<Socket> socket)
 {
     // An end that has everything may be left alone by the other one.
-    m_failed = m_failed || !m_took;
+    m_failed = m_failed || (!m_took && !m_stopped);
 }
 
 void
@@ -107,15 +140,41 @@ LasthopSimulatedFlow::Read(Ptr<Socket> socket)
     uint8_t bytes[PIECE];
     for (int got; (got = socket->Recv(bytes, sizeof(bytes), 0)) > 0;)
     {
-        m_right = m_right && std::equal(bytes, bytes + got, &m_content[m_received % PERIOD]);
+        m_right = m_right && std::equal(bytes, bytes + got, Content(m_received));
         m_received += got;
     }
     if (m_limit > 0 && m_received >= m_limit && !m_took)
     {
         m_right = m_right && m_received == m_limit;
         m_took = Simulator::Now() - m_begun;
-        m_done();
+        if (!m_done.IsNull())
+        {
+            m_done();
+        }
     }
+}
+
+void
+LasthopSimulatedFlow::Stop()
+{
+    m_stopped = true;
+    if (m_receiver)
+    {
+        m_receiver->SetRecvCallback(MakeCallback(&LasthopSimulatedFlow::Refuse, this));
+    }
+    else if (m_sender)
+    {
+        m_sender->Close();
+    }
+}
+
+void
+LasthopSimulatedFlow::Refuse(Ptr<Socket> socket)
+{
+    // ns-3 has no abort(): a socket that is closed with bytes unread resets its connection. Not
+    // here, where it still works on the segment that it got.
+    socket->SetRecvCallback(MakeNullCallback<void, Ptr<Socket>>());
+    Simulator::ScheduleNow([socket] { socket->Close(); });
 }
 
 void

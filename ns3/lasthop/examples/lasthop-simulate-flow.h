@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace ns3
@@ -48,14 +49,21 @@ class LasthopSimulatedFlow
     /**
      * @param node of the receiver, which listens
      * @param port that it listens on
+     * @param window bytes that it grants; 0: as by ns3::TcpSocket::RcvBufSize
      */
-    void Listen(Ptr<Node> node, uint16_t port);
+    void Listen(Ptr<Node> node, uint16_t port, uint32_t window = 0);
+
+    /** @param control of the sender's congestion, a type of ns-3 */
+    void SetControl(const std::string& control);
 
     /**
      * @param node of the sender
      * @param to address of the receiver and its port
      */
     void Connect(Ptr<Node> node, const Address& to);
+
+    /// Cuts it off: the receiver reads no more, and resets the connection.
+    void Stop();
 
     /** @return bytes that the receiver has read. */
     uint64_t GetReceived() const;
@@ -89,6 +97,8 @@ class LasthopSimulatedFlow
     void Fail(Ptr<Socket> socket);
     /// @param socket with bytes to read
     void Read(Ptr<Socket> socket);
+    /// @param socket with bytes that nobody reads
+    void Refuse(Ptr<Socket> socket);
     /// @param packet without its header
     /// @param header its header
     /// @param socket the sender's
@@ -102,22 +112,28 @@ class LasthopSimulatedFlow
     /// @param now the round trip from here on
     void KeepRtt(Time before, Time now);
 
-    uint64_t m_limit;               //!< bytes to send; 0: without end
-    std::vector<uint8_t> m_content; //!< comes again and again
-    Ptr<Socket> m_listener;         //!< the receiver's door
-    Ptr<Socket> m_receiver;         //!< its end
-    Ptr<Socket> m_sender;           //!< the other end
-    uint64_t m_written{0};          //!< bytes that the sender's socket took
-    uint64_t m_received{0};         //!< bytes read
-    bool m_right{true};             //!< all as they should be
-    bool m_failed{false};           //!< whether the connection was given up
-    Time m_begun;                   //!< when Connect() was called
-    std::optional<Time> m_took;     //!< from there to the last byte
-    Sent m_sent;                    //!< what is counted
-    bool m_hasSent{false};          //!< whether m_highest holds
-    SequenceNumber32 m_highest;     //!< behind the last byte sent
-    Time m_rtt;                     //!< newest round trip
-    Callback<void> m_done;          //!< to be told of the end
+    /// @param at number of a byte of the flow
+    /// @return it, with the next ones behind it
+    const uint8_t* Content(uint64_t at) const;
+
+    std::string m_control;      //!< of congestion; empty: the node's
+    uint64_t m_limit;           //!< bytes to send; 0: without end
+    uint64_t m_shift;           //!< where in the common content it begins
+    Ptr<Socket> m_listener;     //!< the receiver's door
+    Ptr<Socket> m_receiver;     //!< its end
+    Ptr<Socket> m_sender;       //!< the other end
+    uint64_t m_written{0};      //!< bytes that the sender's socket took
+    uint64_t m_received{0};     //!< bytes read
+    bool m_right{true};         //!< all as they should be
+    bool m_failed{false};       //!< whether the connection was given up
+    bool m_stopped{false};      //!< whether Stop() was called
+    Time m_begun;               //!< when Connect() was called
+    std::optional<Time> m_took; //!< from there to the last byte
+    Sent m_sent;                //!< what is counted
+    bool m_hasSent{false};      //!< whether m_highest holds
+    SequenceNumber32 m_highest; //!< behind the last byte sent
+    Time m_rtt;                 //!< newest round trip
+    Callback<void> m_done;      //!< to be told of the end
 };
 
 } // namespace ns3

@@ -389,6 +389,12 @@ LasthopAgent::Deliver(Ptr<const Packet> packet, uint16_t protocol, Address from)
 }
 
 void
+LasthopAgent::Exclude(uint16_t port)
+{
+    m_excluded.insert(port);
+}
+
+void
 LasthopAgent::NotifyLink(bool up)
 {
     if (!m_state)

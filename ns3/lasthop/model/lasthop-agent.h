@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 /**
@@ -91,6 +92,14 @@ class LasthopAgent : public Object
      * @param up whether it is up now
      */
     void NotifyLink(bool up);
+
+    /**
+     * Leaves connections alone that have this port at either end, as `lasthop attach --exclude`
+     * does. To be called before they begin.
+     *
+     * @param port in question
+     */
+    void Exclude(uint16_t port);
 
     /**
      * @param name of a counter, as in `lasthop status -j`
@@ -195,6 +204,8 @@ class LasthopAgent : public Object
     uint32_t m_cacheSegments; //!< CacheSegments
 
     friend struct LasthopState;
+
+    std::set<uint16_t> m_excluded; //!< ports of connections that are left alone
 
     Ptr<NetDevice> m_device;               //!< faces the lossy link
     NetDevice::ReceiveCallback m_up;       //!< our node, as the device knew it

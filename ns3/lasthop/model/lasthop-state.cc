@@ -108,6 +108,11 @@ LasthopState::Parse(Ptr<const Packet> packet,
     switch (lhc_parse(bytes.data(), packet->GetSize(), 0, 0, toMh, &segment, &key))
     {
     case LH_PARSED_TCP:
+        if (m_agent->m_excluded.count(key.mh_port) + m_agent->m_excluded.count(key.fh_port) > 0)
+        {
+            Count(LH_C_bypass_filtered, 1);
+            return false;
+        }
         return true;
     case LH_PARSED_NOT_TCP:
         Count(LH_C_bypass_not_tcp, 1);

@@ -80,7 +80,7 @@ struct LasthopState
      * @param bytes its first bytes, set
      * @param segment its values, set
      * @param key its connection, set
-     * @return whether it is a TCP segment; counted otherwise
+     * @return whether it is a TCP segment to be looked at; counted otherwise
      */
     bool Parse(Ptr<const Packet> packet,
                bool toMh,

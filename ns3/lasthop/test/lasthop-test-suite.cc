@@ -50,6 +50,7 @@ struct Scenario
     uint32_t seed{1};           //!< RngRun
     bool checksums{false};      //!< whether ns-3 calculates checksums
     bool fqCodel{false};        //!< ns-3's own queue disc before the last hop, not a long FIFO
+    bool excluded{false};       //!< whether the agent is told to leave the connection alone
 };
 
 /// What came of it.
@@ -110,6 +111,10 @@ Transfer(const Scenario& scenario)
         LasthopHelper lasthop;
         lasthop.SetAttribute("Scheme", StringValue(scenario.scheme));
         agent = lasthop.Install(radio.Get(0));
+        if (scenario.excluded)
+        {
+            agent->Exclude(5);
+        }
         agent->TraceConnectWithoutContext(
             "Count",
             Callback<void, const std::string&, uint64_t>(
@@ -275,6 +280,31 @@ class LasthopNoHarmTestCase : public TestCase
     }
 };
 
+/// What it is told to leave alone goes as if there were no agent, and is counted.
+class LasthopExcludeTestCase : public TestCase
+{
+  public:
+    LasthopExcludeTestCase()
+        : TestCase("an excluded connection")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Scenario scenario;
+        scenario.scheme = "";
+        auto plain = Transfer(scenario);
+        scenario.scheme = "rack";
+        scenario.excluded = true;
+        auto outcome = Transfer(scenario);
+        NS_TEST_EXPECT_MSG_EQ(outcome.seconds, plain.seconds, "to the nanosecond");
+        NS_TEST_EXPECT_MSG_EQ(outcome.counters["data_bytes"], 0, "bytes looked at");
+        uint64_t segments = scenario.bytes / 1000;
+        NS_TEST_EXPECT_MSG_GT(outcome.counters["bypass_filtered"], segments, "data and ACKs");
+    }
+};
+
 /// The same seed gives the same run.
 class LasthopRepeatTestCase : public TestCase
 {
@@ -378,6 +408,7 @@ class LasthopTestSuite : public TestSuite
         AddTestCase(new LasthopGainTestCase("snoop"));
         AddTestCase(new LasthopGainTestCase("rack"));
         AddTestCase(new LasthopNoHarmTestCase);
+        AddTestCase(new LasthopExcludeTestCase);
         AddTestCase(new LasthopRepeatTestCase);
         AddTestCase(new LasthopErrorModelTestCase);
     }

@@ -188,6 +188,21 @@ struct NeighbourReport {
     rtt: Vec<RttSample>,
 }
 
+impl Report {
+    /// One that was counted elsewhere, of neighbours by what they received and their round trips.
+    pub(crate) fn new(
+        arrivals: Option<Vec<(u64, Option<u64>)>>,
+        neighbours: impl Iterator<Item = (Series, Vec<RttSample>)>,
+    ) -> Self {
+        let neighbours = neighbours.map(|(received, rtt)| NeighbourReport { received, rtt });
+        Self {
+            arrivals,
+            neighbours: neighbours.collect(),
+            failure: None,
+        }
+    }
+}
+
 impl Running {
     /// Starts all of it, beside a transfer that began at `epoch`. What is due later waits for
     /// its time by itself.

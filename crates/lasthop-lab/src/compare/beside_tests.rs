@@ -31,14 +31,6 @@ fn contradictions() {
         ("--neighbour bbr --direction up", "--direction up"),
         ("--arrivals 4/s --flow-rtt 50ms,100ms", "--flow-rtt"),
         ("--neighbour bbr,25s", "never begins"),
-        (
-            "--arrivals 4/s --engine ns3 --scheme none --cc cubic",
-            "--arrivals",
-        ),
-        (
-            "--neighbour bbr --engine ns3 --scheme none --cc cubic",
-            "--neighbour",
-        ),
     ] {
         let options = parse(words).unwrap();
         let error = options.check_options().unwrap_err().to_string();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! `compare`: the same transfer with every scheme, congestion control and seed.
 
-mod beside;
+pub(crate) mod beside;
 mod cell;
 mod events;
 mod options;

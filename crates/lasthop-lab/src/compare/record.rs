@@ -107,7 +107,7 @@ pub const FIELDS: [Field; 68] = [
     Field::new(
         "late_flow_share_s",
         "s",
-        "from the last flow's start until its goodput over a sliding second first reaches 0.8 of the fair share of that second, warm-up included; null without `--start-gap` and two flows, with `--engine ns3`, or if it never does",
+        "from the last flow's start until its goodput over a sliding second first reaches 0.8 of the fair share of that second, warm-up included; null without `--start-gap` and two flows, or if it never does",
     ),
     Field::new(
         "bound_mbit",
@@ -137,7 +137,7 @@ pub const FIELDS: [Field; 68] = [
     Field::new(
         "host_rtt_p50_ms",
         "list of ms",
-        "as `rtt_p50_ms`, of the flows of each host; null for one without a sample, the list empty with `--engine ns3`",
+        "as `rtt_p50_ms`, of the flows of each host; null for one without a sample",
     ),
     Field::new(
         "host_rtt_p95_ms",
@@ -177,22 +177,22 @@ pub const FIELDS: [Field; 68] = [
     Field::new(
         "link_lost",
         "frames",
-        "data frames lost by the lossy hop in the data direction, repairs included; with `--engine ns3` those of handshakes, too",
+        "data frames lost by the lossy hop in the data direction, repairs included; with `--engine ns3` those without data, and UDP, too",
     ),
     Field::new(
         "queue_dropped",
         "frames",
-        "data frames that found its queue full; with `--engine ns3` those of handshakes, too",
+        "data frames that found its queue full; with `--engine ns3` those without data, and UDP, too",
     ),
     Field::new(
         "aqm_dropped",
         "frames",
-        "data frames that its queue discipline (`--aqm`) dropped in the data direction while there was room; null with `--engine ns3`",
+        "data frames that its queue discipline (`--aqm`) dropped in the data direction while there was room; with `--engine ns3` those without data, and UDP, too",
     ),
     Field::new(
         "aqm_marked",
         "frames",
-        "frames that it marked instead (ECN); null with `--engine ns3`",
+        "frames that it marked instead (ECN)",
     ),
     Field::new(
         "thinned_acks",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The command line of `lasthop-simulate` for one cell.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -12,11 +13,12 @@ use lasthop_core::bindings::{
     LH_CLOCK_AUTO, LH_CLOCK_OFF, LH_RTT_NS2, LH_SUPPRESS_AUTO, LH_SUPPRESS_ON, LH_TIMER_AFTER_DUP,
     lh_config,
 };
+use linkemu::Aqm;
 use tempfile::NamedTempFile;
 
-use super::congestion;
-use crate::compare::{Cell, CompareOptions, NO_AGENT};
-use crate::options::{LinkOptions, Profile};
+use super::{beside, congestion};
+use crate::compare::{Cell, CompareOptions, Direction, NO_AGENT};
+use crate::options::{FULL_FRAME_BYTES, LinkOptions, Profile};
 use crate::transfer::Way;
 
 /// A place of the cache holds one packet.
@@ -25,9 +27,9 @@ const CACHE_SLOT_BYTES: u64 = 2048;
 const MOST_FRAMES: u64 = 200_000_000;
 /// The smallest frame of the simulated hop: headers of IP, TCP and PPP.
 const LEAST_FRAME_BYTES: u64 = 20 + 20 + 2;
-/// Receive buffers of profile modern. The kernel's grow with the link, up to 16 MB of memory of
-/// which about half is window; ns-3's are fixed.
-const MODERN_WINDOW_BYTES: u64 = 4 << 20;
+/// The most that a receiver of profile modern grants. The kernel's buffers grow up to 16 MB of
+/// memory, of which about half is window.
+const MOST_WINDOW_BYTES: u64 = 4 << 20;
 /// Without window scaling.
 const VINTAGE_WINDOW_BYTES: u64 = 65_535;
 /// The kernel's least retransmission timeout (`TCP_RTO_MIN`).
@@ -41,7 +43,34 @@ const DELAYED_ACK_NS: u64 = 40_000_000;
 #[derive(Debug)]
 pub(super) struct Arguments {
     pub words: Vec<String>,
-    _lost: [Option<NamedTempFile>; 2],
+    _files: Vec<NamedTempFile>,
+}
+
+impl Arguments {
+    /// An argument that names a file, if there is one.
+    fn name_file(&mut self, name: &str, file: Option<NamedTempFile>) {
+        self.words.extend(
+            file.iter()
+                .map(|file| format!("--{name}={}", file.path().display())),
+        );
+        self._files.extend(file);
+    }
+}
+
+/// A file for the simulator to read: what is written into it, line by line.
+///
+/// # Errors
+/// No room for temporary files.
+pub(super) fn lines(lines: impl Iterator<Item = impl Display>) -> Result<NamedTempFile> {
+    let file = NamedTempFile::with_prefix("lasthop-simulate-").context("a temporary file")?;
+    let mut out = BufWriter::new(&file);
+    for line in lines {
+        writeln!(out, "{line}")
+            .with_context(|| format!("cannot write {}", file.path().display()))?;
+    }
+    out.flush().context("a temporary file")?;
+    drop(out);
+    Ok(file)
 }
 
 /// All arguments of a cell.
@@ -55,17 +84,13 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
         format!("--RngRun={}", cell.seed),
         format!("--scheme={}", cell.scheme),
         format!("--cc={}", controls(options, cell)?),
-        format!("--rate={}bps", link.nominal_rate_bps()),
-        format!("--wiredRate={}bps", link.wired_rate_bps),
-        format!("--delay={}ns", link.local_rtt_ns / 2),
-        format!("--wiredDelay={}ns", (link.rtt_ns - link.local_rtt_ns) / 2),
-        format!("--queue={}", link.queue_packets()),
-        format!("--wiredQueue={}", link.wired_queue_packets),
-        format!("--ber={}", link.ber),
-        format!("--hosts={}", link.hosts.count()),
-        format!("--flows={}", traffic.flows),
-        format!("--startGap={}ns", traffic.start_gap_ns),
     ];
+    words.extend(hop(link));
+    words.extend([
+        format!("--flows={}", traffic.flows),
+        format!("--direction={}", direction(traffic.direction)),
+        format!("--startGap={}ns", traffic.start_gap_ns),
+    ]);
     words.extend(match traffic.bytes {
         Some(bytes) => vec![
             format!("--bytes={bytes}"),
@@ -78,14 +103,19 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
     });
     words.extend(engine.two_state.map(|model| format!("--twoState={model}")));
     words.extend(engine.burst.map(|model| format!("--burst={model}")));
-    let down = lost_frames(options, cell.seed, Way::Down)?;
-    let up = lost_frames(options, cell.seed, Way::Up)?;
-    for (name, file) in [("lost", &down), ("lostUp", &up)] {
-        words.extend(
-            file.iter()
-                .map(|file| format!("--{name}={}", file.path().display())),
-        );
+    words.extend(beside::neighbours(options)?);
+    let mut arguments = Arguments {
+        words,
+        _files: Vec::new(),
+    };
+    if link.hosts.have_links() {
+        arguments.name_file("hostLinks", Some(host_links(options)?));
+    } else {
+        let lost = |way| lost_frames(options, cell.seed, way);
+        arguments.name_file("lost", lost(Way::Down)?);
+        arguments.name_file("lostUp", lost(Way::Up)?);
     }
+    arguments.name_file("arrivals", beside::arrivals(options, cell.seed)?);
     let mut attributes = stack(options);
     attributes.push(format!("ns3::LasthopAgent::RtoMin={}ns", rto_min_ns(link)));
     if cell.scheme != NO_AGENT {
@@ -94,11 +124,64 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
     }
     attributes.extend(engine.attributes.iter().map(|given| given.0.clone()));
     // ns-3 takes the last one of a name.
+    let words = &mut arguments.words;
     words.extend(attributes.iter().map(|attribute| format!("--{attribute}")));
-    Ok(Arguments {
-        words,
-        _lost: [down, up],
-    })
+    Ok(arguments)
+}
+
+/// The wire and the hop; what the hosts' own links have in its place is in a file.
+fn hop(link: &LinkOptions) -> Vec<String> {
+    let aqm = match link.aqm {
+        Aqm::Fifo => "fifo",
+        Aqm::Codel => "codel",
+        Aqm::FqCodel => "fq-codel",
+    };
+    let mut words = vec![
+        format!("--wiredRate={}bps", link.wired_rate_bps),
+        format!("--delay={}ns", link.local_rtt_ns / 2),
+        format!("--wiredDelay={}ns", (link.rtt_ns - link.local_rtt_ns) / 2),
+        format!("--wiredQueue={}", link.wired_queue_packets),
+        format!("--ber={}", link.ber),
+        format!("--aqm={aqm}"),
+        format!("--hosts={}", link.hosts.count()),
+    ];
+    if !link.hosts.have_links() {
+        words.extend([
+            format!("--rate={}bps", link.constant_rate_bps(Way::Down)),
+            format!("--rateUp={}bps", link.constant_rate_bps(Way::Up)),
+            format!("--queue={}", link.queue_packets_of(Way::Down)),
+            format!("--queueUp={}", link.queue_packets_of(Way::Up)),
+        ]);
+    }
+    words
+}
+
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Down => "down",
+        Direction::Up => "up",
+        Direction::Both => "both",
+    }
+}
+
+/// A file with the link of each host. Their losses are drawn by ns-3: a list of frames would need
+/// to know over which of them each goes.
+fn host_links(options: &CompareOptions) -> Result<NamedTempFile> {
+    let link = &options.link;
+    let own_window = link.profile == Profile::Modern && options.traffic.rcv_window_bytes.is_none();
+    let both = |host| [Way::Down, Way::Up].map(|way| (host, way));
+    let line = |host| {
+        let [down, up] = both(host).map(|(host, way)| link.host_rate_bps(host, way));
+        let [queue_down, queue_up] =
+            both(host).map(|(host, way)| link.host_queue_packets(host, way));
+        let [loss_down, loss_up] = both(host).map(|(host, way)| link.host_loss(host, way));
+        let window_bytes = match own_window {
+            true => modern_window_bytes(link, host, Way::Down),
+            false => 0, // that of all
+        };
+        format!("{down}bps {up}bps {queue_down} {queue_up} {loss_down} {loss_up} {window_bytes}")
+    };
+    lines((0..link.hosts.count()).map(line))
 }
 
 fn controls(options: &CompareOptions, cell: &Cell) -> Result<String> {
@@ -119,23 +202,16 @@ fn lost_frames(options: &CompareOptions, seed: u64, way: Way) -> Result<Option<N
         return Ok(None);
     }
     let time_ns = options.longest_cell().as_nanos();
-    let most = u128::from(link.nominal_rate_bps()) * time_ns / 1_000_000_000 / 8;
-    let frames = most as u64 / LEAST_FRAME_BYTES + link.queue_packets();
+    let most = u128::from(link.constant_rate_bps(way)) * time_ns / 1_000_000_000 / 8;
+    let frames = most as u64 / LEAST_FRAME_BYTES + link.queue_packets_of(way);
     if frames > MOST_FRAMES {
         bail!(
             "--loss: {frames} frames could pass in the time given, and the list of losses ends at \
              {MOST_FRAMES}: shorten --duration or --deadline, or use --ber or --burst-loss"
         );
     }
-    let file = NamedTempFile::with_prefix("lasthop-lost-").context("a temporary file")?;
-    let mut out = BufWriter::new(&file);
-    for number in linkemu::lost_frames(seed, way.emulator_direction(), loss, frames) {
-        writeln!(out, "{number}")
-            .with_context(|| format!("cannot write {}", file.path().display()))?;
-    }
-    out.flush().context("a temporary file")?;
-    drop(out);
-    Ok(Some(file))
+    let numbers = linkemu::lost_frames(seed, way.emulator_direction(), loss, frames);
+    lines(numbers).map(Some)
 }
 
 /// The senders' least timeout.
@@ -144,16 +220,34 @@ fn rto_min_ns(link: &LinkOptions) -> u64 {
     given_ns.unwrap_or(KERNEL_RTO_MIN_NS)
 }
 
+/// The window of profile modern for one way of a host's. The kernel's grows to twice what a round
+/// trip brings, at most what path and queue hold; ns-3's is fixed. A larger one than that would be
+/// spent before a sender that is braked by its window feels the brake: a window that was granted
+/// cannot be taken back.
+fn modern_window_bytes(link: &LinkOptions, host: usize, way: Way) -> u64 {
+    let rate_bps = u128::from(link.host_rate_bps(host, way));
+    let path_bytes = (rate_bps * u128::from(link.rtt_ns) / 8_000_000_000) as u64;
+    let queue_bytes = link.host_queue_packets(host, way) * FULL_FRAME_BYTES;
+    (2 * (path_bytes + queue_bytes)).clamp(VINTAGE_WINDOW_BYTES, MOST_WINDOW_BYTES)
+}
+
+/// The window of all receivers that have none of their own: FH's of the fastest upload, and MH's.
+fn window_bytes(link: &LinkOptions) -> u64 {
+    if link.profile == Profile::Vintage {
+        return VINTAGE_WINDOW_BYTES;
+    }
+    let ways = (0..link.hosts.count()).flat_map(|host| [(host, Way::Down), (host, Way::Up)]);
+    let windows = ways.map(|(host, way)| modern_window_bytes(link, host, way));
+    windows.max().unwrap_or(VINTAGE_WINDOW_BYTES)
+}
+
 /// What the profile and the options say of the hosts' TCP.
 fn stack(options: &CompareOptions) -> Vec<String> {
     let (link, traffic) = (&options.link, &options.traffic);
     let modern = link.profile == Profile::Modern;
-    let window_bytes = match modern {
-        true => MODERN_WINDOW_BYTES,
-        false => VINTAGE_WINDOW_BYTES,
-    };
     let initial_cwnd = link.stack.initial_cwnd(link.profile);
-    let window_bytes = traffic.rcv_window_bytes.unwrap_or(window_bytes);
+    let window_bytes = traffic.rcv_window_bytes;
+    let window_bytes = window_bytes.unwrap_or_else(|| self::window_bytes(link));
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
     let recovery = match modern {
         true => "TcpPrrRecovery",

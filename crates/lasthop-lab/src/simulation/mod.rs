@@ -3,6 +3,7 @@
 //! (`ns3/lasthop/examples/lasthop-simulate.cc`), the same record.
 
 mod arguments;
+mod beside;
 mod congestion;
 mod options;
 mod record;

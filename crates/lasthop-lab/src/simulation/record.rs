@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Engine;
+use super::{Engine, beside};
 use crate::compare::record::{Record, rounded};
-use crate::compare::{Cell, CompareOptions, Outcome};
+use crate::compare::{Cell, CompareOptions, Direction, Outcome};
 use crate::hosts::{self, Bounds, HostFigures};
 use crate::measure;
 use crate::options::FULL_FRAME_BYTES;
 use crate::topology::MTU_BYTES;
 use crate::transfer::sockets::FullSegment;
-use crate::transfer::{RttSample, Way};
+use crate::transfer::{TransferReport, Way};
 
 /// Before an IP packet on the simulated hop.
 const PPP_HEADER_BYTES: u64 = 2;
@@ -25,6 +25,8 @@ pub(super) struct Raw {
     pub measured_ns: u64,
     /// Read by each flow's receiver.
     pub received_bytes: Vec<u64>,
+    /// The same of all uploads beside downloads.
+    pub uploaded_bytes: u64,
     /// From each flow's connect() to its last byte; null without one.
     pub completion_ns: Vec<Option<u64>>,
     /// Whether every byte was right, warm-up included.
@@ -39,12 +41,16 @@ pub(super) struct Raw {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Packets lost by the hop from BS to MH.
+    /// Packets lost by the hop in the data direction.
     pub link_lost: u64,
     /// Packets that its queue had no room for.
     pub queue_dropped: u64,
-    /// Smoothed round trip of each sender, every 100 ms.
-    pub rtt_us: Vec<u32>,
+    /// Packets that its queue discipline dropped while there was room.
+    pub aqm_dropped: u64,
+    /// Packets that it marked instead.
+    pub aqm_marked: u64,
+    /// Every 100 ms of the whole run.
+    pub samples: Vec<RawSample>,
     /// Of the whole run.
     pub events: u64,
     /// What the whole run took, in s of processor time.
@@ -53,6 +59,22 @@ pub(super) struct Raw {
     pub agent_memory_bytes: Option<u64>,
     /// Growth of its counters, by their names in `lasthop status -j`.
     pub agent: Option<BTreeMap<String, u64>>,
+    /// When each short transfer began, and how long it took; null: for ever. Null without any.
+    pub arrivals_ns: Option<Vec<(u64, Option<u64>)>>,
+}
+
+/// How far all are at one moment.
+#[derive(Debug, Deserialize)]
+pub(super) struct RawSample {
+    /// Since the beginning.
+    pub at_ns: u64,
+    /// Read by each flow's receiver until then.
+    pub received_bytes: Vec<u64>,
+    /// Smoothed round trip of each sender; 0: none.
+    pub rtt_us: Vec<u32>,
+    /// Both of the neighbours.
+    pub neighbours_received_bytes: Vec<u64>,
+    pub neighbours_rtt_us: Vec<u32>,
 }
 
 pub(super) fn outcome(options: &CompareOptions, cell: &Cell, raw: &Raw) -> Outcome {
@@ -72,19 +94,25 @@ pub(super) fn outcome(options: &CompareOptions, cell: &Cell, raw: &Raw) -> Outco
 
 fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) -> Record {
     let (link, traffic) = (&options.link, &options.traffic);
+    let way = traffic.direction.way();
     let all_ns: Option<Vec<u64>> = raw.completion_ns.iter().copied().collect();
     let completions = all_ns.and_then(measure::mean_and_p95_ms);
     let span_ns = raw.measured_ns.max(1);
-    let mbit = |bytes: u64, time_ns: u64| bytes as f64 * 8000.0 / time_ns.max(1) as f64;
+    let from_ns = traffic.bytes.map_or(traffic.warmup_ns, |_| 0);
     let bytes: u64 = raw.received_bytes.iter().sum();
     let goodput_mbit = mbit(bytes, span_ns);
     let flows = raw.received_bytes.iter().zip(&raw.completion_ns);
     let flow_rates: Vec<f64> = flows
         .map(|(bytes, own_ns)| mbit(*bytes, own_ns.unwrap_or(span_ns)))
         .collect();
-    let bound_mbit = bound_mbit(options);
-    let hosts = host_figures(options, raw, bound_mbit);
-    let rtt = rtt_percentiles_ms(&raw.rtt_us);
+    let bounds = bounds(options, way);
+    let bound_mbit = bounds.total_bps / 1e6;
+    let up = (traffic.direction == Direction::Both).then_some(Way::Up);
+    let hosts = host_figures(options, raw, &bounds);
+    let main = beside::main_flows(raw);
+    let rtt = measure::rtt_percentiles_ms(&main.rtt, from_ns, [50.0, 95.0, 99.0]);
+    let (parallel, nr_hosts) = (traffic.flows.into(), link.hosts.count());
+    let host_rtt = |percent| hosts::rtt_by_host_ms(&main.rtt, from_ns, parallel, nr_hosts, percent);
     let counter = |name| raw.agent.as_ref()?.get(name).copied();
     Record {
         engine: Engine::Ns3,
@@ -93,28 +121,28 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         cc: cell.cc.clone(),
         profile: link.profile,
         seed: cell.seed,
-        hosts: options.link.hosts.count(),
-        flows: traffic.flows.into(),
+        hosts: nr_hosts,
+        flows: parallel,
         transfers: traffic.transfers,
-        rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
+        rate_mbit: link.constant_rate_bps(way) as f64 / 1e6,
         sender: link.sender,
         rtt_ms: link.rtt_ns as f64 / 1e6,
         local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
-        loss_pct: rounded(100.0 * Way::Down.random_loss(link), 6),
-        queue_pkts: link.queue_packets(),
+        loss_pct: rounded(100.0 * link.mean_random_loss(way), 6),
+        queue_pkts: link.all_queue_packets(way),
         duration_s: rounded(span_ns as f64 / 1e9, 3),
         goodput_mbit: rounded(goodput_mbit, 3),
         flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
-        up_goodput_mbit: None,
-        up_bound_mbit: None,
-        late_flow_share_s: None,
+        up_goodput_mbit: up.map(|_| rounded(mbit(raw.uploaded_bytes, span_ns), 3)),
+        up_bound_mbit: up.map(|way| rounded(self::bounds(options, way).total_bps / 1e6, 3)),
+        late_flow_share_s: late_flow_share_s(options, &main),
         bound_mbit: rounded(bound_mbit, 3),
         efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),
         host_goodput_mbit: hosts.goodput_mbit,
         host_bound_mbit: hosts.bound_mbit,
         host_efficiency: hosts.efficiency,
-        host_rtt_p50_ms: Vec::new(),
-        host_rtt_p95_ms: Vec::new(),
+        host_rtt_p50_ms: host_rtt(50.0),
+        host_rtt_p95_ms: host_rtt(95.0),
         sender_retransmits: raw.retransmits,
         sender_tail_probes: 0,
         sender_segments: raw.segments,
@@ -124,8 +152,8 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         local_retransmits: counter("local_retransmits"),
         link_lost: raw.link_lost,
         queue_dropped: raw.queue_dropped,
-        aqm_dropped: None,
-        aqm_marked: None,
+        aqm_dropped: Some(raw.aqm_dropped),
+        aqm_marked: Some(raw.aqm_marked),
         thinned_acks: None,
         suppressed_acks: counter("suppressed_acks"),
         rtt_p50_ms: rtt.map(|rtt| rtt[0]),
@@ -141,7 +169,7 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         outage_pause_ms: None,
         outage_recovery_ms: None,
         page: Default::default(),
-        beside: Default::default(),
+        beside: beside::figures(options, raw, &main, (from_ns, from_ns + span_ns)),
         agent_memory_bytes: raw.agent_memory_bytes,
         events: Some(raw.events),
         events_per_s: Some((raw.events as f64 / raw.cpu_s.max(1e-6)).round() as u64),
@@ -150,8 +178,12 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
     }
 }
 
-/// As [`measure::bound_bps`], with the frames of the simulated hop, and what its models lose.
-fn bound_mbit(options: &CompareOptions) -> f64 {
+fn mbit(bytes: u64, time_ns: u64) -> f64 {
+    bytes as f64 * 8000.0 / time_ns.max(1) as f64
+}
+
+/// As on the test bed, with the frames of the simulated hop, and what its models lose.
+fn bounds(options: &CompareOptions, way: Way) -> Bounds {
     let (link, traffic) = (&options.link, &options.traffic);
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
     let ethernet_header_bytes = FULL_FRAME_BYTES - u64::from(MTU_BYTES);
@@ -159,14 +191,26 @@ fn bound_mbit(options: &CompareOptions) -> f64 {
         frame_bytes: full.frame_bytes - ethernet_header_bytes + PPP_HEADER_BYTES,
         ..full
     };
-    let random = measure::mean_loss(link, full, Way::Down, None);
-    let loss = 1.0 - (1.0 - random) * (1.0 - options.engine.mean_loss());
-    measure::bound_bps(link, full, Way::Down, loss) / 1e6
+    let model_loss = match way {
+        Way::Down => options.engine.mean_loss(),
+        Way::Up => 0.0,
+    };
+    let (hosts, flows) = (link.hosts.count(), traffic.flows.into());
+    if link.hosts.have_links() {
+        let mut bounds = Bounds::new(link, full, way, None, flows);
+        bounds.total_bps *= 1.0 - model_loss;
+        for host_bps in &mut bounds.hosts_bps {
+            *host_bps *= 1.0 - model_loss;
+        }
+        return bounds;
+    }
+    let random = measure::mean_loss(link, full, way, None);
+    let loss = 1.0 - (1.0 - random) * (1.0 - model_loss);
+    Bounds::shared(measure::bound_bps(link, full, way, loss), hosts, flows)
 }
 
-fn host_figures(options: &CompareOptions, raw: &Raw, bound_mbit: f64) -> HostFigures {
+fn host_figures(options: &CompareOptions, raw: &Raw, bounds: &Bounds) -> HostFigures {
     let hosts = options.link.hosts.count();
-    let bounds = Bounds::shared(1e6 * bound_mbit, hosts, options.traffic.flows.into());
     let own_ns = |host: usize| {
         let own = raw.completion_ns.iter().skip(host).step_by(hosts);
         own.copied()
@@ -179,14 +223,15 @@ fn host_figures(options: &CompareOptions, raw: &Raw, bound_mbit: f64) -> HostFig
         let time_ns = own_ns(host).unwrap_or(raw.measured_ns).max(1);
         *bytes as f64 * 8e9 / time_ns as f64
     });
-    HostFigures::new(&goodputs_bps.collect::<Vec<_>>(), &bounds)
+    HostFigures::new(&goodputs_bps.collect::<Vec<_>>(), bounds)
 }
 
-fn rtt_percentiles_ms(samples_us: &[u32]) -> Option<[f64; 3]> {
-    let samples = samples_us.iter().map(|rtt_us| RttSample {
-        at_ns: 0,
-        connection: 0,
-        rtt_us: *rtt_us,
-    });
-    measure::rtt_percentiles_ms(&samples.collect::<Vec<_>>(), 0, [50.0, 95.0, 99.0])
+fn late_flow_share_s(options: &CompareOptions, main: &TransferReport) -> Option<f64> {
+    let traffic = &options.traffic;
+    if traffic.start_gap_ns == 0 || traffic.flows < 2 {
+        return None;
+    }
+    let opened_ns = traffic.start_gap_ns * u64::from(traffic.flows - 1);
+    let share_ns = measure::late_flow_share_ns(&main.received, opened_ns)?;
+    Some(rounded(share_ns as f64 / 1e9, 3))
 }

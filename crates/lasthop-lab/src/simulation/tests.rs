@@ -4,6 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::campaign::CompareLine;
+use crate::traffic::Arrivals;
 
 fn parse(words: &str) -> CompareOptions {
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
@@ -43,15 +44,10 @@ fn each_engine_refuses_what_only_the_other_has() {
         "--gro on",
         "--sysctl net.ipv4.tcp_sack=0",
         "--jitter 1ms",
-        "--direction up",
         "--family 6",
         "--samples /tmp/x",
-        "--flows 2 --host-rate 5mbit,100mbit",
-        "--rate-up 2mbit",
-        "--queue-up 9",
         "--batch-up 10ms",
         "--ack-thin 2",
-        "--aqm codel",
         "--sender bs",
     ] {
         let said = refused(&format!("--engine ns3 {words}"));
@@ -77,7 +73,16 @@ fn each_engine_refuses_what_only_the_other_has() {
     );
     assert!(refused("--engine ns3 --cc prague").contains("newreno"));
     assert!(refused("--engine ns3 --scheme slakc").contains("slakc"));
-    assert!(refused("--engine ns3 --queue 1").contains("2 packets"));
+    for small in [
+        "--queue 1",
+        "--queue-up 1",
+        "--host-rate 1mbit --host-queue 1",
+    ] {
+        let said = refused(&format!("--engine ns3 {small}"));
+        assert!(said.contains("2 packets"), "{small}: {said}");
+    }
+    let said = refused("--engine ns3 --neighbour prague");
+    assert!(said.contains("prague"), "{said}");
 }
 
 #[test]
@@ -106,6 +111,91 @@ fn the_link_in_words_of_the_simulator() {
     // The last one counts.
     let (profile, given) = ("MinRto=500000000ns", "MinRto=1s");
     assert!(words.find(profile).unwrap() < words.find(given).unwrap());
+}
+
+#[test]
+fn the_return_path_and_the_discipline_in_words() {
+    let options = parse(
+        "--engine ns3 --rate-up 2mbit --queue-up 30 --aqm fq-codel --direction both --loss 0%",
+    );
+    let words = words(&options);
+    for word in [
+        "--rate=20000000bps",
+        "--rateUp=2000000bps",
+        "--queue=181",
+        "--queueUp=30",
+        "--aqm=fq-codel",
+        "--direction=both",
+    ] {
+        assert!(words.contains(&format!("{word} ")), "{word}: {words}");
+    }
+}
+
+#[test]
+fn windows_are_what_path_and_queue_can_use() {
+    let window = |more: &str| {
+        let words = words(&parse(&format!(
+            "--engine ns3 --loss 0% --scheme none {more}"
+        )));
+        let (_, rest) = words.split_once("ns3::TcpSocket::RcvBufSize=").unwrap();
+        rest.split(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    // 20 Mbit/s × 110 ms / 8, and 181 frames.
+    assert_eq!(window(""), 2 * (275_000 + 181 * 1514));
+    assert_eq!(window("--host-rate 5mbit,20mbit --flows 2"), window(""));
+    assert_eq!(window("--rate 100kbit"), 65_535);
+    assert_eq!(window("--rate 1gbit"), 4 << 20);
+    assert_eq!(window("--rcv-window 100000"), 100_000);
+    assert_eq!(window("--profile vintage"), 65_535);
+}
+
+/// What the file of an argument says, as long as `arguments` lives.
+fn file_of(arguments: &arguments::Arguments, name: &str) -> Option<String> {
+    let prefix = format!("--{name}=");
+    let mut words = arguments.words.iter();
+    let path = words.find_map(|word| word.strip_prefix(&prefix))?;
+    Some(fs::read_to_string(path).unwrap())
+}
+
+#[test]
+fn hosts_with_links_of_their_own_are_in_a_file() {
+    let options = parse(
+        "--engine ns3 --hosts 3 --flows 3 --host-rate 5mbit,300mbit --host-loss 1%,0% \
+         --host-queue bdp,7 --rate-up 1mbit --loss-up 3%",
+    );
+    options.check_options().unwrap();
+    let arguments = arguments::arguments(&options, &options.cells()[0]).unwrap();
+    // 5 Mbit/s × 110 ms / 8 / 1514, and the least for 1 Mbit/s.
+    // The window is twice what fits into path and queue.
+    let slow_window = 2 * (68_750 + 45 * 1514);
+    let slow = format!("5000000bps 1000000bps 45 20 0.01 0.03 {slow_window}\n");
+    let fast = "300000000bps 1000000bps 7 7 0 0.03 4194304\n";
+    let file = file_of(&arguments, "hostLinks").unwrap();
+    assert_eq!(file, format!("{slow}{fast}{slow}"));
+    assert_eq!(file_of(&arguments, "lost"), None);
+    let words = arguments.words.join(" ");
+    assert!(!words.contains("--rate="), "{words}");
+}
+
+#[test]
+fn what_goes_beside_is_that_of_the_test_bed() {
+    let options = parse(
+        "--engine ns3 --neighbour cubic,1s,2s;udp:3mbit,4s --arrivals 4/s --arrival-sizes 9kB \
+         --warmup 1s --duration 9s --seed 7",
+    );
+    options.check_options().unwrap();
+    let arguments = arguments::arguments(&options, &options.cells()[0]).unwrap();
+    let words = arguments.words.join(" ");
+    let neighbours = "--neighbours=ns3::TcpCubic,1000000000ns,2000000000ns,\
+                      3000000bps,4000000000ns,10000000000ns ";
+    assert!(words.contains(neighbours), "{words}");
+    let beside = &options.beside;
+    let end = options.longest_cell();
+    let drawn = Arrivals::draw(beside.arrivals.unwrap(), beside.arrival_sizes, end, 7);
+    let file = file_of(&arguments, "arrivals").unwrap();
+    let first = format!("{} 9000", drawn.starts[0].as_nanos());
+    assert_eq!(file.lines().next(), Some(first.as_str()));
+    assert_eq!(file.lines().count(), drawn.starts.len());
 }
 
 #[test]
@@ -182,14 +272,27 @@ fn the_agents_configuration_becomes_attributes() {
     assert_eq!(with("").unwrap().matches("LasthopAgent").count(), 1);
 }
 
+/// A run of two flows, to two hosts or one.
+fn raw() -> Raw {
+    let raw = r#"{"measured_ns":2000000000,"received_bytes":[250000,750000],"uploaded_bytes":500000,
+        "completion_ns":[null,null],"content_ok":true,"failed":0,"ns3":"3.44","segments":1000,"retransmits":10,
+        "timeouts":1,"link_lost":20,"queue_dropped":3,"aqm_dropped":4,"aqm_marked":5,
+        "samples":[
+        {"at_ns":4900000000,"received_bytes":[0,0],"rtt_us":[900000,900000],
+            "neighbours_received_bytes":[0,0],"neighbours_rtt_us":[0,0]},
+        {"at_ns":6000000000,"received_bytes":[125000,375000],"rtt_us":[110000,120000],
+            "neighbours_received_bytes":[125000,0],"neighbours_rtt_us":[140000,0]},
+        {"at_ns":7000000000,"received_bytes":[250000,750000],"rtt_us":[0,130000],
+            "neighbours_received_bytes":[250000,125000],"neighbours_rtt_us":[0,0]}],
+        "events":5000,"cpu_s":0.5,"agent_memory_bytes":4096,
+        "agent":{"local_retransmits":19,"suppressed_acks":7},
+        "arrivals_ns":[[1000000000,9000000],[5500000000,20000000],[6500000000,30000000]]}"#;
+    serde_json::from_str(raw).unwrap()
+}
+
 #[test]
 fn a_record_has_what_was_counted() {
-    let raw = r#"{"measured_ns":2000000000,"received_bytes":[250000,750000],
-        "completion_ns":[null,null],"content_ok":true,"failed":0,"ns3":"3.44","segments":1000,"retransmits":10,
-        "timeouts":1,"link_lost":20,"queue_dropped":3,"rtt_us":[110000,120000,130000],
-        "events":5000,"cpu_s":0.5,"agent_memory_bytes":4096,
-        "agent":{"local_retransmits":19,"suppressed_acks":7}}"#;
-    let raw: Raw = serde_json::from_str(raw).unwrap();
+    let raw = raw();
     let options = parse("--engine ns3 --scheme rack --cc cubic --flows 2 --hosts 2");
     let outcome = record::outcome(&options, &options.cells()[0], &raw);
     let record = &outcome.record;
@@ -203,6 +306,9 @@ fn a_record_has_what_was_counted() {
     assert_eq!(record.sender_retransmit_share, Some(0.01));
     assert_eq!(record.local_retransmits, Some(19));
     assert_eq!(record.rtt_p50_ms, Some(120.0));
+    assert_eq!(record.host_rtt_p95_ms, [Some(110.0), Some(130.0)]);
+    assert_eq!((record.aqm_dropped, record.aqm_marked), (Some(4), Some(5)));
+    assert_eq!(record.up_goodput_mbit, None);
     assert_eq!(record.agent_memory_bytes, Some(4096));
     assert_eq!(record.events_per_s, Some(10_000));
     // 20 Mbit/s × 0.98 × 1448 / 1502.
@@ -214,4 +320,40 @@ fn a_record_has_what_was_counted() {
     let given_up = Raw { failed: 1, ..raw };
     let outcome = record::outcome(&options, &options.cells()[0], &given_up);
     assert!(!outcome.record.content_ok && outcome.failure.unwrap().contains("given up"));
+}
+
+#[test]
+fn a_record_of_links_both_ways_and_of_what_is_beside() {
+    let outcome = |words: &str| {
+        let options = parse(&format!(
+            "--engine ns3 --scheme rack --cc cubic --flows 2 {words}"
+        ));
+        options.check_options().unwrap();
+        record::outcome(&options, &options.cells()[0], &raw()).record
+    };
+    let own = outcome("--host-rate 1mbit,9mbit --host-loss 0%,10% --duration 2s");
+    assert_eq!((own.rate_mbit, own.loss_pct), (10.0, 5.0));
+    let ratio = own.host_bound_mbit[1] / own.host_bound_mbit[0];
+    assert!((ratio / 8.1 - 1.0).abs() < 0.01, "{ratio}");
+    assert!(own.host_efficiency[0] > own.host_efficiency[1]);
+    let both = outcome("--direction both --rate-up 4mbit --loss 0% --duration 2s");
+    assert_eq!(both.up_goodput_mbit, Some(2.0));
+    // 4 Mbit/s × 1448 / 1502.
+    assert!((both.up_bound_mbit.unwrap() - 3.856).abs() < 0.01);
+    let up = outcome("--direction up --rate-up 4mbit --queue-up 9 --loss-up 1% --duration 2s");
+    assert_eq!((up.rate_mbit, up.queue_pkts, up.loss_pct), (4.0, 9, 1.0));
+    let beside = outcome(
+        "--arrivals 1/s --neighbour bbr,5s,7s --neighbour udp:1mbit,6s,7s --warmup 5s --duration 2s",
+    );
+    let figures = &beside.beside;
+    // The first one came in the warm-up.
+    assert_eq!(
+        (figures.arrivals, figures.arrival_p95_ms),
+        (Some(2), Some(30.0))
+    );
+    assert_eq!(
+        figures.neighbour_goodputs_mbit.as_ref().unwrap()[1],
+        Some(1.0)
+    );
+    assert_eq!(figures.neighbour_rtt_p95_ms, Some(140.0));
 }
