@@ -65,6 +65,7 @@ fn record(scheme: &str, seed: u64, goodput_mbit: f64) -> Map<String, Value> {
     let value = |name: &str, unit: &str| match (name, unit) {
         ("engine", _) => json!("testbed"),
         ("profile", _) => json!("modern"),
+        ("sender", _) => json!("fh"),
         ("scheme", _) => json!(scheme),
         ("seed", _) => json!(seed),
         ("goodput_mbit", _) => json!(goodput_mbit),
