@@ -8,6 +8,7 @@ mod line;
 mod meta;
 mod options;
 mod parse;
+mod raw;
 mod report;
 mod spec;
 mod summary;

@@ -10,6 +10,7 @@ use super::super::meta::Meta;
 use super::super::spec::{Experiment, Point, Series};
 use super::super::summary::{FigureData, figures};
 use super::super::{SPEC_FILE, Stored, cells};
+use super::contrast::Contrast;
 
 /// Where a command is continued on the next line.
 const COMMAND_COLUMNS: usize = 64;
@@ -43,6 +44,8 @@ pub struct Section {
     pub remarks: Vec<String>,
     /// What the figures show.
     pub figures: Vec<FigureData>,
+    /// What there is with and without the agent.
+    pub contrast: Contrast,
     /// The conditions.
     pub judgements: Vec<Judgement>,
 }
@@ -96,6 +99,7 @@ impl Section {
         let runs = Runs::new(&lines);
         Self {
             figures: figures(&experiment, runs, directory),
+            contrast: Contrast::of(&experiment, runs),
             judgements: judge(&experiment, runs, experiment.seeds.len()),
             meta: Meta::read(directory),
             directory: directory.to_owned(),
