@@ -28,8 +28,10 @@ const GRID_EXAMPLES: &str = "Examples (as root):
   lasthop-lab grid --full --out /var/tmp/grid       # Ctrl-C, and the same again, goes on
   lasthop-lab grid --loss 0%,2% --cc bbr --variant base,wave --seed 1
   lasthop-lab grid --summary-only --out /var/tmp/grid -j
+  lasthop-lab grid --mixes --out /var/tmp/mixes     # every case of experiments/mixes, and their page
+  lasthop-lab grid --mixes=pages,upload --quick     # two of them, seed 1, the ends of each axis
 
-Ends with 1 if a criterion does not hold or a cell could not be run.";
+Ends with 1 if a criterion or a condition does not hold, or a cell could not be run.";
 
 const RUN_EXAMPLES: &str = "Examples (as root, but for ns3-*, which are simulated):
   lasthop-lab run experiments/quick.toml

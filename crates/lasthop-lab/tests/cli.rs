@@ -3,10 +3,11 @@
 //! a script here, so that these tests need nothing but the lab.
 
 mod common;
+#[path = "common/fake_agent.rs"]
+mod fake;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -14,22 +15,6 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-
-/// Stands for `lasthop`: attaches to nothing, and counts one repair each time it is asked.
-const FAKE_AGENT: &str = r#"#!/bin/sh
-case "$1" in
-attach)
-    [ "$4" = broken ] && { echo "lasthop: no such scheme: broken" >&2; exit 1; }
-    trap 'exit 0' INT TERM
-    echo "lasthop: attached to wl0, scheme $4"
-    while :; do sleep 0.05; done ;;
-status)
-    count=$(($(cat "${0%/*}/count" 2>/dev/null || echo 0) + 1))
-    echo "$count" > "${0%/*}/count"
-    echo '{"dev":"eth9"}'
-    echo "{\"dev\":\"wl0\",\"counters\":{\"local_retransmits\":$count,\"suppressed_acks\":$((count * 3))}}" ;;
-esac
-"#;
 
 /// Options of a run that takes a second.
 const QUICK: &[&str] = &[
@@ -182,7 +167,7 @@ fn json_lines_with_a_fake_agent() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    fake_agent(dir.path());
+    fake::agent(dir.path());
     let output = lab()
         .args([
             "compare",
@@ -441,7 +426,7 @@ fn background_agent_goes_down_with_the_run() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    fake_agent(dir.path());
+    fake::agent(dir.path());
     let name = unique("agent");
     let mut up = lab()
         .args(["up", "--name", &name, "--scheme", "snoop"])
@@ -468,10 +453,4 @@ fn background_agent_goes_down_with_the_run() {
     assert!(run(&["down", &name]).status.success());
     assert!(!alive());
     assert_gone(&name);
-}
-
-fn fake_agent(dir: &Path) {
-    let path = dir.join("lasthop");
-    fs::write(&path, FAKE_AGENT).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::spec::Experiment;
+use super::Planned;
 use crate::netns::Host;
 use crate::options::Profile;
 use crate::profile;
@@ -31,6 +31,9 @@ pub struct Meta {
     pub kernel: String,
     /// CPUs that the lab may use.
     pub cpus: usize,
+    /// Words of the command that made the latest runs, but for `--out`; empty: not known.
+    #[serde(default)]
+    pub command: Vec<String>,
     /// Runs at a time; 0: they were made elsewhere.
     pub jobs: u16,
     /// When the latest runs began, in s since 1970.
@@ -62,15 +65,16 @@ pub fn now_s() -> u64 {
 
 impl Meta {
     /// Of this machine, now.
-    pub fn here(experiment: &Experiment, cpus: usize, jobs: u16) -> Self {
+    pub(super) fn here(planned: &Planned, cpus: usize, jobs: u16) -> Self {
         let named = |(key, value): (&str, &str)| (format!("net.{key}"), value.to_owned());
         let profiles = [(Profile::Modern, "modern"), (Profile::Vintage, "vintage")];
         Self {
-            experiment: experiment.name.clone(),
+            experiment: planned.experiment.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             revision: revision().to_owned(),
             kernel: kernel(),
             cpus,
+            command: planned.command.clone(),
             jobs,
             started_s: now_s(),
             profiles: profiles

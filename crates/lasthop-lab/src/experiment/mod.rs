@@ -6,15 +6,18 @@ mod cells;
 mod judge;
 mod line;
 mod meta;
+pub mod mixes;
 mod options;
 mod parse;
+mod raw;
 mod report;
+mod shorter;
 mod spec;
 mod summary;
 mod text;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -44,10 +47,13 @@ pub const SPEC_FILE: &str = "experiment.toml";
 const GATHERED: u16 = 0;
 
 /// An experiment and where its results are.
+#[derive(Debug)]
 struct Planned {
     experiment: Experiment,
     directory: PathBuf,
     seeds: Vec<u64>,
+    /// What repeats it, but for `--out`.
+    command: Vec<String>,
 }
 
 /// Runs what has no result yet, and judges. The summary goes to standard output, everything else
@@ -57,11 +63,19 @@ struct Planned {
 /// A file with a mistake; what makes every run impossible; results that cannot be written: what
 /// was finished before is kept.
 pub fn run(options: &RunOptions) -> Result<Verdict> {
-    let planned = plan(options)?;
+    run_planned(options, &plan(options)?)
+}
+
+/// As [`run`], once it is known what.
+fn run_planned(options: &RunOptions, all: &[Planned]) -> Result<Verdict> {
     let mut verdict = Verdict::Good;
     if !options.summary_only {
-        check_machine(&planned)?;
-        for planned in &planned {
+        check_machine(all)?;
+        for (index, planned) in all.iter().enumerate() {
+            if all.len() > 1 && io::stderr().is_terminal() {
+                let name = &planned.experiment.name;
+                say(&format!("{} of {}: {name}", index + 1, all.len()));
+            }
             match run_missing(options, planned) {
                 Err(_) if interrupt::requested() => return Ok(Verdict::Interrupted),
                 Ok(true) => {}
@@ -70,7 +84,7 @@ pub fn run(options: &RunOptions) -> Result<Verdict> {
             }
         }
     }
-    for planned in &planned {
+    for planned in all {
         if !summarise(options, planned)? {
             verdict = Verdict::Failed;
         }
@@ -109,6 +123,7 @@ fn plan(options: &RunOptions) -> Result<Vec<Planned>> {
             directory: options.out.join(&experiment.name),
             experiment,
             seeds,
+            command: vec!["run".to_owned(), path.display().to_string()],
         });
     }
     Ok(planned)
@@ -175,9 +190,10 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
         .collect();
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     if missing.is_empty() {
-        if Meta::read(&planned.directory).is_none() {
-            Meta::here(&planned.experiment, cpus, GATHERED).write(&planned.directory)?;
-        }
+        let meta = Meta::read(&planned.directory);
+        let mut meta = meta.unwrap_or_else(|| Meta::here(planned, cpus, GATHERED));
+        meta.command.clone_from(&planned.command);
+        meta.write(&planned.directory)?;
         return Ok(true);
     }
     let mut complete = true;
@@ -192,7 +208,7 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
             continue;
         }
         let slots = options.jobs.unwrap_or_else(|| cells::slots(&cells, cpus));
-        Meta::here(&planned.experiment, cpus, slots).write(&planned.directory)?;
+        Meta::here(planned, cpus, slots).write(&planned.directory)?;
         complete &= match engine {
             Engine::Testbed => run_undisturbed(slots, &cells, &mut store)?,
             Engine::Ns3 => run_jobs(slots, &cells, &mut store, |_, _| true)?,
@@ -321,7 +337,7 @@ fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
     for remark in stored.remarks() {
         say(&format!("note: {}: {remark}", experiment.name));
     }
-    if stored.lines.is_empty() {
+    if stored.lines.is_empty() && !options.brief {
         bail!("{}: no results", directory.join(line::FILE).display());
     }
     let wanted = |line: &&Line| planned.seeds.contains(&line.record.seed);
@@ -341,6 +357,8 @@ fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
         let lines = judgements.iter().map(serde_json::to_string);
         let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
         lines.iter().map(|line| format!("{line}\n")).collect()
+    } else if options.brief {
+        text::brief(experiment, &judgements)
     } else {
         text::experiment(experiment, runs, &judgements, directory)
     };

@@ -45,6 +45,10 @@ pub struct RunOptions {
     /// Run nothing: judge what --out holds
     #[arg(long = "summary-only")]
     pub summary_only: bool,
+
+    /// Say no more than which conditions are not met, and go on where an experiment has no results.
+    #[arg(skip)]
+    pub brief: bool,
 }
 
 /// All options of `report`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! From the text of an experiment's file to [`Experiment`]; mistakes are reported with their line.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::ops::Range;
@@ -9,14 +9,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::arguments::{self, Wrong};
 use super::line::field_of;
+use super::raw::{Options, Raw, RawAxis, RawCheck, RawFigure, RawPanel, RawSeries};
 use super::spec::{
-    Axis, Check, Experiment, Figure, FigureKind, Hold, Point, Relation, Reported, Scale, Series,
-    Statistic, distinct, same_x,
+    Axis, Check, Experiment, Figure, FigureKind, Panel, Point, Scale, Series, distinct, same_x,
 };
 use crate::compare::{FIELDS, NO_AGENT};
 use crate::fields::Field;
@@ -26,117 +25,8 @@ use crate::units;
 /// The longest name of an experiment, a series or a figure: it becomes part of file names.
 const MAX_NAME_BYTES: usize = 48;
 
-/// Options of `compare` by their long names, with their places in the file.
-type Options = BTreeMap<Spanned<String>, Spanned<Value>>;
-
-/// The file as it is written.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    title: String,
-    source: String,
-    about: String,
-    reported: String,
-    seeds: Spanned<String>,
-    #[serde(default)]
-    engine: Option<Spanned<Engine>>,
-    #[serde(default)]
-    setup: Options,
-    axis: RawAxis,
-    series: Vec<RawSeries>,
-    figure: Vec<RawFigure>,
-    #[serde(default)]
-    check: Vec<RawCheck>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawAxis {
-    label: String,
-    #[serde(default)]
-    unit: String,
-    #[serde(default)]
-    scale: Scale,
-    points: Vec<Spanned<Options>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawSeries {
-    name: Spanned<String>,
-    label: String,
-    scheme: Spanned<String>,
-    #[serde(default)]
-    options: Options,
-    #[serde(default)]
-    agent: Option<Spanned<toml::Table>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFigure {
-    name: Spanned<String>,
-    title: String,
-    kind: FigureKind,
-    #[serde(default)]
-    metric: Option<Spanned<String>>,
-    #[serde(default)]
-    label: String,
-    #[serde(default)]
-    unit: String,
-    #[serde(default)]
-    scale: Scale,
-    #[serde(default)]
-    to: Option<Spanned<String>>,
-    #[serde(default)]
-    series: Vec<Spanned<String>>,
-    #[serde(default)]
-    at: Option<Spanned<f64>>,
-    #[serde(default)]
-    seed: Option<u64>,
-    #[serde(default)]
-    from_s: Option<f64>,
-    #[serde(default)]
-    to_s: Option<f64>,
-    #[serde(default)]
-    reported: Vec<Reported>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCheck {
-    text: String,
-    of: Spanned<String>,
-    #[serde(default)]
-    to: Option<Spanned<String>>,
-    #[serde(default)]
-    relation: Relation,
-    metric: Spanned<String>,
-    #[serde(default)]
-    statistic: Statistic,
-    #[serde(default)]
-    at: Option<Spanned<Vec<f64>>>,
-    #[serde(default)]
-    shift: Option<f64>,
-    #[serde(default)]
-    to_at: Option<Spanned<f64>>,
-    #[serde(default)]
-    to_least: Option<f64>,
-    #[serde(default)]
-    to_most: Option<f64>,
-    #[serde(default)]
-    to_reported: Option<Spanned<Vec<[f64; 2]>>>,
-    #[serde(default)]
-    min: Option<f64>,
-    #[serde(default)]
-    max: Option<f64>,
-    #[serde(default)]
-    hold: Hold,
-    #[serde(default)]
-    peak: Option<Spanned<[f64; 2]>>,
-    #[serde(default)]
-    fall: Option<f64>,
-}
+/// More in one panel could not be told apart.
+const MAX_PANEL_METRICS: usize = 2;
 
 /// A mistake at a place of a file.
 #[derive(Debug)]
@@ -222,6 +112,7 @@ fn build(raw: Raw, text: &str, path: &Path) -> Result<Experiment, Mistake> {
         axis: axis(raw.axis)?,
         series: series(raw.series)?,
         figures: Vec::new(),
+        panels: raw.panel.into_iter().map(panel).collect::<Result<_, _>>()?,
         checks: Vec::new(),
     };
     let names = Names::of(&experiment);
@@ -516,6 +407,24 @@ fn figure(raw: RawFigure, names: &Names) -> Result<Figure, Mistake> {
         seed,
         span_s: (raw.from_s, raw.to_s),
         reported: raw.reported,
+    })
+}
+
+fn panel(raw: RawPanel) -> Result<Panel, Mistake> {
+    let at = raw.metrics.span();
+    let metrics = raw.metrics.into_inner();
+    if !(1..=MAX_PANEL_METRICS).contains(&metrics.len()) {
+        let what = "metrics: name one, or a median and a higher percentile";
+        return Err(Mistake::new(at, what));
+    }
+    Ok(Panel {
+        label: raw.label,
+        unit: raw.unit,
+        scale: raw.scale,
+        metrics: metrics
+            .into_iter()
+            .map(Names::metric)
+            .collect::<Result<_, _>>()?,
     })
 }
 

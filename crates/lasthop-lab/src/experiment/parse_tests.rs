@@ -249,6 +249,27 @@ fn a_window_figure_has_a_place_and_a_seed() {
     }
 }
 
+#[test]
+fn a_panel_shows_one_metric_or_two() {
+    let with = |metrics: &str| {
+        let panel = format!("[[panel]]\nlabel = \"P\"\nmetrics = [{metrics}]\n");
+        parse(&format!("{SMALL}{panel}"))
+    };
+    let panels = with("\"rtt_p50_ms\", \"rtt_p95_ms\"").unwrap().panels;
+    assert_eq!(panels[0].metrics, ["rtt_p50_ms", "rtt_p95_ms"]);
+    assert!(parse(SMALL).unwrap().panels.is_empty());
+    let line = SMALL.lines().count() + 3;
+    for (wrong, said) in [
+        ("", "name one, or a median"),
+        ("\"jain\", \"jain\", \"jain\"", "name one, or a median"),
+        ("\"goodputs\"", "`goodputs` is no field"),
+    ] {
+        let error = with(wrong).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+        assert!(error.contains(&format!(":{line}: ")), "{error}");
+    }
+}
+
 /// The experiments below a directory of the repository.
 fn experiments_in(directory: &str) -> Vec<Experiment> {
     let directory = format!("{}/../../{directory}", env!("CARGO_MANIFEST_DIR"));

@@ -151,6 +151,20 @@ pub struct Figure {
     pub reported: Vec<Reported>,
 }
 
+/// What the page shows side by side: each series without agent, and those with the same options
+/// that have one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// What it is.
+    pub label: String,
+    /// Its unit.
+    pub unit: String,
+    /// How the axis is divided.
+    pub scale: Scale,
+    /// Fields of `compare -j`: one, or a median and a higher percentile.
+    pub metrics: Vec<String>,
+}
+
 /// One condition that the results must meet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
@@ -214,6 +228,8 @@ pub struct Experiment {
     pub series: Vec<Series>,
     /// What is drawn.
     pub figures: Vec<Figure>,
+    /// What is shown with and without the agent.
+    pub panels: Vec<Panel>,
     /// What must come out.
     pub checks: Vec<Check>,
 }

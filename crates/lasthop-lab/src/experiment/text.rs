@@ -26,18 +26,30 @@ pub fn experiment(
         }
     }
     text.push('\n');
-    for judgement in judgements {
-        let mark = match judgement.outcome {
-            Outcome::Met => "met",
-            Outcome::NotMet => "NOT MET",
-            Outcome::Incomplete => "incomplete",
-        };
-        text.push_str(&format!(
-            "  {mark}: {} [{}]\n",
-            judgement.check, judgement.detail
-        ));
-    }
+    text.extend(judgements.iter().map(condition));
     text
+}
+
+/// How many conditions are met, and those that are not: a page has the rest.
+pub fn brief(experiment: &Experiment, judgements: &[Judgement]) -> String {
+    let is_met = |judgement: &&Judgement| judgement.outcome == Outcome::Met;
+    let met = judgements.iter().filter(is_met).count();
+    let mut text = format!(
+        "{}: {met} of {} conditions met\n",
+        experiment.name,
+        judgements.len()
+    );
+    text.extend(judgements.iter().filter(|j| !is_met(j)).map(condition));
+    text
+}
+
+fn condition(judgement: &Judgement) -> String {
+    let mark = match judgement.outcome {
+        Outcome::Met => "met",
+        Outcome::NotMet => "NOT MET",
+        Outcome::Incomplete => "incomplete",
+    };
+    format!("  {mark}: {} [{}]\n", judgement.check, judgement.detail)
 }
 
 fn unit(figure: &FigureData) -> String {

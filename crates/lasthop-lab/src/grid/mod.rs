@@ -25,15 +25,19 @@ use self::summary::Row;
 pub use self::text::markdown;
 use crate::campaign::{self, Figures, Job, Results, Store, say};
 use crate::compare::Verdict;
+use crate::experiment::mixes;
 use crate::interrupt;
 
-/// Runs the cells that have no result yet, and judges. The summary goes to standard output,
+/// Runs the cells that have no result yet, and judges; with `--mixes` what `mixes::run` does. The summary goes to standard output,
 /// everything else to standard error.
 ///
 /// # Errors
 /// What makes every cell impossible; a file or standard output that cannot be written; no
 /// results to judge.
 pub fn run(options: &GridOptions) -> Result<Verdict> {
+    if let Some(mixes) = options.mixes() {
+        return mixes::run(&mixes);
+    }
     let (results, complete) = if options.summary_only {
         (Results::read(&options.out.join(line::FILE))?, true)
     } else {
@@ -96,10 +100,10 @@ fn run_cells(options: &GridOptions) -> Result<Option<(Results<Line>, bool)>> {
             store.results.find(&cell.name(), &setup).is_none()
         })
         .collect();
-    let transfer = Duration::from_nanos(options.warmup_ns + options.duration_ns());
+    let transfer = Duration::from_nanos(options.warmup_ns() + options.duration_ns());
     let job = |cell: &GridCell| Job::on_test_bed(cell.name(), options.compare_args(cell), transfer);
     let jobs: Vec<Job> = missing.iter().map(job).collect();
-    let result = campaign::run(options.jobs, &jobs, |index, figures| {
+    let result = campaign::run(options.jobs(), &jobs, |index, figures| {
         store.append(line_of(options, &missing[index], figures))
     });
     match result {

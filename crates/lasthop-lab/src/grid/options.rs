@@ -7,13 +7,17 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use clap::builder::ArgPredicate;
 
 use super::cells::{self, BASE, GridCell, Place};
 use crate::campaign::CompareLine;
 use crate::compare::NO_AGENT;
+use crate::experiment::mixes::MixOptions;
 use crate::process;
 use crate::units;
 
+const DEFAULT_JOBS: u16 = 2;
+const WARMUP_NS: u64 = 5_000_000_000;
 const QUICK_DURATION_NS: u64 = 20_000_000_000;
 const FULL_DURATION_NS: u64 = 30_000_000_000;
 /// Trace of the variant lte: inside the program, which must work away from its source.
@@ -22,12 +26,39 @@ const OWN_TRACE_NAME: &str = "lte-synthetic.trace";
 /// Losses are given as text and compared as numbers.
 const SAME_LOSS: f64 = 1e-9;
 
+/// What only the grid itself has.
+const OF_THE_GRID: [&str; 10] = [
+    "full",
+    "schemes",
+    "judge",
+    "agent_config",
+    "trace",
+    "losses",
+    "rtts_ns",
+    "rates_bps",
+    "ccs",
+    "variants",
+];
+
 /// All options of `grid`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct GridOptions {
-    /// 16 runs of 20 s, seed 1, under ten minutes (the default without a filter)
+    /// 16 runs of 20 s, seed 1, under ten minutes (the default without a filter); with --mixes seed
+    /// 1 and the ends of each axis
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
+
+    /// In place of the grid the cases of experiments/mixes, all or a list of them, and a page with
+    /// what they came to with and without the agent: --mixes=pages,upload
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        num_args = 0..,
+        require_equals = true,
+        conflicts_with_all = OF_THE_GRID
+    )]
+    pub mixes: Option<Vec<String>>,
 
     /// The whole grid, 30 s each, seeds 1..3: 1368 runs in about seven hours
     #[arg(long)]
@@ -42,19 +73,27 @@ pub struct GridOptions {
     )]
     pub schemes: Vec<String>,
 
-    /// Seeds: a list, or N..M with both ends [default: 1, with --full 1..3]
+    /// Seeds: a list, or N..M with both ends [default: 1, with --full 1..3, with --mixes the files']
     #[arg(long = "seed", value_name = "LIST", value_delimiter = ',', value_parser = units::seed_range)]
     pub seeds: Vec<RangeInclusive<u64>>,
 
-    /// Runs at a time, each in its own test bed
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub jobs: u16,
+    /// Runs at a time, each in its own test bed [default: 2, with --mixes as many as this machine
+    /// carries undisturbed]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub jobs: Option<u16>,
 
-    /// Directory of grid.jsonl and of the pictures; what is there already is not run again
-    #[arg(long, value_name = "DIR", default_value = "lasthop-grid")]
+    /// Directory of grid.jsonl and of the pictures, with --mixes of the page (lasthop-mixes); what
+    /// is there already is not run again
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "lasthop-grid",
+        default_value_if("mixes", ArgPredicate::IsPresent, "lasthop-mixes")
+    )]
     pub out: PathBuf,
 
-    /// Print the summary as JSON Lines; `lasthop-lab fields grid` describes them
+    /// Print the summary as JSON Lines; `lasthop-lab fields grid` describes them, with --mixes
+    /// `fields run`
     #[arg(short = 'j', long)]
     pub json: bool,
 
@@ -66,13 +105,13 @@ pub struct GridOptions {
     #[arg(long, value_name = "SCHEME", default_value = "rack")]
     pub judge: String,
 
-    /// Measured time of each run [default: 20s, with --full 30s]
+    /// Measured time of each run [default: 20s, with --full 30s, with --mixes the files']
     #[arg(long = "duration", value_name = "TIME", value_parser = units::duration_ns)]
     pub duration_ns: Option<u64>,
 
-    /// Before --duration, counted in no figure
-    #[arg(long = "warmup", value_name = "TIME", default_value = "5s", value_parser = units::duration_ns)]
-    pub warmup_ns: u64,
+    /// Before --duration, counted in no figure [default: 5s, with --mixes the files']
+    #[arg(long = "warmup", value_name = "TIME", value_parser = units::duration_ns)]
+    pub warmup_ns: Option<u64>,
 
     /// Configuration file handed to the agent
     #[arg(long = "agent-config", value_name = "FILE")]
@@ -147,6 +186,26 @@ impl GridOptions {
         self.full || (!self.quick && !self.filter.is_empty())
     }
 
+    /// What is to be done in place of the grid, if anything is.
+    pub fn mixes(&self) -> Option<MixOptions> {
+        Some(MixOptions {
+            names: self.mixes.clone()?,
+            out: self.out.clone(),
+            seeds: self.seeds.clone(),
+            quick: self.quick,
+            duration_ns: self.duration_ns,
+            warmup_ns: self.warmup_ns,
+            jobs: self.jobs,
+            json: self.json,
+            summary_only: self.summary_only,
+        })
+    }
+
+    /// Runs at a time.
+    pub fn jobs(&self) -> u16 {
+        self.jobs.unwrap_or(DEFAULT_JOBS)
+    }
+
     /// The chosen places.
     ///
     /// # Errors
@@ -204,6 +263,11 @@ impl GridOptions {
         self.duration_ns.unwrap_or(default_ns)
     }
 
+    /// What comes before it.
+    pub fn warmup_ns(&self) -> u64 {
+        self.warmup_ns.unwrap_or(WARMUP_NS)
+    }
+
     /// What decides whether an earlier result counts: all options of `compare` but congestion
     /// control, scheme and seed, which the cell's name has.
     pub fn setup(&self, cell: &GridCell) -> Vec<String> {
@@ -218,7 +282,7 @@ impl GridOptions {
             "--duration".to_owned(),
             units::show_duration(self.duration_ns()),
             "--warmup".to_owned(),
-            units::show_duration(self.warmup_ns),
+            units::show_duration(self.warmup_ns()),
         ]);
         if let Some(path) = self
             .agent_config
@@ -302,6 +366,25 @@ mod tests {
             ("--variant wired,wave --loss 0", 36),
         ] {
             assert_eq!(parse(words).cells().unwrap().len(), cells, "{words}");
+        }
+    }
+
+    #[test]
+    fn mixes_in_place_of_the_grid() {
+        assert_eq!(parse("--quick").mixes().map(|mixes| mixes.names), None);
+        let all = parse("--mixes --quick --seed 1..2 --duration 5s")
+            .mixes()
+            .unwrap();
+        assert!(all.names.is_empty() && all.quick && all.jobs.is_none());
+        assert_eq!(all.out, Path::new("lasthop-mixes"));
+        assert_eq!(parse("--mixes --out D").out, Path::new("D"));
+        assert_eq!(
+            parse("--mixes=pages,upload").mixes().unwrap().names,
+            ["pages", "upload"]
+        );
+        for other in ["--full", "--loss 2%", "--scheme none", "--variant wave"] {
+            let error = words::options::<GridOptions>(&format!("--mixes {other}")).unwrap_err();
+            assert!(error.contains("--mixes"), "{error}");
         }
     }
 

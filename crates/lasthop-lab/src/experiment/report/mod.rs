@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! `report`: the pictures, tables and the page of what `run` wrote.
 
+mod contrast;
+mod drawing;
 mod page;
 mod section;
 mod tables;
@@ -148,7 +150,7 @@ fn draw(parts: &[Part]) -> Option<String> {
     match plot::draw(SCRIPT, &files) {
         Ok(Drawn::Yes) => None,
         Ok(Drawn::NoMatplotlib) => Some(
-            "no pictures: matplotlib is missing (Debian, Ubuntu: `apt install \
+            "the figures are not drawn: matplotlib is missing (Debian, Ubuntu: `apt install \
              python3-matplotlib`, then the same command again)"
                 .to_owned(),
         ),

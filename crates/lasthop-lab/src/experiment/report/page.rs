@@ -14,7 +14,7 @@ use super::super::judge::{Judgement, Outcome, Value};
 use super::super::spec::{Axis, FigureKind, Relation};
 use super::super::summary::{AxisText, Curve, FigureData};
 use super::section::{Part, Section};
-use super::{FIGURES_FILE, tables};
+use super::{FIGURES_FILE, drawing, tables};
 use crate::simulation;
 
 const STYLE: &str = include_str!("style.css");
@@ -92,6 +92,7 @@ pub fn page(parts: &[Part], out: &Path, no_pictures: Option<&str>) -> String {
                         h2 #overview { "Overview" }
                         (overview(parts))
                     }
+                    (contrasts(parts))
                     @for part in parts { (article(part, out)) }
                 }
             }
@@ -169,6 +170,24 @@ fn overview(parts: &[Part]) -> Markup {
     scrolling("Overview", &table)
 }
 
+/// All cases at a glance, if some are shown with and without the agent.
+fn contrasts(parts: &[Part]) -> Markup {
+    let sections = parts.iter().filter_map(Part::section);
+    let cases: Vec<&Section> = sections
+        .filter(|section| !section.contrast.ratios.is_empty())
+        .collect();
+    html! {
+        @if !cases.is_empty() { section aria-labelledby="contrast" {
+            h2 #contrast { "With the agent / without" }
+            p.note {
+                "Ratios of medians over the seeds: the one in the middle of all points of the case, the "
+                "least and the greatest. Queue drops: sums over runs of equal seeds."
+            }
+            (scrolling("With the agent / without", &drawing::summary(&cases)))
+        } }
+    }
+}
+
 fn article(part: &Part, out: &Path) -> Markup {
     let section = match part {
         Part::Read(section) => section,
@@ -190,6 +209,10 @@ fn article(part: &Part, out: &Path) -> Markup {
             p { (experiment.about) }
             h3 { "What the source reports" }
             blockquote { p { (experiment.reported) } }
+            @if !section.contrast.panels.is_empty() {
+                h3 { "With and without the agent" }
+                (drawing::pictures(&section.contrast))
+            }
             h3 { "Conditions" }
             (conditions(&section.judgements))
             h3 { "Figures" }
@@ -323,7 +346,7 @@ fn legend_note(section: &Section) -> Markup {
 }
 
 /// With as many digits as tell something.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value.is_infinite() {
         return "never".to_owned();
     }

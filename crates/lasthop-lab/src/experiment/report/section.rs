@@ -9,7 +9,8 @@ use super::super::line::Line;
 use super::super::meta::Meta;
 use super::super::spec::{Experiment, Point, Series};
 use super::super::summary::{FigureData, figures};
-use super::super::{SPEC_FILE, Stored, cells};
+use super::super::{SPEC_FILE, Stored, cells, mixes};
+use super::contrast::Contrast;
 
 /// Where a command is continued on the next line.
 const COMMAND_COLUMNS: usize = 64;
@@ -43,6 +44,8 @@ pub struct Section {
     pub remarks: Vec<String>,
     /// What the figures show.
     pub figures: Vec<FigureData>,
+    /// What there is with and without the agent.
+    pub contrast: Contrast,
     /// The conditions.
     pub judgements: Vec<Judgement>,
 }
@@ -96,6 +99,7 @@ impl Section {
         let runs = Runs::new(&lines);
         Self {
             figures: figures(&experiment, runs, directory),
+            contrast: Contrast::of(&experiment, runs),
             judgements: judge(&experiment, runs, experiment.seeds.len()),
             meta: Meta::read(directory),
             directory: directory.to_owned(),
@@ -142,9 +146,15 @@ impl Section {
 
     /// The command that runs it again.
     pub fn run_command(&self, out: &Path) -> String {
-        let file = format!("experiments/{}.toml", self.experiment.name);
-        let out = out.display().to_string();
-        command(&["run", &file, "--out", &out])
+        let name = &self.experiment.name;
+        let made_by = self.meta.iter().flat_map(|meta| meta.command.clone());
+        let mut words: Vec<String> = made_by.collect();
+        if words.is_empty() {
+            let file = mixes::file_of(name).unwrap_or_else(|| format!("experiments/{name}.toml"));
+            words = vec!["run".to_owned(), file];
+        }
+        words.extend(["--out".to_owned(), out.display().to_string()]);
+        command(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// The `compare` of one run: that which the first condition is about.
@@ -182,8 +192,7 @@ fn command(words: &[&str]) -> String {
     let mut text = "sudo lasthop-lab".to_owned();
     let mut line_starts = 0;
     for word in words {
-        // A word with a zero byte can't be quoted, and is in no command line either.
-        let word = shlex::try_quote(word).unwrap_or((*word).into());
+        let word = quoted(word);
         if text.len() - line_starts + word.len() > COMMAND_COLUMNS && word.starts_with("--") {
             text.push_str(" \\\n   ");
             line_starts = text.len();
@@ -192,4 +201,15 @@ fn command(words: &[&str]) -> String {
         text.push_str(&word);
     }
     text
+}
+
+/// `--option=value` keeps its shape.
+fn quoted(word: &str) -> String {
+    if let Some((option, value)) = word.split_once('=')
+        && option.starts_with("--")
+    {
+        return format!("{option}={}", quoted(value));
+    }
+    // A word with a zero byte can't be quoted, and is in no command line either.
+    shlex::try_quote(word).unwrap_or(word.into()).into_owned()
 }

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::cells;
 use super::super::line::{self, Line};
+use super::super::meta::Meta;
 use super::super::spec::Experiment;
+use super::super::{Planned, cells};
 use super::*;
 
 /// Two points, two series, two seeds; the condition wants half as much again.
@@ -250,6 +251,31 @@ fn commands_can_be_copied() {
     let words = shlex::split(&section.run_command(&out)).unwrap();
     assert_eq!(words[2..4], ["run", "experiments/e.toml"]);
     assert_eq!(words[5], out.display().to_string());
+}
+
+#[test]
+fn the_command_names_the_file_that_was_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let command_of = |name: &str| {
+        let part = Part::read(&dir.path().join(name));
+        let command = part.section().unwrap().run_command(dir.path());
+        shlex::split(&command.replace("\\\n", "")).unwrap()[2..4].to_vec()
+    };
+    // Results of earlier versions do not say.
+    store(dir.path(), "pages", &[]);
+    assert_eq!(command_of("pages"), ["run", "experiments/mixes/pages.toml"]);
+    store(dir.path(), "mine", &[]);
+    assert_eq!(command_of("mine"), ["run", "experiments/mine.toml"]);
+    let planned = Planned {
+        experiment: Experiment::parse(SPEC, Path::new("mine.toml")).unwrap(),
+        directory: dir.path().join("mine"),
+        seeds: vec![1],
+        command: vec!["run".into(), "elsewhere/mine.toml".into()],
+    };
+    Meta::here(&planned, 2, 1)
+        .write(&planned.directory)
+        .unwrap();
+    assert_eq!(command_of("mine"), ["run", "elsewhere/mine.toml"]);
 }
 
 #[test]
