@@ -41,11 +41,12 @@ typedef int64_t s64;
 #define lh_barrier(x) __asm__ volatile("" : "+r"(x))
 
 /* Whether @x is out of [lo, hi]. Of two plain comparisons clang makes one of
- * @x - lo, from which Linux 6.12's verifier learns nothing about @x. */
+ * @x - lo, from which Linux 6.12's verifier learns nothing about @x. The upper bound comes
+ * first: of a difference that may wrap 7.2's keeps no lower one before. */
 #define lh_outside(x, lo, hi)                                                                      \
-	((x) < (lo) || ({                                                                          \
+	((x) > (hi) || ({                                                                          \
 		 lh_barrier(x);                                                                    \
-		 (x) > (hi);                                                                       \
+		 (x) < (lo);                                                                       \
 	 }))
 
 #define LH_MSEC 1000000ULL /* ns */
