@@ -147,11 +147,14 @@ LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 	if (!env || !f || !out)
 		return LH_TRIED_NOTHING;
 	e = lh_seg_at(env, f, pos);
-	if (!e || (e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, f, e))
+	if (!e || (e->flags & LH_SEG_SACKED))
 		return LH_TRIED_NOTHING;
+	/* What is not ours now may be once the overflow is over, or FH has sent it again: the
+	 * chunk's bound holds. */
+	if (!lh_order_repairable(env, f, e))
+		return lh_seg_overflow(f, e) ? LH_TRIED_WAITS : LH_TRIED_NOTHING;
 	if (!lh_order_lost(env, f, e))
 		return LH_TRIED_WAITS;
-	/* If it is not ours now, it may be when FH has sent it again: the chunk's bound holds. */
 	if (lh_order_whose(env, f, e) != LH_TRIED_OURS || !lh_resend(env, f, e, LH_BY_ORDER, out))
 		return LH_TRIED_WAITS;
 	return LH_TRIED_SENT;

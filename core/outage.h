@@ -358,14 +358,19 @@ LH_INLINE void lh_outage_doubt(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_outage *o = &f->outage;
 	struct lh_seg *e = lh_head(env, f);
+	struct lh_chunk *c;
 
 	if (f->una == f->max)
 		return;
 	o->back_ns = env->now_ns;
 	o->next = f->una;
 	o->lost_end = f->max;
-	if (e)
-		e->n_local = lh_min(e->n_local, 1);
+	if (!e)
+		return;
+	e->n_local = lh_min(e->n_local, 1);
+	c = lh_chunk_at(env, f, f->head); /* it may be repaired again */
+	if (c)
+		c->oldest_tx_ns = lh_min(c->oldest_tx_ns, e->last_tx_ns);
 }
 
 /* An ACK has come from MH, which ends an outage. */
