@@ -290,6 +290,7 @@ LH_INLINE void lh_clock_peer(struct lh_env *env, struct lh_flow *f, u64 r)
 		p->trial_least_ns = lh_least(p->trial_least_ns, r);
 	if (lh_queue_stands(env, f, lh_target(env, f) / 2))
 		p->busy_ns = env->now_ns;
+	lh_queue_above(env->now_ns, &p->above_ns, lh_queue(env, f, r));
 	lh_queue_sample(env, f, p, r);
 }
 
@@ -324,6 +325,7 @@ LH_INLINE void lh_clock_note(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->least_ns = lh_least(c->least_ns, r);
 	if (r > lh_lmin(env, f) + lh_target(env, f) / 8)
 		c->busy_ns = env->now_ns;
+	lh_queue_above(env->now_ns, &c->above_ns, lh_queue(env, f, r));
 }
 
 /* Far too much stands: not at the interval's end but now. */

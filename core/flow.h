@@ -126,6 +126,8 @@ struct lh_clock {
 	u64 train_ns; /* when the present train of deliveries began; 0: the hop was idle */
 	u32 train_delivered; /* lh_flow.delivered then */
 	u64 marked_ns; /* last CE mark */
+	/* Since when each sample has shown a queue of LH_AQM_TARGET_NS; 0: the last did not. */
+	u64 above_ns;
 };
 
 /* The way back from MH as its timestamps tell of it (back.h). */
@@ -252,6 +254,7 @@ struct lh_peer {
 	u64 full_since_ns; /* when this period began */
 	u64 newest_tx_ns; /* latest departure among what has arrived */
 	u64 queue_ns, queue_at_ns; /* the last sample of it, and when that was */
+	u64 above_ns; /* as lh_clock.above_ns, of all its flows */
 	/* Departures that found it near the longest: the latest, and the first of those that
 	 * followed each other closely; 0: none. */
 	u64 full_tx_ns, full_from_ns;

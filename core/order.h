@@ -119,6 +119,8 @@ LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow 
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
+	if (!e->n_local && lh_queue_managed(env, f))
+		return LH_TRIED_NOTHING;
 	if (!lh_queue_overflowed(env, f, e))
 		return LH_TRIED_OURS;
 	if (p && lh_queue_rising(p) && lh_flow_sack(f))

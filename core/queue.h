@@ -19,6 +19,10 @@
 #define LH_TARGET_SEGS 2 /* so many are hardly a queue on a slow link (RFC 8289 section 4.4) */
 #define LH_TARGET_MOST 5 /* times the configured target, on an unsteady hop */
 #define LH_DEFIED_INTERVALS 12 /* a queue of ours has answered to C, or was tried, by then */
+/* CoDel drops once a queue has stood above 5 ms for 100 (RFC 8289 section 4); what MH's
+ * ACKs show of both is a little less. */
+#define LH_AQM_TARGET_NS (4 * LH_MSEC)
+#define LH_AQM_INTERVAL_NS (75 * LH_MSEC)
 #define LH_FULL_PERIOD_NS (10 * LH_SEC)
 #define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
 
@@ -164,6 +168,32 @@ LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 		return true;
 	full = lh_max(p->full_now, p->full_before);
 	return p->ahead >= full - full / 4;
+}
+
+/* A queue of @q has been seen: since when has it stood? */
+LH_INLINE void lh_queue_above(u64 now_ns, u64 *since_ns, u64 q)
+{
+	if (q < LH_AQM_TARGET_NS)
+		*since_ns = 0;
+	else if (!*since_ns)
+		*since_ns = now_ns;
+}
+
+/*
+ * Whether the queue has stood for so long that an AQM may drop, while FH sees its losses
+ * and none of late came without a queue: nothing tells then that it is the link. Of the
+ * flow's own samples, whose queue may be its own (RFC 8290), and of all of the receiver's,
+ * for the flow may have paused.
+ */
+LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 mine = f->clock.above_ns, all = p ? p->above_ns : 0;
+
+	if (!LH_CFG(env)->queue_guard || f->clock.state != LH_CLOCK_FREE || lh_queue_lossy(env, f))
+		return false;
+	return (mine && lh_since(env->now_ns, mine) >= LH_AQM_INTERVAL_NS) ||
+	       (all && lh_since(env->now_ns, all) >= LH_AQM_INTERVAL_NS);
 }
 
 /*

@@ -579,11 +579,13 @@ pub struct lh_clock {
     pub train_delivered: u32,
     #[doc = " last CE mark"]
     pub marked_ns: u64,
+    #[doc = " Since when each sample has shown a queue of LH_AQM_TARGET_NS; 0: the last did not."]
+    pub above_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 240usize];
+    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 248usize];
     ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
     ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
     ["Offset of field: lh_clock::state"][::core::mem::offset_of!(lh_clock, state) - 4usize];
@@ -640,6 +642,7 @@ const _: () = {
         [::core::mem::offset_of!(lh_clock, train_delivered) - 224usize];
     ["Offset of field: lh_clock::marked_ns"]
         [::core::mem::offset_of!(lh_clock, marked_ns) - 232usize];
+    ["Offset of field: lh_clock::above_ns"][::core::mem::offset_of!(lh_clock, above_ns) - 240usize];
 };
 #[doc = " The way back from MH as its timestamps tell of it (back.h)."]
 #[repr(C)]
@@ -883,7 +886,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1280usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1288usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -934,64 +937,64 @@ const _: () = {
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 696usize];
     ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 700usize];
     ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 704usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 944usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 992usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1080usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1084usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1088usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 952usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1000usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1088usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1092usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1096usize];
     ["Offset of field: lh_flow::fwd_flags"]
-        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1092usize];
+        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1100usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 1094usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 1102usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1104usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1098usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1106usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1099usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1100usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1107usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1108usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1112usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1108usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1112usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1120usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1116usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1120usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1128usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1136usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1144usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1152usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1160usize];
     ["Offset of field: lh_flow::held_until_ns"]
-        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1160usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1168usize];
+        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1168usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1176usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1176usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1184usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1184usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1192usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1192usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1200usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1200usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1208usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1204usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1212usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1216usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1224usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1224usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1232usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1232usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1240usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1240usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1248usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1248usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1256usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1256usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1264usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1264usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1272usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1272usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1280usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1040,6 +1043,8 @@ pub struct lh_peer {
     pub queue_ns: u64,
     #[doc = " the last sample of it, and when that was"]
     pub queue_at_ns: u64,
+    #[doc = " as lh_clock.above_ns, of all its flows"]
+    pub above_ns: u64,
     #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
     pub full_tx_ns: u64,
     #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
@@ -1090,7 +1095,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 288usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 296usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1117,41 +1122,42 @@ const _: () = {
     ["Offset of field: lh_peer::queue_ns"][::core::mem::offset_of!(lh_peer, queue_ns) - 120usize];
     ["Offset of field: lh_peer::queue_at_ns"]
         [::core::mem::offset_of!(lh_peer, queue_at_ns) - 128usize];
+    ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 136usize];
     ["Offset of field: lh_peer::full_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 136usize];
+        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 144usize];
     ["Offset of field: lh_peer::full_from_ns"]
-        [::core::mem::offset_of!(lh_peer, full_from_ns) - 144usize];
+        [::core::mem::offset_of!(lh_peer, full_from_ns) - 152usize];
     ["Offset of field: lh_peer::full_mark_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 152usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 160usize];
     ["Offset of field: lh_peer::full_mark_before_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 160usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 168usize];
     ["Offset of field: lh_peer::full_mark_at_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 168usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 176usize];
     ["Offset of field: lh_peer::full_seen_ns"]
-        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 176usize];
-    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 184usize];
-    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 188usize];
+        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 184usize];
+    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 192usize];
+    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 196usize];
     ["Offset of field: lh_peer::full_before"]
-        [::core::mem::offset_of!(lh_peer, full_before) - 192usize];
-    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 196usize];
-    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 200usize];
+        [::core::mem::offset_of!(lh_peer, full_before) - 200usize];
+    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 204usize];
+    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 208usize];
     ["Offset of field: lh_peer::trial_end_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 208usize];
+        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 216usize];
     ["Offset of field: lh_peer::trial_least_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 216usize];
-    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 224usize];
-    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 232usize];
-    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 240usize];
+        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 224usize];
+    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 232usize];
+    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 240usize];
+    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 248usize];
     ["Offset of field: lh_peer::rate_before"]
-        [::core::mem::offset_of!(lh_peer, rate_before) - 248usize];
-    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 256usize];
+        [::core::mem::offset_of!(lh_peer, rate_before) - 256usize];
+    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 264usize];
     ["Offset of field: lh_peer::flows_before"]
-        [::core::mem::offset_of!(lh_peer, flows_before) - 260usize];
-    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 264usize];
+        [::core::mem::offset_of!(lh_peer, flows_before) - 268usize];
+    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 272usize];
     ["Offset of field: lh_peer::crowd_before"]
-        [::core::mem::offset_of!(lh_peer, crowd_before) - 268usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 272usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 280usize];
+        [::core::mem::offset_of!(lh_peer, crowd_before) - 276usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 280usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 288usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1171,7 +1177,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 295960usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 304152usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::delivered_ns"]
@@ -1714,7 +1720,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1768usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1776usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1736,7 +1742,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1496usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1504usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -24,6 +24,7 @@ mod order_rules;
 mod outage;
 mod parser;
 mod property;
+mod queue;
 mod rack;
 mod rack_outage;
 mod reorder;
