@@ -28,6 +28,7 @@
 
 #define LH_STEP_MOST 4 /* eighths of C */
 #define LH_C_LEAST_SEGS 2
+#define LH_C_MOST (1ULL << 30) /* as RFC 7323 section 2.3 */
 #define LH_C_START_SEGS 10 /* RFC 6928: a burst that any path has to bear */
 #define LH_STARVED_NS (20 * LH_MSEC)
 #define LH_DOUBT_INTERVALS 12 /* the law has brought a real queue to its aim by then */
@@ -65,7 +66,7 @@ LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c)
 	u32 unit = 1U << (f->wscale_mh & 15); /* what rounding may take */
 
 	c = lh_max(c, (u64)LH_C_LEAST_SEGS * lh_mss(f) + unit);
-	return lh_min(c, 1U << 30);
+	return lh_min(c, LH_C_MOST);
 }
 
 /* Bytes above una that MH has. Without SACK each duplicate stands for one
@@ -170,7 +171,7 @@ LH_INLINE int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base, u64 
 	struct lh_clock *c = &f->clock;
 	u64 alpha = lh_clock_alpha(env, f), now = c->c_bytes;
 	u64 least = lh_rate_times(lh_rate_mean(f), base) / 2 + alpha;
-	u64 next = now * (base / 1000) / lh_max((base + q) / 1000, 1) + alpha;
+	u64 next = now * (base / 1000) / lh_max((base + q) / 1000, 1) + alpha, goal = 0;
 
 	if (c->state == LH_CLOCK_LETTING) {
 		if (c->limited)
@@ -180,17 +181,17 @@ LH_INLINE int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base, u64 
 		return 0;
 	}
 	c->calm = q < lh_target(env, f) / 4;
-	c->goal_bytes = 0;
 	if (q < 2 * lh_aim(env, f) && now < lh_clock_known(env, f, base))
-		c->goal_bytes = lh_clock_known(env, f, base);
+		goal = lh_clock_known(env, f, base);
 	if (!c->calm) {
 		c->step = 0;
 	} else if (lh_clock_spare(env, f)) {
-		c->goal_bytes = lh_max(c->goal_bytes, lh_clock_most(f));
+		goal = lh_max(goal, lh_clock_most(f));
 	} else if (c->limited) {
-		c->goal_bytes = lh_max(c->goal_bytes, now + now * c->step / 8);
+		goal = lh_max(goal, now + now * c->step / 8);
 		c->step = lh_clamp64(2 * c->step, 1, LH_STEP_MOST);
 	}
+	c->goal_bytes = lh_min(goal, 2 * LH_C_MOST);
 	c->c_bytes = lh_clock_bounded(f, lh_max((now + next) / 2, least));
 	return 0;
 }
