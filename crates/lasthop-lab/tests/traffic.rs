@@ -203,7 +203,7 @@ fn contradictions_are_one_line() {
         ("--arrivals 4/s --bytes 1MB", "--duration"),
         ("--neighbour cubic,99s", "never begins"),
         ("--neighbour nosuch", "nosuch"),
-        ("--arrivals 4/s --engine ns3 --cc cubic", "--arrivals"),
+        ("--page --engine ns3 --cc cubic", "--page"),
     ] {
         let output = lab(&format!("--scheme none {words}")).output().unwrap();
         let errors = errors(&output);
