@@ -63,7 +63,7 @@ LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
 	else
 		at = lh_head_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD)
-		at = at ? lh_min(at, f->held_until_ns) : f->held_until_ns;
+		at = lh_least(at, f->held_until_ns);
 	return at;
 }
 

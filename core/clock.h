@@ -291,7 +291,6 @@ LH_INLINE void lh_clock_peer(struct lh_env *env, struct lh_flow *f, u64 r)
 		p->trial_least_ns = lh_least(p->trial_least_ns, r);
 	if (lh_queue_stands(env, f, lh_target(env, f) / 2))
 		p->busy_ns = env->now_ns;
-	lh_queue_above(env->now_ns, &p->above_ns, lh_queue(env, f, r));
 	lh_queue_sample(env, f, p, r);
 }
 

@@ -244,7 +244,9 @@ LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
 LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
 {
 	bool newest = env->ack.sample_ns >= p->newest_tx_ns;
+	u64 q = lh_queue(env, f, r);
 
+	lh_queue_above(env->now_ns, &p->above_ns, q);
 	if (lh_since(env->now_ns, p->full_since_ns) > LH_FULL_PERIOD_NS) {
 		p->full_before_ns = p->full_now_ns;
 		p->full_before = p->full_now;
@@ -254,7 +256,7 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 	p->newest_tx_ns = lh_max(p->newest_tx_ns, env->ack.sample_ns);
 	if (!lh_ack_at_once(&env->ack) || !newest)
 		return;
-	p->queue_ns = lh_queue(env, f, r);
+	p->queue_ns = q;
 	p->queue_at_ns = env->now_ns;
 	p->ahead = p->delivered - env->ack.sample_delivered;
 	if (lh_since(env->now_ns, p->full_mark_at_ns) > lh_base(env, f)) {

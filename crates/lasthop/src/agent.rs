@@ -306,15 +306,16 @@ impl Agent {
     }
 
     /// Tells every flow with something cached that the link went down or came up; one that stays
-    /// busy on another CPU is left out. Returns how many were told.
+    /// busy on another CPU is left out. Returns how many were told, none if the scheme takes no
+    /// notice.
     ///
     /// # Errors
     /// The kernel refuses to run the program, or the map can't be read.
-    pub fn link(&self, up: bool) -> Result<u64> {
+    pub fn link(&self, up: bool) -> Result<Option<u64>> {
         let link = if up { LH_LINK_UP } else { LH_LINK_DOWN };
         let mut told = 0;
         if ![LH_SCHEME_rack, LH_SCHEME_slack].contains(&self.setup.config.scheme) {
-            return Ok(0); // nobody there would do anything
+            return Ok(None);
         }
         for (nr, (index, entry)) in self.used()?.into_iter().enumerate() {
             if nr % 256 == 0 {
@@ -331,7 +332,7 @@ impl Agent {
                 }
             }
         }
-        Ok(told)
+        Ok(Some(told))
     }
 
     /// Forgets flows that are over; with `force` all, after releasing what they hold. Returns how

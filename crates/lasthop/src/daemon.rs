@@ -38,8 +38,6 @@ const SWEEP: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(200);
 /// How soon it is tried again to attach to a device that came back.
 const RETRY: Duration = Duration::from_secs(2);
-/// The schemes that do something about a link that comes or goes.
-const HEED_LINK: [&str; 2] = ["rack", "slack"];
 /// Above this process, who carries other people's traffic.
 const NICE: i32 = -10;
 
@@ -119,7 +117,10 @@ impl Live {
         match self.agent.link(running) {
             Ok(told) => {
                 self.running = running;
-                tracing::info!("{name}: carrier {running}, {told} connections told");
+                tracing::info!(
+                    "{name}: carrier {running}, {} connections told",
+                    told.unwrap_or(0)
+                );
             }
             Err(error) => tracing::debug!("{name}: carrier: {error:#}"),
         }
@@ -296,11 +297,9 @@ impl Place {
         let state = if up { "up" } else { "down" };
         match self.live.as_ref().map(|live| live.agent.link(up)) {
             None => format!("{name} {state}: the device is away\n"),
-            Some(Ok(_)) if !HEED_LINK.contains(&scheme) => {
-                format!("{name} {state}: scheme {scheme} takes no notice\n")
-            }
-            Some(Ok(1)) => format!("{name} {state}: 1 connection told\n"),
-            Some(Ok(told)) => format!("{name} {state}: {told} connections told\n"),
+            Some(Ok(None)) => format!("{name} {state}: scheme {scheme} takes no notice\n"),
+            Some(Ok(Some(1))) => format!("{name} {state}: 1 connection told\n"),
+            Some(Ok(Some(told))) => format!("{name} {state}: {told} connections told\n"),
             Some(Err(error)) => format!("{name} {state}: {error:#}\n"),
         }
     }

@@ -99,15 +99,11 @@ impl Numbers {
         self.start.wrapping_add(offset as u32)
     }
 
-    pub fn data(self, d: &Data) -> Segment {
+    /// An acknowledgement with timestamps over IPv4.
+    fn segment(tsval: u32, tsecr: u32) -> Segment {
         Segment {
-            seq: self.wire(d.seq),
-            end: self.wire(d.seq + u64::from(d.len)),
-            ack: 1,
-            payload_bytes: d.len,
-            tsval: d.tsval,
-            tsecr: d.tsecr,
-            window: 512,
+            tsval,
+            tsecr,
             flags: LH_ACK as u16,
             l4_offset: 20,
             hdr_bytes: 52,
@@ -117,20 +113,24 @@ impl Numbers {
         }
     }
 
+    pub fn data(self, d: &Data) -> Segment {
+        Segment {
+            seq: self.wire(d.seq),
+            end: self.wire(d.seq + u64::from(d.len)),
+            ack: 1,
+            payload_bytes: d.len,
+            window: 512,
+            ..Self::segment(d.tsval, d.tsecr)
+        }
+    }
+
     pub fn ack(self, a: &Ack) -> Segment {
         let mut s = Segment {
             seq: 1,
             end: 1,
             ack: self.wire(a.ack),
-            tsval: a.tsval,
-            tsecr: a.tsecr,
             window: a.window,
-            flags: LH_ACK as u16,
-            l4_offset: 20,
-            hdr_bytes: 52,
-            opts: LH_OPT_TS as u8,
-            wscale: 255,
-            ..Segment::default()
+            ..Self::segment(a.tsval, a.tsecr)
         };
         for (to, from) in s.sack.iter_mut().zip(a.blocks()) {
             *to = lh_sack_block {
