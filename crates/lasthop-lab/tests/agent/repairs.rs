@@ -52,7 +52,8 @@ fn vintage_sender_gets_at_least_twice_as_much() {
 }
 
 /// The queue guard: a sender that fills the queue until it overflows keeps its brake. Without the
-/// guard CUBIC had a third of its goodput here; the bound leaves room for where the overflows fall.
+/// guard CUBIC had a third of its goodput here, each time; the bound leaves room for where the
+/// overflows fall, the median for one that a pause of a busy machine turned into a timeout.
 #[test]
 fn no_harm_without_loss() {
     if !able() {
@@ -62,12 +63,14 @@ fn no_harm_without_loss() {
         loss: 0.0,
         ..LinkOptions::default()
     };
-    let none = goodput(&link, None, "cubic", 30_000_000);
-    let snoop = goodput(&link, Some("snoop"), "cubic", 30_000_000);
-    assert!(
-        snoop >= 0.9 * none,
-        "snoop {snoop:.4}, none {none:.4} bit/ns"
-    );
+    let mut ratios: Vec<f64> = (0..3)
+        .map(|_| {
+            let none = goodput(&link, None, "cubic", 15_000_000);
+            goodput(&link, Some("snoop"), "cubic", 15_000_000) / none
+        })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    assert!(ratios[1] >= 0.9, "snoop over none: {ratios:.3?}");
 }
 
 /// Counters that describe one thing from two sides add up.
