@@ -429,6 +429,7 @@ LH_FUNC int lh_clock_interval(struct lh_env *env, struct lh_flow *f)
 	c->gap_ns = c->gap_ns ? c->gap_ns - c->gap_ns / 4 + c->gap_now_ns / 4 : c->gap_now_ns;
 	c->gap_now_ns = 0;
 	c->least_before_ns = c->least_ns;
+	c->age = lh_min(c->age + 1, LH_YOUNG_INTERVALS);
 	if (c->state == LH_CLOCK_HELD)
 		lh_clock_doubt(env, f, lh_queue(env, f, c->least_ns), base);
 	if (c->state != LH_CLOCK_FREE && !c->settling && !lh_clock_on_trial(env, f))
@@ -437,6 +438,20 @@ LH_FUNC int lh_clock_interval(struct lh_env *env, struct lh_flow *f)
 	c->limited = c->limited << 1 & 2;
 	lh_clock_restart(env, f);
 	return 0;
+}
+
+/*
+ * Data comes: does FH go on after a pause? In one of less than a round trip it may have
+ * waited for its ACKs, and where a queue has stood for as long, in one of more.
+ */
+LH_INLINE void lh_clock_data(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 base = lh_base(env, f), above = p ? p->above_ns : 0;
+
+	if (base && !lh_cached(f) && lh_since(env->now_ns, f->sent_ns) > base &&
+	    !(above && lh_since(env->now_ns, above) > base))
+		f->clock.age = 0;
 }
 
 /* Whether something brakes the sender although its losses are hidden. */

@@ -97,6 +97,7 @@ struct lh_clock {
 	u8 step; /* how much C grows next where no queue is left, in eighths of C */
 	u8 singles; /* ACKs of one segment each in a row */
 	u8 old_edge; /* 1: FH still spends a window that was granted before C */
+	u8 age; /* intervals since the flow began, or went on after a pause */
 	u32 goal_bytes; /* up to which C grows with what MH gets in this interval */
 	u64 lossy_ns; /* last loss of the link's that was hidden from FH; 0: none */
 	u32 round_bytes; /* MH got in the last interval */

@@ -17,7 +17,9 @@
 #define LH_LOSSY_MOST_NS (30 * LH_SEC)
 #define LH_LOSSY_GAPS 8 /* times between two losses for which a link counts as lossy */
 #define LH_TARGET_SEGS 2 /* so many are hardly a queue on a slow link (RFC 8289 section 4.4) */
-#define LH_TARGET_MOST 5 /* times the configured target, on an unsteady hop */
+#define LH_TARGET_YOUNG 4 /* times the configured target, for a flow that has just begun */
+#define LH_TARGET_MOST 5 /* the same, on an unsteady hop */
+#define LH_YOUNG_INTERVALS 5 /* so long: what a page's objects take */
 #define LH_DEFIED_INTERVALS 12 /* a queue of ours has answered to C, or was tried, by then */
 /* CoDel drops once a queue has stood above 5 ms for 100 (RFC 8289 section 4); what MH's
  * ACKs show of both is a little less. */
@@ -57,11 +59,27 @@ LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 le
 	return lh_clamp64(least, t, LH_TARGET_MOST * t);
 }
 
-/* The queue to aim at: more on a hop that pauses (batches, jitter), or the pauses
- * would drain the queue, and pass for one; and on a slow one, whose segments take long. */
-LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
+/* The queue to aim at in the long run: more on a hop that pauses (batches, jitter), or
+ * the pauses would drain the queue, and pass for one; and on a slow one, whose segments
+ * take long. */
+LH_INLINE u64 lh_target_steady(struct lh_env *env, const struct lh_flow *f)
 {
 	return lh_target_from(env, f, 2 * lh_max(f->clock.gap_ns, f->clock.gap_now_ns));
+}
+
+/*
+ * The queue to aim at now: more for a flow that has just begun. Where flows come and go,
+ * as those of a page do, the hop idles between them, and what they queue is gone by
+ * itself. With the aim of a long flow a page of 40 objects took 1.44 of the lossless time
+ * at 2 %, with four times that 1.21.
+ */
+LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 t = lh_target_steady(env, f);
+
+	if (f->clock.age >= LH_YOUNG_INTERVALS)
+		return t;
+	return lh_max(t, LH_TARGET_YOUNG * LH_CFG(env)->target_ns);
 }
 
 /* Where the queue comes to rest with the target @t: a segment per flow is the least, and

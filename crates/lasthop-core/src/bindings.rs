@@ -525,6 +525,8 @@ pub struct lh_clock {
     pub singles: u8,
     #[doc = " 1: FH still spends a window that was granted before C"]
     pub old_edge: u8,
+    #[doc = " intervals since the flow began, or went on after a pause"]
+    pub age: u8,
     #[doc = " up to which C grows with what MH gets in this interval"]
     pub goal_bytes: u32,
     #[doc = " last loss of the link's that was hidden from FH; 0: none"]
@@ -597,6 +599,7 @@ const _: () = {
     ["Offset of field: lh_clock::step"][::core::mem::offset_of!(lh_clock, step) - 10usize];
     ["Offset of field: lh_clock::singles"][::core::mem::offset_of!(lh_clock, singles) - 11usize];
     ["Offset of field: lh_clock::old_edge"][::core::mem::offset_of!(lh_clock, old_edge) - 12usize];
+    ["Offset of field: lh_clock::age"][::core::mem::offset_of!(lh_clock, age) - 13usize];
     ["Offset of field: lh_clock::goal_bytes"]
         [::core::mem::offset_of!(lh_clock, goal_bytes) - 16usize];
     ["Offset of field: lh_clock::lossy_ns"][::core::mem::offset_of!(lh_clock, lossy_ns) - 24usize];

@@ -15,7 +15,7 @@ use crate::rig::Rig;
 pub const MSS: u32 = 1_000;
 
 /// A flow of which everything is known that the clock needs to edit windows.
-fn bench(config: Config, wscale: u8) -> Bench {
+pub fn bench(config: Config, wscale: u8) -> Bench {
     let mut b = Bench::new();
     b.config = config;
     b.data(0, MSS);
@@ -30,7 +30,7 @@ fn bench(config: Config, wscale: u8) -> Bench {
 }
 
 /// MH acknowledges, at `tsval` by its own clock.
-fn stamped(b: &mut Bench, ack: u32, tsval: u32) -> Actions {
+pub fn stamped(b: &mut Bench, ack: u32, tsval: u32) -> Actions {
     b.segment_from_mh(&Segment {
         ack,
         flags: LH_ACK as u16,

@@ -290,7 +290,9 @@ impl Run {
         // Two segments are no queue on a slow link.
         let least = if rate > 0.0 { 2.0 * mss / rate } else { 0.0 };
         let pauses = 2.0 * secs(now.gap_ns.max(now.gap_now_ns));
-        let target = pauses.max(least).clamp(t, 5.0 * t);
+        // Four times as much for a flow that has just begun.
+        let young = if now.age < 5 { 4.0 * t } else { t };
+        let target = pauses.max(least).clamp(t, 5.0 * t).max(young);
         let lmin = match (p.lmin_now_ns, p.lmin_before_ns) {
             (now, 0) => now,
             (now, before) => now.min(before),

@@ -3,7 +3,10 @@
 
 use lasthop_core::bindings::*;
 
-use crate::brake::{Line, MSS, state};
+use lasthop_core::packet::{Ends, Tcp};
+use lasthop_core::{Config, MSEC_NS, parse};
+
+use crate::brake::{Line, MSS, bench, stamped, state};
 use crate::rack::rig;
 
 /// A queue that has grown within a round trip: nobody knows yet how long it gets.
@@ -44,4 +47,40 @@ fn where_a_queue_stands_the_first_loss_is_fhs() {
     assert_eq!(start(17, false), (0, 1));
     assert_eq!(start(17, true), (2, 0), "the link loses");
     assert_eq!(start(12, false), (1, 0), "no queue to speak of");
+}
+
+/// Whether FH, which sent two segments per round trip for two seconds, passes for one that
+/// begins anew after a pause of so many milliseconds. A queue of `queue_ms` stands.
+fn begins_anew(queue_ms: u64, pause_ms: u64, outstanding: bool) -> bool {
+    let mut b = bench(Config::default(), 7);
+    let packet = Tcp::default().to_mh(&Ends::v4(1));
+    let (_, key) = parse(&packet, 0, None, true).expect("TCP");
+    b.host.set_peer(&mut b.flow, &key, b.now_ns);
+    let (mut seq, mut ms) = (MSS, 0);
+    let mut round = |b: &mut crate::bench::Bench, pause_ms: u64, queue_ms: u64, whole: bool| {
+        b.now_ns += pause_ms * MSEC_NS;
+        for _ in 0..2 {
+            b.data(seq, MSS);
+            seq += MSS;
+        }
+        b.now_ns += (10 + queue_ms) * MSEC_NS;
+        ms += pause_ms + 10 + queue_ms;
+        stamped(b, if whole { seq } else { seq - MSS }, ms as u32);
+        b.flow.raw().clock.age
+    };
+    for i in 0..20 {
+        round(&mut b, 80, if i < 4 { 0 } else { queue_ms }, true);
+    }
+    let before = round(&mut b, 80, queue_ms, !outstanding);
+    assert_eq!(before, 5, "a round trip's pause is none");
+    round(&mut b, pause_ms, queue_ms, true) < before
+}
+
+/// What it queues is gone by itself, unless others keep the queue.
+#[test]
+fn who_has_paused_may_queue_more() {
+    assert!(begins_anew(0, 110, false));
+    assert!(!begins_anew(0, 80, false), "it waited for its ACKs");
+    assert!(!begins_anew(0, 110, true), "it still does");
+    assert!(!begins_anew(20, 110, false), "it waited behind a queue");
 }
