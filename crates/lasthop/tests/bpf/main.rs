@@ -5,6 +5,7 @@
 mod differential;
 mod fixtures;
 mod rack;
+mod stack;
 
 use std::io::Write;
 use std::process::Command;
