@@ -243,6 +243,7 @@ LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, struct lh_p
 	p->trials = 0;
 	p->lmin_now_ns = least;
 	p->lmin_before_ns = 0;
+	p->guessed = 0;
 	p->since_ns = env->now_ns;
 	lh_host_count(env, LH_C_lmin_raised, 1);
 }
@@ -325,7 +326,7 @@ LH_INLINE void lh_clock_note(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->least_ns = lh_least(c->least_ns, r);
 	if (r > lh_lmin(env, f) + lh_target(env, f) / 8)
 		c->busy_ns = env->now_ns;
-	lh_queue_above(env->now_ns, &c->above_ns, lh_queue(env, f, r));
+	lh_queue_above(env, f, &c->above_ns, lh_queue(env, f, r));
 }
 
 /* Far too much stands: not at the interval's end but now. */

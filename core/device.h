@@ -130,6 +130,18 @@ LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first)
 		__sync_fetch_and_add(&LH_DEVICE(env)->flows[k], 1);
 }
 
+/* Bytes that a rate delivers in a time. */
+LH_INLINE u64 lh_rate_times(u64 rate, u64 ns)
+{
+	return rate * (ns / 1000) / 1000000;
+}
+
+/* How long a rate takes to deliver bytes; 0: there is no rate. */
+LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes)
+{
+	return rate ? bytes * LH_MSEC / lh_max(rate / 1000, 1) : 0;
+}
+
 /* Link rate in bytes per second, as far as the flows have shown it lately: the
  * best of the last @bins complete bins. */
 LH_FUNC u64 lh_device_rate(struct lh_env *env, u32 bins)

@@ -242,7 +242,8 @@ struct lh_peer {
 	u64 seen_ns; /* last new flow or sample */
 	u64 busy_ns; /* last sample that showed a standing queue */
 	u32 tag; /* hash of addr: whether the place is still ours */
-	u32 trials; /* that found a real queue, since the last that did not */
+	u8 trials; /* that found a real queue, since the last that did not */
+	u8 guessed; /* 1: lmin_now_ns is a handshake's, whose packets are small */
 	/* The unloaded local round trip: the least sample of this and of the
 	 * previous period (sample.h); 0: none. */
 	u64 lmin_now_ns, lmin_before_ns;
@@ -278,6 +279,8 @@ struct lh_peer {
 	u32 crowd, crowd_before; /* the same of LH_CROWD_BINS bins */
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
+	u64 delivered_ns; /* last delivery to any of the flows */
+	u64 xmit_ns; /* latest departure among what was delivered, sent again or not */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
 };
 

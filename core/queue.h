@@ -28,18 +28,6 @@
 #define LH_FULL_PERIOD_NS (10 * LH_SEC)
 #define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
 
-/* Bytes that a rate delivers in a time. */
-LH_INLINE u64 lh_rate_times(u64 rate, u64 ns)
-{
-	return rate * (ns / 1000) / 1000000;
-}
-
-/* How long a rate takes to deliver bytes; 0: there is no rate. */
-LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes)
-{
-	return rate ? bytes * LH_MSEC / lh_max(rate / 1000, 1) : 0;
-}
-
 /* The time that the hop takes for @segs segments. */
 LH_INLINE u64 lh_segs_time(struct lh_env *env, const struct lh_flow *f, u64 segs)
 {
@@ -188,13 +176,14 @@ LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 	return p->ahead >= full - full / 4;
 }
 
-/* A queue of @q has been seen: since when has it stood? */
-LH_INLINE void lh_queue_above(u64 now_ns, u64 *since_ns, u64 q)
+/* A queue of @q has been seen: since when has it stood? Two segments on a slow link are
+ * none (RFC 8289 section 4.4). */
+LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *since_ns, u64 q)
 {
-	if (q < LH_AQM_TARGET_NS)
+	if (q < lh_target_from(env, f, LH_AQM_TARGET_NS))
 		*since_ns = 0;
 	else if (!*since_ns)
-		*since_ns = now_ns;
+		*since_ns = env->now_ns;
 }
 
 /*
@@ -264,7 +253,7 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 	bool newest = env->ack.sample_ns >= p->newest_tx_ns;
 	u64 q = lh_queue(env, f, r);
 
-	lh_queue_above(env->now_ns, &p->above_ns, q);
+	lh_queue_above(env, f, &p->above_ns, q);
 	if (lh_since(env->now_ns, p->full_since_ns) > LH_FULL_PERIOD_NS) {
 		p->full_before_ns = p->full_now_ns;
 		p->full_before = p->full_now;

@@ -1021,7 +1021,9 @@ pub struct lh_peer {
     #[doc = " hash of addr: whether the place is still ours"]
     pub tag: u32,
     #[doc = " that found a real queue, since the last that did not"]
-    pub trials: u32,
+    pub trials: u8,
+    #[doc = " 1: lmin_now_ns is a handshake's, whose packets are small"]
+    pub guessed: u8,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
     pub lmin_now_ns: u64,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
@@ -1092,19 +1094,24 @@ pub struct lh_peer {
     pub crowd_before: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
+    #[doc = " last delivery to any of the flows"]
+    pub delivered_ns: u64,
+    #[doc = " latest departure among what was delivered, sent again or not"]
+    pub xmit_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
     pub heard_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 296usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 312usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
     ["Offset of field: lh_peer::busy_ns"][::core::mem::offset_of!(lh_peer, busy_ns) - 24usize];
     ["Offset of field: lh_peer::tag"][::core::mem::offset_of!(lh_peer, tag) - 32usize];
     ["Offset of field: lh_peer::trials"][::core::mem::offset_of!(lh_peer, trials) - 36usize];
+    ["Offset of field: lh_peer::guessed"][::core::mem::offset_of!(lh_peer, guessed) - 37usize];
     ["Offset of field: lh_peer::lmin_now_ns"]
         [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 40usize];
     ["Offset of field: lh_peer::lmin_before_ns"]
@@ -1160,7 +1167,10 @@ const _: () = {
     ["Offset of field: lh_peer::crowd_before"]
         [::core::mem::offset_of!(lh_peer, crowd_before) - 276usize];
     ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 280usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 288usize];
+    ["Offset of field: lh_peer::delivered_ns"]
+        [::core::mem::offset_of!(lh_peer, delivered_ns) - 288usize];
+    ["Offset of field: lh_peer::xmit_ns"][::core::mem::offset_of!(lh_peer, xmit_ns) - 296usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 304usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1180,7 +1190,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 304152usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 320536usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::delivered_ns"]

@@ -175,6 +175,14 @@ impl Case {
         self
     }
 
+    /// All of them begin at the same moment.
+    pub fn at_once(mut self) -> Self {
+        for flow in &mut self.flows {
+            flow.start_ns = 0;
+        }
+        self
+    }
+
     /// With one more.
     pub fn flow(mut self, spec: FlowSpec) -> Self {
         self.flows.push(spec);

@@ -35,10 +35,10 @@ fn round_of_segments_ms(flows: usize) -> f64 {
     flows as f64 * 0.606
 }
 
-fn lossless(flows: usize, cc: &'static str) {
-    both(&link(0.0).flows(flows, cc), |none, rack| {
+fn lossless(case: &Case, least_jain: f64) {
+    both(case, |none, rack| {
         assert!(rack.mbit() >= 0.97 * none.mbit());
-        assert!(rack.jain() >= 0.97 * none.jain());
+        assert!(rack.jain() >= least_jain * none.jain());
         assert!(rack.rtt_p95_ms <= 1.02 * none.rtt_p95_ms + 2.0);
         let most = none.queue_dropped as f64 * 1.3 + 40.0;
         assert!((rack.queue_dropped as f64) < most);
@@ -75,7 +75,19 @@ fn without_loss_many_flows_are_as_without_the_agent() {
     for flows in [1, 8, 20, 50, 100] {
         for cc in ["reno", "cubic", "bbr"] {
             println!("{flows} {cc}");
-            lossless(flows, cc);
+            lossless(&link(0.0).flows(flows, cc), 0.97);
+        }
+    }
+}
+
+/// The first data of all queue already, and lose a third of themselves: on the test bed 100 such
+/// flows had 0.95 of the bound, twice the RTT and six times the drops, for ever.
+#[test]
+fn without_loss_flows_may_begin_at_once() {
+    for flows in [20, 50, 100] {
+        for cc in ["reno", "cubic"] {
+            println!("{flows} {cc}");
+            lossless(&link(0.0).flows(flows, cc).at_once(), 0.9);
         }
     }
 }
@@ -139,14 +151,18 @@ fn short_transfers_beside_long_ones_take_no_longer() {
 fn a_slow_receiver_beside_a_fast_one_has_a_short_queue() {
     for fast in [100.0, 300.0] {
         for n in [1, 4] {
-            both(&stations(fast, n, 0.02), |_, rack| {
+            both(&stations(fast, n, 0.02), |none, rack| {
                 let slow = rack.flows.iter().filter(|f| f.station == 0);
                 let mbit: f64 = slow.clone().map(|f| f.mbit).sum();
                 assert!(mbit >= 0.93 * 5.0 * 0.98 * 1448.0 / 1514.0, "{mbit}");
                 // Base, what is allowed beyond it, and two and a half segments of each flow.
                 let most = 42.4 + 25.0 + 2.5 * n as f64 * 2.4;
                 let p95 = slow.map(|f| f.rtt_p95_ms).fold(0.0, f64::max);
-                assert!(p95 <= most, "{p95} of {most}");
+                // A queue that stood before the first loss may be an AQM's, whose drops are FH's:
+                // as without the agent then.
+                let slow = none.flows.iter().filter(|f| f.station == 0);
+                let as_none = slow.map(|f| f.rtt_p95_ms).fold(0.0, f64::max);
+                assert!(p95 <= f64::max(most, as_none), "{p95} of {most}, {as_none}");
                 assert!(rack.efficiency() >= 0.97, "{}", rack.efficiency());
             });
         }

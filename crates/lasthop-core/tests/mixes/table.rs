@@ -90,8 +90,9 @@ fn table() {
     for n in [8, 20, 50, 100] {
         for cc in CCS {
             for loss in [0.0, 0.02] {
-                let name = format!("many-{n}-{cc}-{loss}");
-                show(&name, &link(loss).flows(n, cc));
+                let case = link(loss).flows(n, cc);
+                show(&format!("many-{n}-{cc}-{loss}"), &case);
+                show(&format!("once-{n}-{cc}-{loss}"), &case.at_once());
             }
         }
     }

@@ -4,9 +4,9 @@
 
 use lasthop_core::Config;
 use lasthop_core::bindings::*;
-use lasthop_core::packet::{Tcp, option};
+use lasthop_core::packet::{Ends, Tcp, option};
 
-use crate::rack::rig;
+use crate::rack::{rig, rig_with};
 use crate::rig::{MH_BASE, Options, Rig, ns, wire};
 
 fn silent() -> Rig {
@@ -336,4 +336,76 @@ fn a_quick_repair_of_a_second_hole_is_no_superfluous_one() {
         ack!(rig, 314, 20_000 => pass);
         assert_eq!(rig.count(LH_C_local_retransmits), 3, "scheme {scheme}");
     }
+}
+
+// Other flows of the receiver.
+
+/// A segment of the receiver's other connection, or MH's ACK of what came before `seq`.
+fn elsewhere(rig: &mut Rig, ms: u64, seq: u32, ack: bool) {
+    let ends = Ends::v4(7);
+    if ack {
+        let tcp = Tcp {
+            ack: seq,
+            ..Tcp::default()
+        };
+        rig.agent.on_ingress(&tcp.to_fh(&ends), ns(ms));
+    } else {
+        let tcp = Tcp {
+            seq,
+            payload: vec![0; 1_000],
+            ..Tcp::default()
+        };
+        rig.agent.on_egress(&tcp.to_mh(&ends), ns(ms));
+    }
+}
+
+/// What comes to MH departed before: the segment waits in the same queue. Where many flows
+/// began at once each sent probes into it.
+#[test]
+fn behind_a_queue_no_probe_is_due() {
+    let config = Config {
+        queue_guard: 0,
+        ..Config::default()
+    };
+    let mut rig = rig_with(config, true);
+    for i in 0..8 {
+        elsewhere(&mut rig, 1_000, 1_000 * i, false);
+    }
+    data!(rig, 1_001, 0, 1_000);
+    data!(rig, 1_001, 1_000, 1_000);
+    elsewhere(&mut rig, 1_002, 8_000, false);
+    let alone = rig.deadline().expect("a probe");
+    assert!((1_020..1_030).contains(&alone), "{alone}");
+    let mut due = alone;
+    for i in 1..=4 {
+        let ms = alone - 5 + 3 * u64::from(i);
+        elsewhere(&mut rig, ms, 2_000 * i, true);
+        assert_eq!(rig.timer(due.max(ms)).resent, [], "{i}");
+        due = alone.max(ms + 4);
+        assert_eq!(rig.deadline(), Some(due), "{i}");
+    }
+    assert!(due > alone);
+    // What departed after it is there.
+    elsewhere(&mut rig, due - 1, 9_000, true);
+    assert_eq!(rig.timer(due).resent, [0]);
+}
+
+/// Where they all begin at once only the handshake tells how long the way is.
+#[test]
+fn what_queues_from_the_start_is_not_the_way() {
+    let mut rig = silent();
+    rig.fh_sends(1_000, rig.fh_syn(LH_SYN, &[]));
+    rig.mh_sends(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
+    rig.burst(1_100, 0, 1_000, 4);
+    ack!(rig, 1_205, 2_000 => pass);
+    let lmin = |rig: &Rig| rig.agent.host().peer(rig.flow().raw().peer).lmin_now_ns / 1_000_000;
+    assert_eq!(lmin(&rig), 10, "not 105");
+    ack!(rig, 1_206, 4_000 => pass);
+    // Data that hardly queue show the way of data.
+    for i in 0..20 {
+        let (ms, seq) = (1_300 + 30 * i as u64, 4_000 + 2_000 * i);
+        rig.burst(ms, seq, 1_000, 2);
+        ack!(rig, ms + 13, seq + 2_000 => pass);
+    }
+    assert_eq!(lmin(&rig), 12);
 }
