@@ -447,11 +447,17 @@ LH_FUNC int lh_clock_interval(struct lh_env *env, struct lh_flow *f)
  */
 LH_INLINE void lh_clock_data(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 base = lh_base(env, f), above = p ? p->above_ns : 0;
+	struct lh_peer *p;
+	u64 base, above;
 
-	if (base && !lh_cached(f) && lh_since(env->now_ns, f->sent_ns) > base &&
-	    !(above && lh_since(env->now_ns, above) > base))
+	if (lh_cached(f))
+		return;
+	p = lh_peer_of(env, f);
+	base = lh_base(env, f);
+	above = p ? p->above_ns : 0;
+	if (above && lh_since(env->now_ns, above) > base)
+		return;
+	if (base && lh_since(env->now_ns, f->sent_ns) > base)
 		f->clock.age = 0;
 }
 

@@ -127,7 +127,7 @@ struct lh_clock {
 	u64 train_ns; /* when the present train of deliveries began; 0: the hop was idle */
 	u32 train_delivered; /* lh_flow.delivered then */
 	u64 marked_ns; /* last CE mark */
-	/* Since when each sample has shown a queue of LH_AQM_TARGET_NS; 0: the last did not. */
+	/* Since when each sample has shown a queue (lh_queue_above); 0: the last did not. */
 	u64 above_ns;
 };
 
@@ -254,7 +254,9 @@ struct lh_peer {
 	/* The longest queue of this and of the previous period. */
 	u64 full_now_ns, full_before_ns;
 	u64 full_since_ns; /* when this period began */
-	u64 newest_tx_ns; /* latest departure among what has arrived */
+	u64 delivered_ns; /* last delivery to any of the flows */
+	u64 xmit_ns; /* latest departure among what was delivered, sent again or not */
+	u64 newest_tx_ns; /* the same of what gave a sample */
 	u64 queue_ns, queue_at_ns; /* the last sample of it, and when that was */
 	u64 above_ns; /* as lh_clock.above_ns, of all its flows */
 	/* Departures that found it near the longest: the latest, and the first of those that
@@ -279,8 +281,6 @@ struct lh_peer {
 	u32 crowd, crowd_before; /* the same of LH_CROWD_BINS bins */
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
-	u64 delivered_ns; /* last delivery to any of the flows */
-	u64 xmit_ns; /* latest departure among what was delivered, sent again or not */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
 };
 

@@ -581,7 +581,7 @@ pub struct lh_clock {
     pub train_delivered: u32,
     #[doc = " last CE mark"]
     pub marked_ns: u64,
-    #[doc = " Since when each sample has shown a queue of LH_AQM_TARGET_NS; 0: the last did not."]
+    #[doc = " Since when each sample has shown a queue (lh_queue_above); 0: the last did not."]
     pub above_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1042,7 +1042,11 @@ pub struct lh_peer {
     pub full_before_ns: u64,
     #[doc = " when this period began"]
     pub full_since_ns: u64,
-    #[doc = " latest departure among what has arrived"]
+    #[doc = " last delivery to any of the flows"]
+    pub delivered_ns: u64,
+    #[doc = " latest departure among what was delivered, sent again or not"]
+    pub xmit_ns: u64,
+    #[doc = " the same of what gave a sample"]
     pub newest_tx_ns: u64,
     #[doc = " the last sample of it, and when that was"]
     pub queue_ns: u64,
@@ -1094,10 +1098,6 @@ pub struct lh_peer {
     pub crowd_before: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
-    #[doc = " last delivery to any of the flows"]
-    pub delivered_ns: u64,
-    #[doc = " latest departure among what was delivered, sent again or not"]
-    pub xmit_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
     pub heard_ns: u64,
 }
@@ -1127,49 +1127,49 @@ const _: () = {
         [::core::mem::offset_of!(lh_peer, full_before_ns) - 96usize];
     ["Offset of field: lh_peer::full_since_ns"]
         [::core::mem::offset_of!(lh_peer, full_since_ns) - 104usize];
-    ["Offset of field: lh_peer::newest_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, newest_tx_ns) - 112usize];
-    ["Offset of field: lh_peer::queue_ns"][::core::mem::offset_of!(lh_peer, queue_ns) - 120usize];
-    ["Offset of field: lh_peer::queue_at_ns"]
-        [::core::mem::offset_of!(lh_peer, queue_at_ns) - 128usize];
-    ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 136usize];
-    ["Offset of field: lh_peer::full_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 144usize];
-    ["Offset of field: lh_peer::full_from_ns"]
-        [::core::mem::offset_of!(lh_peer, full_from_ns) - 152usize];
-    ["Offset of field: lh_peer::full_mark_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 160usize];
-    ["Offset of field: lh_peer::full_mark_before_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 168usize];
-    ["Offset of field: lh_peer::full_mark_at_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 176usize];
-    ["Offset of field: lh_peer::full_seen_ns"]
-        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 184usize];
-    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 192usize];
-    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 196usize];
-    ["Offset of field: lh_peer::full_before"]
-        [::core::mem::offset_of!(lh_peer, full_before) - 200usize];
-    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 204usize];
-    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 208usize];
-    ["Offset of field: lh_peer::trial_end_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 216usize];
-    ["Offset of field: lh_peer::trial_least_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 224usize];
-    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 232usize];
-    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 240usize];
-    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 248usize];
-    ["Offset of field: lh_peer::rate_before"]
-        [::core::mem::offset_of!(lh_peer, rate_before) - 256usize];
-    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 264usize];
-    ["Offset of field: lh_peer::flows_before"]
-        [::core::mem::offset_of!(lh_peer, flows_before) - 268usize];
-    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 272usize];
-    ["Offset of field: lh_peer::crowd_before"]
-        [::core::mem::offset_of!(lh_peer, crowd_before) - 276usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 280usize];
     ["Offset of field: lh_peer::delivered_ns"]
-        [::core::mem::offset_of!(lh_peer, delivered_ns) - 288usize];
-    ["Offset of field: lh_peer::xmit_ns"][::core::mem::offset_of!(lh_peer, xmit_ns) - 296usize];
+        [::core::mem::offset_of!(lh_peer, delivered_ns) - 112usize];
+    ["Offset of field: lh_peer::xmit_ns"][::core::mem::offset_of!(lh_peer, xmit_ns) - 120usize];
+    ["Offset of field: lh_peer::newest_tx_ns"]
+        [::core::mem::offset_of!(lh_peer, newest_tx_ns) - 128usize];
+    ["Offset of field: lh_peer::queue_ns"][::core::mem::offset_of!(lh_peer, queue_ns) - 136usize];
+    ["Offset of field: lh_peer::queue_at_ns"]
+        [::core::mem::offset_of!(lh_peer, queue_at_ns) - 144usize];
+    ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 152usize];
+    ["Offset of field: lh_peer::full_tx_ns"]
+        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 160usize];
+    ["Offset of field: lh_peer::full_from_ns"]
+        [::core::mem::offset_of!(lh_peer, full_from_ns) - 168usize];
+    ["Offset of field: lh_peer::full_mark_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 176usize];
+    ["Offset of field: lh_peer::full_mark_before_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 184usize];
+    ["Offset of field: lh_peer::full_mark_at_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 192usize];
+    ["Offset of field: lh_peer::full_seen_ns"]
+        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 200usize];
+    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 208usize];
+    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 212usize];
+    ["Offset of field: lh_peer::full_before"]
+        [::core::mem::offset_of!(lh_peer, full_before) - 216usize];
+    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 220usize];
+    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 224usize];
+    ["Offset of field: lh_peer::trial_end_ns"]
+        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 232usize];
+    ["Offset of field: lh_peer::trial_least_ns"]
+        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 240usize];
+    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 248usize];
+    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 256usize];
+    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 264usize];
+    ["Offset of field: lh_peer::rate_before"]
+        [::core::mem::offset_of!(lh_peer, rate_before) - 272usize];
+    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 280usize];
+    ["Offset of field: lh_peer::flows_before"]
+        [::core::mem::offset_of!(lh_peer, flows_before) - 284usize];
+    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 288usize];
+    ["Offset of field: lh_peer::crowd_before"]
+        [::core::mem::offset_of!(lh_peer, crowd_before) - 292usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 296usize];
     ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 304usize];
 };
 #[repr(C)]

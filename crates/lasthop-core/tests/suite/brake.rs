@@ -357,7 +357,7 @@ fn patience_with_a_loss_that_is_not_ours_does_not_spin() {
 
 // Receivers (device.h).
 
-fn key(mh: u8) -> Key {
+pub fn key(mh: u8) -> Key {
     let ends = Ends {
         mh: ([10, 0, 0, mh], 5_000).into(),
         ..Ends::v4(1)

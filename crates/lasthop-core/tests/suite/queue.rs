@@ -2,11 +2,10 @@
 //! Whose loss it is, where the queue alone does not tell (core/queue.h).
 
 use lasthop_core::bindings::*;
+use lasthop_core::{Config, MSEC_NS};
 
-use lasthop_core::packet::{Ends, Tcp};
-use lasthop_core::{Config, MSEC_NS, parse};
-
-use crate::brake::{Line, MSS, bench, stamped, state};
+use crate::bench::Bench;
+use crate::brake::{Line, MSS, bench, key, stamped, state};
 use crate::rack::rig;
 
 /// A queue that has grown within a round trip: nobody knows yet how long it gets.
@@ -53,11 +52,9 @@ fn where_a_queue_stands_the_first_loss_is_fhs() {
 /// begins anew after a pause of so many milliseconds. A queue of `queue_ms` stands.
 fn begins_anew(queue_ms: u64, pause_ms: u64, outstanding: bool) -> bool {
     let mut b = bench(Config::default(), 7);
-    let packet = Tcp::default().to_mh(&Ends::v4(1));
-    let (_, key) = parse(&packet, 0, None, true).expect("TCP");
-    b.host.set_peer(&mut b.flow, &key, b.now_ns);
+    b.host.set_peer(&mut b.flow, &key(1), b.now_ns);
     let (mut seq, mut ms) = (MSS, 0);
-    let mut round = |b: &mut crate::bench::Bench, pause_ms: u64, queue_ms: u64, whole: bool| {
+    let mut round = |b: &mut Bench, pause_ms: u64, queue_ms: u64, whole: bool| {
         b.now_ns += pause_ms * MSEC_NS;
         for _ in 0..2 {
             b.data(seq, MSS);

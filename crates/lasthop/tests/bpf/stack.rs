@@ -60,7 +60,6 @@ impl Insn {
 /// A place in the object: index of the section, byte offset in it.
 type Place = (usize, u64);
 
-#[derive(Default)]
 struct Function {
     name: String,
     bytes: u32,
