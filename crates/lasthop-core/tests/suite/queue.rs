@@ -7,6 +7,7 @@ use lasthop_core::{Config, MSEC_NS};
 use crate::bench::Bench;
 use crate::brake::{Line, MSS, bench, key, stamped, state};
 use crate::rack::rig;
+use crate::rig::{Options, Rig};
 
 /// A queue that has grown within a round trip: nobody knows yet how long it gets.
 #[test]
@@ -46,6 +47,26 @@ fn where_a_queue_stands_the_first_loss_is_fhs() {
     assert_eq!(start(17, false), (0, 1));
     assert_eq!(start(17, true), (2, 0), "the link loses");
     assert_eq!(start(12, false), (1, 0), "no queue to speak of");
+}
+
+/// The bursts of a slow start stand for longer there, and no AQM that is set for such a hop
+/// drops by then.
+#[test]
+fn a_long_hop_bears_longer_bursts() {
+    let start = |standing_ms: u64| {
+        let mut rig = Rig::silent(&Options {
+            sack: true,
+            config: Config::default(),
+            ..Options::default()
+        });
+        let mut line = Line::new(300, 0);
+        line.run(&mut rig, 1_200, (560, 560), |_| false);
+        line.run(&mut rig, standing_ms, (566, 566), |_| false);
+        line.run(&mut rig, 1_200, (566, 566), |i| i == 10);
+        rig.count(LH_C_overflow_suspected)
+    };
+    assert_eq!(start(200), 0);
+    assert_eq!(start(700), 1);
 }
 
 /// Whether FH, which sent two segments per round trip for two seconds, passes for one that

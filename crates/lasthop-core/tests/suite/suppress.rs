@@ -158,7 +158,7 @@ fn beyond_the_hold_time_everything_passes() {
 }
 
 /// How long an ACK is kept is settled when it is: a shorter round trip that shows meanwhile
-/// may allow for more (three of 300 ms, but of 400 ms none), which FH knows nothing of.
+/// may allow for more (three of 900 ms, but of 1,200 ms none), which FH knows nothing of.
 #[test]
 fn the_hold_does_not_grow_while_it_lasts() {
     let config = Config {
@@ -172,11 +172,11 @@ fn the_hold_does_not_grow_while_it_lasts() {
     });
     rig.burst(200, 0, 100, 10);
     ack!(rig, 210, 0 => pass);
-    rig.data(320, 1_000, 100);
-    assert!(rig.ack(600, 0, &[(100, 1_000)]).held);
-    let kept_until = 600 * MSEC_NS + rig.flow().hold_ns(&config);
-    rig.ack(620, 0, &[(100, 1_100)]);
-    assert!(620 * MSEC_NS + rig.flow().hold_ns(&config) > kept_until + 400 * MSEC_NS);
+    rig.data(520, 1_000, 100);
+    assert!(rig.ack(1_400, 0, &[(100, 1_000)]).held);
+    let kept_until = 1_400 * MSEC_NS + rig.flow().hold_ns(&config);
+    rig.ack(1_420, 0, &[(100, 1_100)]);
+    assert!(1_420 * MSEC_NS + rig.flow().hold_ns(&config) > kept_until + 400 * MSEC_NS);
     rig.timer(kept_until / MSEC_NS - 1);
     assert!(rig.flow().is_held());
     assert_eq!(rig.timer(kept_until / MSEC_NS).released, 1);
