@@ -207,7 +207,8 @@ pub const FIELDS: [Field; 68] = [
     Field::new(
         "rtt_p50_ms",
         "ms",
-        "median of the senders' smoothed RTT (`tcpi_rtt`), read every 100 ms; null without a sample",
+        "median of the senders' smoothed RTT (`tcpi_rtt`), read every 100 ms of those to which something \
+         was acknowledged since the last reading (with `--engine ns3` of all); null without a sample",
     ),
     Field::new("rtt_p95_ms", "ms", "95th percentile of the same"),
     Field::new("rtt_p99_ms", "ms", "99th percentile of the same"),

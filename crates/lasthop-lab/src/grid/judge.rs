@@ -129,6 +129,10 @@ fn missed(demand: &Demand, row: &Row) -> Option<Option<String>> {
                 .is_below(limit)
                 .then(|| format!("{} of none < {limit}", show_ratio(row)))
         }
+        Demand::RttRatio(limit) => {
+            let delay = row.rtt_p95_ratio?;
+            (delay > limit).then(|| format!("RTT p95 {delay:.3} of none's > {limit}"))
+        }
         Demand::RatioForDelay { ratio, p95 } => {
             let (goodput, delay) = (row.goodput_ratio()?, row.rtt_p95_ratio?);
             let traded = !goodput.is_below(ratio) && delay <= p95;
@@ -220,6 +224,9 @@ mod tests {
             }),
             ("varying-rate-bbr", "lte/20mbit/110ms/2%/bbr", |l| {
                 l.record.goodput_mbit = 18.4
+            }),
+            ("delay-0%", "base/20mbit/110ms/0%/cubic", |l| {
+                l.record.rtt_p95_ms = Some(200.0);
             }),
             ("local-retransmits", "base/20mbit/110ms/2%/bbr", |l| {
                 l.record.local_retransmits = Some(114);
