@@ -46,9 +46,10 @@ LH_INLINE bool lh_clock_usable(struct lh_env *env, const struct lh_flow *f)
 /*
  * The flow's share of the standing queue, bytes: equal shares give equal rates. Of
  * the device's rate, as if all receivers shared one queue, but no more than the
- * receiver's own rate makes of twice the target: beside one of 300 Mbit/s, one of 5
- * with a queue of its own had 122 ms. Twice, so that a newcomer's share can grow
- * where they do share one.
+ * receiver's own rate makes: beside one of 300 Mbit/s, one of 5 with a queue of its own
+ * had 122 ms, and with twice its own 29 ms for 4 flows, not 14. Where they do share one,
+ * the smaller grow all the same, for the larger are bounded by the device's share; half
+ * a segment for those that have nothing yet.
  */
 LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
 {
@@ -57,7 +58,7 @@ LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
 	u64 share = lh_rate_times(lh_device_rate(env, LH_RATE_BINS), t) / lh_device_flows(env);
 
 	if (p)
-		share = lh_min(share, 2 * lh_rate_times(p->rate, t) / lh_peer_flows(env, p) + mss);
+		share = lh_min(share, lh_rate_times(p->rate, t) / lh_peer_flows(env, p) + mss / 2);
 	return lh_max(share, mss);
 }
 

@@ -298,9 +298,9 @@ impl Run {
             (now, before) => now.min(before),
         };
         let base = secs(lmin + self.wired_ns);
-        // The device's share, but of the receiver's rate no more than twice the target.
+        // The device's share, but no more than the receiver's own rate makes, and a little.
         let share = self.bins.device(self.b.now_ns) * target;
-        let share = share.min(2.0 * rate * target + mss);
+        let share = share.min(rate * target + mss / 2.0);
         Seen {
             base,
             q: (q - secs(lmin)).max(0.0),

@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn canned_records() {
         type Change = fn(&mut Line);
-        let cases: [(&str, &str, Change); 13] = [
+        let cases: [(&str, &str, Change); 14] = [
             ("efficiency", "base/20mbit/60ms/5%/bbr", |l| {
                 l.record.efficiency = 0.969
             }),
