@@ -117,13 +117,16 @@ fn seconds(scheme: Option<&str>, ecn: bool, loss: f64) -> f64 {
 }
 
 /// A mark tells of a standing queue. Where there is none any more, a loss and its repair are no
-/// reason for the next mark: those who hide losses must not make as many signs of their own.
+/// reason for the next mark: those who hide losses must not make as many signs of their own. When
+/// each loss made one it took four times as long; a mark more or less is a second, hence the median.
 #[test]
 fn marks_tell_of_queues_not_of_repairs() {
     if !able() {
         return;
     }
-    let marked = seconds(Some("rack"), true, 0.01);
+    let mut marked = [(); 3].map(|()| seconds(Some("rack"), true, 0.01));
+    marked.sort_by(f64::total_cmp);
+    let marked = marked[1];
     let unmarked = seconds(Some("rack"), false, 0.01);
     assert!(
         marked < 1.5 * unmarked,
