@@ -12,7 +12,7 @@ use lasthop_lab::transfer::Transfer;
 use serde_json::json;
 
 use super::sockets::{Line, tcp_counter};
-use super::{able, counter, lost, resent, run};
+use super::{able, counter, lost, resent, run, three};
 
 /// 20 Mbit/s and 110 ms, with a queue of one product of the two.
 fn bed(loss: f64, ecn: bool) -> TestBed {
@@ -124,9 +124,7 @@ fn marks_tell_of_queues_not_of_repairs() {
     if !able() {
         return;
     }
-    let mut marked = [(); 3].map(|()| seconds(Some("rack"), true, 0.01));
-    marked.sort_by(f64::total_cmp);
-    let marked = marked[1];
+    let [_, marked, _] = three(|| seconds(Some("rack"), true, 0.01));
     let unmarked = seconds(Some("rack"), false, 0.01);
     assert!(
         marked < 1.5 * unmarked,

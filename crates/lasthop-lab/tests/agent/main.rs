@@ -125,6 +125,14 @@ pub fn goodput(link: &LinkOptions, scheme: Option<&str>, cc: &str, bytes: u64) -
     bytes as f64 * 8.0 / report.completion_ns().expect("completed") as f64
 }
 
+/// What three runs came to, the least first: the one in the middle counts where a pause of a busy
+/// machine may spoil one.
+pub fn three(mut run: impl FnMut() -> f64) -> [f64; 3] {
+    let mut figures = [(); 3].map(|()| run());
+    figures.sort_by(f64::total_cmp);
+    figures
+}
+
 /// The content of every flow must be right.
 pub fn check(report: &TransferReport) {
     assert!(report.content_ok(), "content: {:?}", report.first_failure());
