@@ -75,12 +75,15 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		return 0;
 	lh_actions_init(out);
 	lh_env_time(env, f);
-	lh_track_fh(env, f, s);
 	if (s->payload_bytes) {
 		f->nr_data++;
 		f->payload_bytes += s->payload_bytes;
 		lh_host_count(env, LH_C_data_segments, 1);
 		lh_host_count(env, LH_C_data_bytes, s->payload_bytes);
+	}
+	if (!lh_track_fh(env, f, s)) {
+		lh_host_count(env, LH_C_bypass_unacceptable, 1);
+		goto done;
 	}
 	/* Or late, which looks the same; a bare FIN, too. */
 	if (s->seq != s->end && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
@@ -98,6 +101,7 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
 			lh_slack_on_data(env, f, s, out);
 	}
+done:
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }
@@ -190,6 +194,7 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 
 	f->una = s->ack;
 	f->progress_ns = env->now_ns;
+	f->flags &= ~LH_FLOW_RESET; /* the connection lives: that one was forged */
 	lh_for (i, LH_FLOW_SEGS)
 		if (!lh_ack_pop(env, f, s->ack, how))
 			break;
@@ -227,8 +232,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	lh_env_time(env, f);
 	__builtin_memset(&env->ack, 0, sizeof(env->ack));
 	env->ack.top = f->sacked_max;
-	lh_track_mh(env, f, s);
-	if (!(s->flags & LH_ACK) || (s->flags & (LH_SYN | LH_RST)))
+	if (!lh_track_mh(env, f, s))
 		goto done;
 	lh_host_count(env, LH_C_ack_segments, 1);
 	class = lh_classify(f, s);
@@ -353,9 +357,7 @@ LH_INLINE bool lh_flow_over(struct lh_env *env, const struct lh_flow *f)
 
 	if (f->flags & LH_FLOW_HELD)
 		return false;
-	if (f->flags & LH_FLOW_RESET)
-		return true;
-	if ((f->flags & closed) == closed)
+	if ((f->flags & LH_FLOW_RESET) || (f->flags & closed) == closed)
 		return quiet > 2 * lh_lrto(env, f);
 	if (!(f->flags & LH_FLOW_FWD))
 		return quiet > lh_min(LH_HALF_OPEN_NS, LH_CFG(env)->idle_ns);

@@ -395,6 +395,8 @@ LH_INLINE void lh_cache_echo(struct lh_env *env, struct lh_flow *f, u32 tsecr)
 {
 	struct lh_seg *e;
 
+	if ((f->flags & LH_FLOW_TSVAL_FH) && lh_after(tsecr, f->tsval_fh))
+		return; /* FH has not sent that yet: nothing is known of what MH took */
 	if (!(f->flags & LH_FLOW_TS) || lh_after(tsecr, f->ts_recent))
 		f->ts_recent = tsecr;
 	f->flags |= LH_FLOW_TS; /* in every segment or in none */

@@ -51,6 +51,9 @@
 	X(bypass_table_full, "TCP segments of flows that found no room in the flow table") \
 	X(bypass_lock, "TCP segments that passed because the flow was busy on another CPU") \
 	X(bypass_stale, "TCP segments that passed because user space gave no sign of life") \
+	X(bypass_checksum, "TCP segments from the lossy link with a wrong checksum, which the device had not looked at") \
+	X(bypass_unacceptable, "TCP segments whose numbers the connection can't have used by what both ends have said: forged, or we missed something") \
+	X(resynchronised, "times that both ends agreed on numbers unknown to us, and the flow was picked up anew as in mid-stream") \
 	X(flows_created, "flows entered into the table") \
 	X(flows_removed, "flows removed from the table: closed, reset, idle or displaced") \
 	X(timer_kicks, "times that a flow's timer had work done")

@@ -74,6 +74,36 @@ enum lh_flow_flag {
 	LH_FLOW_ECT = 0x200000, /* FH's data may be marked (RFC 3168) */
 	LH_FLOW_SYN_FH = 0x800000, /* FH's SYN or SYN-ACK was seen */
 	LH_FLOW_RTX = 0x1000000, /* rtx_end is valid */
+	LH_FLOW_LIVE = 0x2000000, /* past its handshake: another one must be answered to count */
+	LH_FLOW_CLAIM = 0x4000000, /* claim is valid */
+	LH_FLOW_TSVAL_FH = 0x8000000, /* tsval_fh is valid */
+};
+
+/* One end of the connection as far as its packets and the other's have told (accept.h).
+ * Sequence numbers of what this end sends. */
+struct lh_end {
+	u32 end; /* behind the last that was acceptable */
+	u32 edge; /* rightmost edge of a window that the other end has granted it */
+	u32 most; /* widest window that it has itself granted, bytes; 0: it was not heard */
+	u32 known; /* 1: end and edge are valid */
+};
+
+/* A SYN on a live connection: kept aside until the other end has answered it (lifecycle.h). */
+struct lh_syn {
+	u64 at_ns;
+	u32 seq, end; /* as in lh_segment */
+	u16 window; /* never scaled in a SYN */
+	u16 mss;
+	u8 wscale;
+	u8 opts; /* enum lh_tcp_opt */
+	u8 from_mh;
+	u8 valid;
+};
+
+/* What FH sent at numbers that can't be its (accept.h): should MH answer there, both are
+ * right, and we have missed something. */
+struct lh_claim {
+	u32 seq, end, ack;
 };
 
 #define LH_RECENT_SAMPLES 4
@@ -207,6 +237,10 @@ struct lh_flow {
 	u32 own_edge; /* the receiver's own, of the last ACK */
 	u16 fwd_flags;
 	u16 last_window; /* as in the header */
+	struct lh_end fh, mh;
+	struct lh_syn syn;
+	struct lh_claim claim; /* with LH_FLOW_CLAIM */
+	u32 tsval_fh; /* newest timestamp of FH's; with LH_FLOW_TSVAL_FH */
 	u16 mss; /* of MH's SYN, or the largest payload cached; 0: unknown */
 	u8 wscale_fh, wscale_mh;
 	u32 fin_fh, fin_mh; /* sequence number after the FIN */

@@ -23,7 +23,9 @@ LH_INLINE bool lh_flow_sack(const struct lh_flow *f)
 /* Whether @s has nothing but an ACK to tell. */
 LH_INLINE bool lh_pure(const struct lh_segment *s)
 {
-	return !s->payload_bytes && !(s->flags & (LH_FIN | LH_SYN | LH_RST | LH_URG)) &&
+	u32 more = LH_FIN | LH_SYN | LH_RST | LH_PSH | LH_URG | LH_RESERVED;
+
+	return !s->payload_bytes && !(s->flags & more) &&
 	       !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN));
 }
 

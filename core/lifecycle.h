@@ -6,6 +6,7 @@
 #ifndef LH_LIFECYCLE_H
 #define LH_LIFECYCLE_H
 
+#include "accept.h"
 #include "order.h"
 #include "window.h"
 
@@ -36,6 +37,7 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 {
 	lh_cache_flush(env, f);
 	f->una = f->max = f->sacked_max = f->rtt_end = ack;
+	f->progress_ns = env->now_ns;
 	f->nr_dup = f->exp_dup = f->own_dups = 0;
 	f->sacked_bytes = 0;
 	lh_sack_forget(f);
@@ -68,136 +70,308 @@ LH_INLINE void lh_track_wscale(struct lh_flow *f)
 	f->flags |= LH_FLOW_WSCALE;
 }
 
-/* SYN or SYN-ACK from FH. A new initial number means a new connection (port
- * reuse); the same one is a repetition, and gives no RTT sample (Karn). It may come
- * when the first has been answered: beyond a round trip of 1 s it always does. */
-LH_INLINE void lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+/* Whether the connection is past its handshake and not closed both ways: a SYN may be
+ * anybody's then (RFC 5961 section 4). */
+LH_INLINE bool lh_live(const struct lh_flow *f)
 {
-	bool again = (f->flags & LH_FLOW_STARTED) && f->max == s->seq + 1 &&
-		     (f->una == s->seq || f->una == f->max);
+	u32 closed = LH_FLOW_FIN_FH_ACKED | LH_FLOW_FIN_MH_ACKED;
 
-	if (again) {
-		f->syn_tx_ns = 0;
-		return;
-	}
-	if (!(s->flags & LH_ACK) || (f->flags & LH_FLOW_STARTED)) {
-		u8 wscale_mh = f->wscale_mh;
-		u16 mss = f->mss;
-		u32 isn_mh = f->isn_mh;
-		u32 keep = f->flags &
-			   (LH_FLOW_SYN_MH | LH_FLOW_SACK_MH | LH_FLOW_MPTCP | LH_FLOW_AUTH);
-		bool answer = s->flags & LH_ACK;
+	return (f->flags & LH_FLOW_LIVE) && (f->flags & closed) != closed;
+}
 
-		lh_flow_reset(env, f);
-		if (answer) {
-			f->flags = keep;
-			f->wscale_mh = wscale_mh;
-			f->mss = mss;
-			f->isn_mh = isn_mh;
-		}
-	}
+/* FH's SYN or SYN-ACK opens the connection. */
+LH_INLINE void lh_open_fh(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
 	lh_track_options(f, s, false);
 	lh_flow_start(f, s->seq);
 	f->max = s->seq + 1; /* data in a SYN (TFO) is not ours: SPEC section 3 */
 	f->flags |= LH_FLOW_SYN_FH;
+	f->flags &= ~LH_FLOW_RESET;
 	f->syn_tx_ns = env->now_ns;
-	if (s->flags & LH_ACK) {
+	f->seen_ns = env->now_ns;
+	f->fh.known = 0; /* its number is this one from now on */
+	lh_ends_learn(&f->fh, &f->mh, s, s->window);
+}
+
+/* MH's. */
+LH_INLINE void lh_open_mh(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	lh_track_options(f, s, true);
+	f->flags |= LH_FLOW_SYN_MH;
+	f->flags &= ~LH_FLOW_RESET;
+	f->isn_mh = s->seq;
+	f->syn_rx_ns = env->now_ns;
+	f->seen_ns = env->now_ns;
+	f->mh.known = 0;
+	lh_ends_learn(&f->mh, &f->fh, s, s->window);
+}
+
+/* A SYN on a live connection is kept aside. A repeated one gives no sample (Karn). */
+LH_INLINE void lh_syn_aside(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			    bool from_mh)
+{
+	struct lh_syn *syn = &f->syn;
+	bool again = syn->valid && syn->seq == s->seq && syn->from_mh == from_mh;
+
+	syn->at_ns = again ? 0 : env->now_ns;
+	syn->seq = s->seq;
+	syn->end = s->end;
+	syn->window = s->window;
+	syn->mss = s->mss;
+	syn->wscale = s->wscale;
+	syn->opts = s->opts;
+	syn->from_mh = from_mh;
+	syn->valid = 1;
+}
+
+/* Whether @s, a SYN-ACK, answers the SYN that was kept aside, which came from the other end. */
+LH_INLINE bool lh_syn_answered(const struct lh_flow *f, const struct lh_segment *s, bool from_mh)
+{
+	return f->syn.valid && f->syn.from_mh != from_mh && lh_after(s->ack, f->syn.seq) &&
+	       !lh_after(s->ack, f->syn.end);
+}
+
+/* The SYN kept aside has opened another connection between the same ports: that of
+ * the flow is over. */
+LH_ENTRY int lh_syn_take(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_segment s;
+	u64 at_ns;
+
+	if (!env || !f)
+		return 0;
+	at_ns = f->syn.at_ns;
+	__builtin_memset(&s, 0, sizeof(s));
+	s.seq = f->syn.seq;
+	s.end = f->syn.end;
+	s.flags = LH_SYN;
+	s.window = f->syn.window;
+	s.mss = f->syn.mss;
+	s.wscale = f->syn.wscale;
+	s.opts = f->syn.opts;
+	if (f->syn.from_mh) {
+		lh_flow_reset(env, f);
+		lh_open_mh(env, f, &s);
+		f->syn_rx_ns = at_ns;
+	} else {
+		lh_flow_reset(env, f);
+		lh_open_fh(env, f, &s);
+		f->syn_tx_ns = at_ns;
+	}
+	return 0;
+}
+
+/* Whether a SYN-ACK from FH (@from_mh: from MH) acknowledges the other end's SYN, which we
+ * saw, with or without the data in it. */
+LH_INLINE bool lh_syn_matches(const struct lh_flow *f, const struct lh_segment *s, bool from_mh)
+{
+	u32 isn = from_mh ? f->max - 1 : f->isn_mh;
+
+	return lh_after(s->ack, isn) && !lh_after(s->ack, from_mh ? f->fh.end : f->mh.end);
+}
+
+/*
+ * SYN or SYN-ACK from FH. A new initial number means a new connection (port
+ * reuse), on a live one once MH has answered it; the same one is a repetition, and gives no
+ * RTT sample (Karn). It may come when the first has been answered: beyond a round trip of
+ * 1 s it always does. @return whether @s is the flow's own.
+ */
+LH_INLINE bool lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	bool again = (f->flags & LH_FLOW_STARTED) && f->max == s->seq + 1 &&
+		     (f->una == s->seq || f->una == f->max);
+	bool answer = s->flags & LH_ACK;
+
+	if (again) {
+		f->syn_tx_ns = 0;
+		f->flags &= ~LH_FLOW_RESET;
+		return true;
+	}
+	if (answer && lh_live(f) && lh_syn_answered(f, s, false))
+		lh_syn_take(env, f);
+	if (lh_live(f)) {
+		if (!answer)
+			lh_syn_aside(env, f, s, false);
+		return false;
+	}
+	if (answer && (f->flags & LH_FLOW_SYN_MH) && !lh_syn_matches(f, s, false))
+		return false;
+	if (!answer || ((f->flags & LH_FLOW_STARTED) && !(f->flags & LH_FLOW_SYN_MH)))
+		lh_flow_reset(env, f);
+	lh_open_fh(env, f, s);
+	if (answer) {
 		lh_wired_handshake(env, f);
 		if (f->flags & LH_FLOW_SYN_MH)
 			lh_track_wscale(f);
+		f->flags |= LH_FLOW_LIVE;
 	}
-	f->seen_ns = env->now_ns;
+	return true;
 }
 
-/* Any segment from FH. */
-LH_INLINE void lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+/* The numbers of @s from FH: are they its? What they tell is noted. */
+LH_INLINE enum lh_accepted lh_accept_fh(struct lh_flow *f, const struct lh_segment *s)
 {
-	f->seen_ns = env->now_ns;
+	enum lh_accepted is = lh_acceptable(&f->fh, &f->mh, s, lh_whole(f));
+
+	if (is == LH_REFUSED)
+		lh_claim_note(f, s);
+	else
+		lh_ends_learn(&f->fh, &f->mh, s, lh_granted(f, s, f->wscale_fh));
+	return is;
+}
+
+/*
+ * Any segment from FH. @return whether it is the flow's and the core may act on it. An RST
+ * only suspends the flow: data or a new ACK of the connection's prove that it was forged
+ * (RFC 5961 section 3).
+ */
+LH_INLINE bool lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
 	if (s->flags & LH_RST) {
+		if (lh_accept_fh(f, s) != LH_ACCEPTED)
+			return false;
 		f->flags |= LH_FLOW_RESET;
-		return;
+		f->seen_ns = env->now_ns;
+		return true;
 	}
-	if (s->flags & LH_SYN) {
-		lh_track_fh_syn(env, f, s);
-		return;
-	}
+	if (s->flags & LH_SYN)
+		return lh_track_fh_syn(env, f, s);
+	if (lh_accept_fh(f, s) != LH_ACCEPTED)
+		return false;
+	f->seen_ns = env->now_ns;
+	f->flags |= LH_FLOW_LIVE;
+	f->flags &= ~LH_FLOW_CLAIM;
+	if (!lh_after(s->end, f->una) && lh_stuck(env, f))
+		lh_claim_note(f, s);
+	if (s->payload_bytes)
+		f->flags &= ~LH_FLOW_RESET;
 	if (s->opts & LH_OPT_AUTH)
 		f->flags |= LH_FLOW_AUTH;
+	if ((s->opts & LH_OPT_TS) &&
+	    (!(f->flags & LH_FLOW_TSVAL_FH) || lh_after(s->tsval, f->tsval_fh))) {
+		f->tsval_fh = s->tsval;
+		f->flags |= LH_FLOW_TSVAL_FH;
+	}
 	if (!(f->flags & LH_FLOW_STARTED))
 		lh_flow_start(f, s->seq);
 	lh_wired_data(env, f, s);
-	if (s->flags & LH_ACK) {
-		lh_wired_handshake(env, f);
-		if ((f->flags & LH_FLOW_FIN_MH) && !lh_before(s->ack, f->fin_mh))
-			f->flags |= LH_FLOW_FIN_MH_ACKED;
-	}
+	lh_wired_handshake(env, f);
+	if ((f->flags & LH_FLOW_FIN_MH) && !lh_before(s->ack, f->fin_mh))
+		f->flags |= LH_FLOW_FIN_MH_ACKED;
+	if ((f->flags & LH_FLOW_FIN_FH) && lh_after(s->end, f->fin_fh))
+		f->flags &= ~(LH_FLOW_FIN_FH | LH_FLOW_FIN_FH_ACKED); /* that one was forged */
 	if (s->flags & LH_FIN) {
 		f->flags |= LH_FLOW_FIN_FH;
 		f->fin_fh = s->end;
 	}
+	return true;
+}
+
+/* MH's SYN-ACK, which answers a SYN that FH may have sent. */
+LH_INLINE void lh_track_mh_answer(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	lh_open_mh(env, f, s);
+	if (f->flags & LH_FLOW_SYN_FH)
+		lh_track_wscale(f);
+	if ((f->flags & LH_FLOW_STARTED) && s->ack == f->max && f->una != f->max) {
+		if (f->syn_tx_ns)
+			lh_rtt_sample(env, f, env->now_ns - f->syn_tx_ns);
+		lh_cache_flush(env, f); /* the SYN */
+		f->una = f->sacked_max = s->ack;
+		f->progress_ns = env->now_ns;
+	}
+	f->syn_tx_ns = 0;
+	/* FH knows this number now: a duplicate of it may be kept. */
+	f->last_window = s->window;
+	f->flags |= LH_FLOW_FWD | LH_FLOW_LIVE;
+	f->fwd_ack = s->ack;
+	f->fwd_edge = f->own_edge = s->ack + s->window; /* never scaled in a SYN */
+	f->fwd_flags = 0;
 }
 
 /* SYN or SYN-ACK from MH. A repetition gives no sample of the wired round trip
- * (Karn): the answer may be to the first one. */
+ * (Karn): the answer may be to the first one, and a late copy says nothing new. */
 LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	bool again = (f->flags & LH_FLOW_SYN_MH) && s->seq == f->isn_mh;
+	bool answer = s->flags & LH_ACK;
 
-	if (s->flags & LH_ACK) {
-		f->syn_rx_ns = again ? 0 : env->now_ns;
-		f->flags |= LH_FLOW_SYN_MH;
-		f->isn_mh = s->seq;
-		lh_track_options(f, s, true);
-		if (f->flags & LH_FLOW_SYN_FH)
-			lh_track_wscale(f);
-		if ((f->flags & LH_FLOW_STARTED) && s->ack == f->max && f->una != f->max) {
-			if (f->syn_tx_ns)
-				lh_rtt_sample(env, f, env->now_ns - f->syn_tx_ns);
-			lh_cache_flush(env, f); /* the SYN */
-			f->una = f->sacked_max = s->ack;
-			f->progress_ns = env->now_ns;
-		}
-		f->syn_tx_ns = 0;
-		/* FH knows this number now: a duplicate of it may be kept. */
-		f->last_window = s->window;
-		/* A late copy takes nothing back that FH knows since (invariant 16). */
-		if ((f->flags & LH_FLOW_FWD) && lh_before(s->ack, f->fwd_ack))
-			return;
-		f->flags |= LH_FLOW_FWD;
-		f->fwd_ack = s->ack;
-		f->fwd_edge = f->own_edge = s->ack + s->window; /* never scaled in a SYN */
-		f->fwd_flags = 0;
+	if (again && lh_live(f)) {
+		f->syn_rx_ns = 0;
 		return;
 	}
-	/* A late copy says nothing new; another number is the port's next connection. */
-	if (again && (f->flags & (LH_FLOW_FWD | LH_FLOW_SYN_FH)))
+	if (answer && lh_live(f) && lh_syn_answered(f, s, true))
+		lh_syn_take(env, f);
+	if (lh_live(f)) {
+		if (!answer)
+			lh_syn_aside(env, f, s, true);
+		return;
+	}
+	if (answer) {
+		if ((f->flags & LH_FLOW_SYN_FH) && !lh_syn_matches(f, s, true))
+			return;
+		lh_track_mh_answer(env, f, s);
+		return;
+	}
+	if (again && (f->flags & LH_FLOW_SYN_FH))
 		return;
 	lh_flow_reset(env, f);
-	f->flags |= LH_FLOW_SYN_MH;
-	f->isn_mh = s->seq;
-	f->seen_ns = env->now_ns;
-	f->syn_rx_ns = again ? 0 : env->now_ns;
-	lh_track_options(f, s, true);
+	lh_open_mh(env, f, s);
+	if (again)
+		f->syn_rx_ns = 0;
 }
 
-/* Any segment from MH. */
-LH_INLINE void lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+/* Both ends agree on numbers that we know nothing of: as if we had just come, in
+ * mid-stream. Options and scales may be another connection's. */
+LH_ENTRY int lh_pick_up(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
+	u32 end;
+
+	if (!env || !f || !s)
+		return 0;
+	end = f->claim.end;
+	lh_flow_reset(env, f);
+	lh_flow_start(f, s->ack);
+	f->max = f->fh.end = end;
+	f->fh.edge = end + LH_UNHEARD_BYTES;
+	f->fh.known = 1;
+	lh_ends_learn(&f->mh, &f->fh, s, lh_granted(f, s, 0));
+	f->seen_ns = f->progress_ns = env->now_ns;
+	f->flags |= LH_FLOW_LIVE;
+	lh_host_count(env, LH_C_resynchronised, 1);
+	return 0;
+}
+
+/* Any segment from MH. @return whether it is the flow's and the core may act on it. */
+LH_INLINE bool lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	if (s->flags & LH_SYN && !(s->flags & LH_RST)) {
+		lh_track_mh_syn(env, f, s);
+		return false; /* nothing is acknowledged that a scheme would look after */
+	}
+	if (lh_acceptable(&f->mh, &f->fh, s, lh_whole(f)) == LH_REFUSED) {
+		lh_host_count(env, LH_C_bypass_unacceptable, 1);
+		if (lh_claim_answered(f, s))
+			lh_pick_up(env, f, s);
+		return false;
+	}
+	if (lh_claim_below(env, f, s)) {
+		lh_pick_up(env, f, s);
+		return false;
+	}
+	lh_ends_learn(&f->mh, &f->fh, s, lh_granted(f, s, f->wscale_mh));
 	f->seen_ns = env->now_ns;
 	if (s->flags & LH_RST) {
 		f->flags |= LH_FLOW_RESET;
-		return;
+		return false;
 	}
-	if (s->flags & LH_SYN) {
-		lh_track_mh_syn(env, f, s);
-		return;
-	}
+	f->flags |= LH_FLOW_LIVE;
+	if ((f->flags & LH_FLOW_FIN_MH) && lh_after(s->end, f->fin_mh))
+		f->flags &= ~(LH_FLOW_FIN_MH | LH_FLOW_FIN_MH_ACKED); /* that one was forged */
 	if (s->flags & LH_FIN) {
 		f->flags |= LH_FLOW_FIN_MH;
 		f->fin_mh = s->end;
 	}
-	if (!(s->flags & LH_ACK))
-		return;
 	if (s->nr_sack)
 		f->flags |= LH_FLOW_SACK_SEEN;
 	if (!(f->flags & LH_FLOW_STARTED))
@@ -209,6 +383,7 @@ LH_INLINE void lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct l
 	}
 	if ((f->flags & LH_FLOW_FIN_FH) && !lh_before(s->ack, f->fin_fh))
 		f->flags |= LH_FLOW_FIN_FH_ACKED;
+	return true;
 }
 
 /* Whether the segment from FH occupies sequence space that we care for. */

@@ -29,6 +29,7 @@ enum lh_tcp_flag {
 	LH_ECE = 0x40,
 	LH_CWR = 0x80,
 	LH_AE = 0x100, /* AccECN, RFC 9768; formerly NS */
+	LH_RESERVED = 0xe00, /* whatever they will mean (RFC 9293 section 3.1) */
 };
 
 enum lh_tcp_opt {
@@ -263,7 +264,7 @@ LH_INLINE enum lh_parsed lh_parse_tcp(const struct lh_hdr *h, u32 hdr_len, u32 l
 	s->payload_bytes = l3_bytes - headers;
 	s->seq = lh_get32(h, at + 4);
 	s->ack = lh_get32(h, at + 8);
-	s->flags = lh_get16(h, at + 12) & 0x1ff;
+	s->flags = lh_get16(h, at + 12) & 0xfff;
 	s->window = lh_get16(h, at + 14);
 	s->end = s->seq + s->payload_bytes + !!(s->flags & LH_SYN) + !!(s->flags & LH_FIN);
 	key->fh_port = lh_get16(h, at + (to_mh ? 0 : 2));

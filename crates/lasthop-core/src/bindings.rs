@@ -200,10 +200,13 @@ pub const LH_C_bypass_filtered: lh_counter = 38;
 pub const LH_C_bypass_table_full: lh_counter = 39;
 pub const LH_C_bypass_lock: lh_counter = 40;
 pub const LH_C_bypass_stale: lh_counter = 41;
-pub const LH_C_flows_created: lh_counter = 42;
-pub const LH_C_flows_removed: lh_counter = 43;
-pub const LH_C_timer_kicks: lh_counter = 44;
-pub const LH_NR_COUNTERS: lh_counter = 45;
+pub const LH_C_bypass_checksum: lh_counter = 42;
+pub const LH_C_bypass_unacceptable: lh_counter = 43;
+pub const LH_C_resynchronised: lh_counter = 44;
+pub const LH_C_flows_created: lh_counter = 45;
+pub const LH_C_flows_removed: lh_counter = 46;
+pub const LH_C_timer_kicks: lh_counter = 47;
+pub const LH_NR_COUNTERS: lh_counter = 48;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
@@ -237,6 +240,8 @@ pub const LH_ECE: lh_tcp_flag = 64;
 pub const LH_CWR: lh_tcp_flag = 128;
 #[doc = " AccECN, RFC 9768; formerly NS"]
 pub const LH_AE: lh_tcp_flag = 256;
+#[doc = " whatever they will mean (RFC 9293 section 3.1)"]
+pub const LH_RESERVED: lh_tcp_flag = 3584;
 pub type lh_tcp_flag = ::core::ffi::c_uint;
 pub const LH_OPT_MSS: lh_tcp_opt = 1;
 pub const LH_OPT_WSCALE: lh_tcp_opt = 2;
@@ -493,7 +498,86 @@ pub const LH_FLOW_ECT: lh_flow_flag = 2097152;
 pub const LH_FLOW_SYN_FH: lh_flow_flag = 8388608;
 #[doc = " rtx_end is valid"]
 pub const LH_FLOW_RTX: lh_flow_flag = 16777216;
+#[doc = " past its handshake: another one must be answered to count"]
+pub const LH_FLOW_LIVE: lh_flow_flag = 33554432;
+#[doc = " claim is valid"]
+pub const LH_FLOW_CLAIM: lh_flow_flag = 67108864;
+#[doc = " tsval_fh is valid"]
+pub const LH_FLOW_TSVAL_FH: lh_flow_flag = 134217728;
 pub type lh_flow_flag = ::core::ffi::c_uint;
+#[doc = " One end of the connection as far as its packets and the other's have told (accept.h).\n Sequence numbers of what this end sends."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_end {
+    #[doc = " behind the last that was acceptable"]
+    pub end: u32,
+    #[doc = " rightmost edge of a window that the other end has granted it"]
+    pub edge: u32,
+    #[doc = " widest window that it has itself granted, bytes; 0: it was not heard"]
+    pub most: u32,
+    #[doc = " 1: end and edge are valid"]
+    pub known: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_end"][::core::mem::size_of::<lh_end>() - 16usize];
+    ["Alignment of lh_end"][::core::mem::align_of::<lh_end>() - 4usize];
+    ["Offset of field: lh_end::end"][::core::mem::offset_of!(lh_end, end) - 0usize];
+    ["Offset of field: lh_end::edge"][::core::mem::offset_of!(lh_end, edge) - 4usize];
+    ["Offset of field: lh_end::most"][::core::mem::offset_of!(lh_end, most) - 8usize];
+    ["Offset of field: lh_end::known"][::core::mem::offset_of!(lh_end, known) - 12usize];
+};
+#[doc = " A SYN on a live connection: kept aside until the other end has answered it (lifecycle.h)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_syn {
+    pub at_ns: u64,
+    #[doc = " as in lh_segment"]
+    pub seq: u32,
+    #[doc = " as in lh_segment"]
+    pub end: u32,
+    #[doc = " never scaled in a SYN"]
+    pub window: u16,
+    pub mss: u16,
+    pub wscale: u8,
+    #[doc = " enum lh_tcp_opt"]
+    pub opts: u8,
+    pub from_mh: u8,
+    pub valid: u8,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_syn"][::core::mem::size_of::<lh_syn>() - 24usize];
+    ["Alignment of lh_syn"][::core::mem::align_of::<lh_syn>() - 8usize];
+    ["Offset of field: lh_syn::at_ns"][::core::mem::offset_of!(lh_syn, at_ns) - 0usize];
+    ["Offset of field: lh_syn::seq"][::core::mem::offset_of!(lh_syn, seq) - 8usize];
+    ["Offset of field: lh_syn::end"][::core::mem::offset_of!(lh_syn, end) - 12usize];
+    ["Offset of field: lh_syn::window"][::core::mem::offset_of!(lh_syn, window) - 16usize];
+    ["Offset of field: lh_syn::mss"][::core::mem::offset_of!(lh_syn, mss) - 18usize];
+    ["Offset of field: lh_syn::wscale"][::core::mem::offset_of!(lh_syn, wscale) - 20usize];
+    ["Offset of field: lh_syn::opts"][::core::mem::offset_of!(lh_syn, opts) - 21usize];
+    ["Offset of field: lh_syn::from_mh"][::core::mem::offset_of!(lh_syn, from_mh) - 22usize];
+    ["Offset of field: lh_syn::valid"][::core::mem::offset_of!(lh_syn, valid) - 23usize];
+};
+#[doc = " What FH sent at numbers that can't be its (accept.h): should MH answer there, both are\n right, and we have missed something."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_claim {
+    pub seq: u32,
+    pub end: u32,
+    pub ack: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_claim"][::core::mem::size_of::<lh_claim>() - 12usize];
+    ["Alignment of lh_claim"][::core::mem::align_of::<lh_claim>() - 4usize];
+    ["Offset of field: lh_claim::seq"][::core::mem::offset_of!(lh_claim, seq) - 0usize];
+    ["Offset of field: lh_claim::end"][::core::mem::offset_of!(lh_claim, end) - 4usize];
+    ["Offset of field: lh_claim::ack"][::core::mem::offset_of!(lh_claim, ack) - 8usize];
+};
 #[doc = " FH has its own brake: it sees all its losses"]
 pub const LH_CLOCK_FREE: lh_clock_state = 0;
 #[doc = " losses of the link are hidden from it: the law holds"]
@@ -834,6 +918,13 @@ pub struct lh_flow {
     pub fwd_flags: u16,
     #[doc = " as in the header"]
     pub last_window: u16,
+    pub fh: lh_end,
+    pub mh: lh_end,
+    pub syn: lh_syn,
+    #[doc = " with LH_FLOW_CLAIM"]
+    pub claim: lh_claim,
+    #[doc = " newest timestamp of FH's; with LH_FLOW_TSVAL_FH"]
+    pub tsval_fh: u32,
     #[doc = " of MH's SYN, or the largest payload cached; 0: unknown"]
     pub mss: u16,
     pub wscale_fh: u8,
@@ -889,7 +980,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1288usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1360usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -949,55 +1040,60 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, fwd_flags) - 1100usize];
     ["Offset of field: lh_flow::last_window"]
         [::core::mem::offset_of!(lh_flow, last_window) - 1102usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1104usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1104usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1120usize];
+    ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1136usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1160usize];
+    ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1172usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1176usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1106usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1178usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1107usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1108usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1112usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1179usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1180usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1184usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1116usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1120usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1128usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1188usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1192usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1200usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1136usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1208usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1144usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1216usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1152usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1224usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1160usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1232usize];
     ["Offset of field: lh_flow::held_until_ns"]
-        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1168usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1176usize];
+        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1240usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1248usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1184usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1256usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1192usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1264usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1200usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1272usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1280usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1212usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1284usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1288usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1224usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1296usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1232usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1240usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1304usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1312usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1248usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1320usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1256usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1328usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1264usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1336usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1272usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1344usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1280usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1352usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1213,12 +1309,12 @@ impl Default for lh_device {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 45usize],
+    pub n: [u64; 48usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 360usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 384usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -1733,7 +1829,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1776usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1848usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1755,7 +1851,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1504usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1576usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

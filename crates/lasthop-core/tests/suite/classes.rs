@@ -11,7 +11,7 @@ use crate::rig::{Options, Rig, wire};
 enum Class {
     New,
     Old,
-    Beyond,
+    Refused,
     Duplicate,
     Same,
 }
@@ -24,10 +24,10 @@ fn class(rig: &mut Rig, tcp: Tcp) -> Class {
     let f = rig.flow().raw();
     match (rig.count(LH_C_duplicate_acks) - dup, f.una == una) {
         (1, true) => Class::Duplicate,
+        (0, true) if rig.count(LH_C_bypass_unacceptable) > 0 => Class::Refused,
         (0, true) if old => Class::Old,
         (0, true) => Class::Same,
         (0, false) if f.una == wire(500) && f.max == f.una => Class::New,
-        (0, false) if f.max == f.una => Class::Beyond,
         (0, false) => Class::New,
         other => panic!("{other:?}"),
     }
@@ -62,8 +62,8 @@ fn without_sack() {
         /*  1 */ (100, &[], as_it_is, Duplicate),
         /*  2 */ (101, &[], as_it_is, New),
         /*  3 */ (500, &[], as_it_is, New),
-        /*  4 */ (501, &[], as_it_is, Beyond),
-        /*  5 */ (90_000, &[], as_it_is, Beyond),
+        /*  4 */ (501, &[], as_it_is, Refused),
+        /*  5 */ (90_000, &[], as_it_is, Refused),
         /*  6 */ (99, &[], as_it_is, Old),
         /*  7 */ (0, &[], as_it_is, Old),
         /*  8 */ (100, &[], |t| t.window += 1, Same), // a window update
@@ -88,7 +88,7 @@ fn with_sack_only_blocks_tell() {
         /*  7 */ (100, &[(200, 300)], |t| t.flags |= LH_FIN, Same),
         /*  8 */ (200, &[(300, 400)], as_it_is, New),
         /*  9 */ (50, &[(200, 300)], as_it_is, Old),
-        /* 10 */ (600, &[(700, 800)], as_it_is, Beyond),
+        /* 10 */ (600, &[(700, 800)], as_it_is, Refused),
     ]);
 }
 

@@ -110,8 +110,16 @@ fn a_late_copy_of_the_opening_syn_forgets_nothing() {
         ..rig.mh_syn(LH_SYN, &[])
     };
     rig.mh_sends(300, next);
-    assert!(rig.ring().is_empty());
-    assert!(!rig.flow().has(LH_FLOW_STARTED));
+    assert_eq!(rig.ring().len(), 1, "unless FH does not answer it");
+    let answer = Tcp {
+        seq: wire(5_000_000),
+        ack: MH_BASE.wrapping_add(77_778),
+        ..rig.fh_syn(LH_SYN | LH_ACK, &[])
+    };
+    rig.fh_sends(390, answer);
+    assert_eq!(rig.ring().len(), 0);
+    assert_eq!(rig.flow().raw().isn_mh, MH_BASE.wrapping_add(77_777));
+    assert_eq!(rig.flow().raw().wired_rtt_ns, 90 * MSEC_NS);
 }
 
 #[test]
@@ -297,9 +305,10 @@ fn reset_by_either_side() {
             };
             rig.fh_sends(210, rst);
         }
-        assert_eq!(rig.agent.sweep(ns(210)), 1);
-        assert_eq!(rig.agent.host().pool().slots_used(), 0);
         assert_eq!(rig.agent.next_deadline(), None);
+        assert_eq!(rig.agent.sweep(ns(370)), 0, "unless the connection goes on");
+        assert_eq!(rig.agent.sweep(ns(371)), 1);
+        assert_eq!(rig.agent.host().pool().slots_used(), 0);
     }
 }
 
@@ -330,6 +339,7 @@ fn port_reuse_with_a_new_initial_number() {
         let far = 1_000_000_000u32;
         let fh_syn = |flags| Tcp {
             seq: far,
+            ack: 6,
             ..rig.fh_syn(flags, &option::wscale(2))
         };
         let mh_syn = |flags| Tcp {

@@ -5,6 +5,7 @@
 #[macro_use]
 mod rig;
 
+mod accept;
 mod agent;
 mod bench;
 mod brake;

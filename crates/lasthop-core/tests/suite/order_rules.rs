@@ -274,8 +274,6 @@ fn copies_under_way_are_counted_with_care() {
     rig.data(249, 5_000, 2_000);
     ack!(rig, 251, 7_000 => pass);
     assert_eq!(rig.flow().raw().own_dups, 1);
-    ack!(rig, 252, 30_000 => pass);
-    assert_eq!(rig.flow().raw().own_dups, 0, "beyond all that was seen");
     // The round trip of a small segment is shorter than the least of full ones.
     let mut rig = behind_a_queue(LH_SCHEME_snoop);
     ack!(rig, 290, 20_000 => pass);
@@ -394,6 +392,7 @@ fn behind_a_queue_no_probe_is_due() {
 #[test]
 fn what_queues_from_the_start_is_not_the_way() {
     let mut rig = silent();
+    rig.window = 30_000;
     rig.fh_sends(1_000, rig.fh_syn(LH_SYN, &[]));
     rig.mh_sends(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
     rig.burst(1_100, 0, 1_000, 4);

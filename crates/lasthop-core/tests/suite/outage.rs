@@ -202,16 +202,11 @@ fn a_released_ack_is_the_burst() {
 
 #[test]
 fn nothing_is_told_to_foreign_flows() {
-    let mut mptcp = Rig::new(&Options {
+    let mptcp = Rig::new(&Options {
         config: slack(),
+        mh_options: option::other(30, 4),
         ..Options::default()
     });
-    let answer = Tcp {
-        flags: LH_SYN | LH_ACK,
-        options: option::other(30, 4),
-        ..mptcp.mh_syn(LH_SYN | LH_ACK, &[])
-    };
-    mptcp.mh_sends(20, answer);
     let mut signed = Rig::new(&Options {
         config: slack(),
         ..Options::default()

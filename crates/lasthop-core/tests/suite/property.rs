@@ -123,6 +123,7 @@ prop_compose! {
             alternate: false,
             forget: 0,
             dying: 0,
+            blind: 0,
         }
     }
 }
@@ -199,6 +200,23 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Who sees none of the packets can forge what he likes: the transfer goes as without him,
+    /// packet by packet.
+    #[test]
+    fn a_blind_forger_changes_nothing(
+        params in prop_oneof![
+            params(rack().boxed()), params(config().boxed()), params(slack().boxed()),
+        ],
+    ) {
+        let quiet = Params { handshake: true, ..params };
+        let attacked = Params { blind: 20, ..quiet.clone() };
+        prop_assert_eq!(Sim::new(attacked).run(), Sim::new(quiet).run());
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     /// Where nothing gets lost, nothing is done.
@@ -258,6 +276,7 @@ fn the_agent_helps() {
                     alternate: false,
                     forget: 0,
                     dying: 0,
+                    blind: 0,
                     slots: 4_096,
                     config,
                 };

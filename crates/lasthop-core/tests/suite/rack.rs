@@ -410,12 +410,20 @@ fn the_ports_next_connection_starts_anew() {
         ..rig.fh_syn(LH_SYN, &[])
     };
     rig.fh_sends(300, syn);
+    assert_eq!(rig.ring().len(), 4, "it may be forged");
+    let answer = Tcp {
+        seq: 99,
+        ack: wire(500_001),
+        ..rig.mh_syn(LH_SYN | LH_ACK, &[])
+    };
+    rig.mh_sends(310, answer);
     let f = rig.flow().raw();
     assert_eq!(
         (f.sacked_bytes, f.flags & LH_FLOW_HELD, f.clock.state),
         (0, 0, 0)
     );
-    assert_eq!(rig.ring().len(), 1);
+    assert_eq!(f.una, wire(500_001));
+    assert_eq!(rig.ring().len(), 0);
 }
 
 // What FH gets to see.

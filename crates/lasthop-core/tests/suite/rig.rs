@@ -47,6 +47,8 @@ pub struct Options {
     pub sack: bool,
     /// MH's SYN came first.
     pub mh_opens: bool,
+    /// More options of MH's SYN or SYN-ACK.
+    pub mh_options: Vec<u8>,
     pub setup: Setup,
 }
 
@@ -56,6 +58,7 @@ impl Default for Options {
             config: classic(),
             sack: false,
             mh_opens: false,
+            mh_options: Vec::new(),
             setup: Setup::default(),
         }
     }
@@ -114,13 +117,14 @@ impl Rig {
         if options.sack {
             syn.extend(option::sack_ok());
         }
+        let of_mh = [&syn[..], &options.mh_options].concat();
         if options.mh_opens {
-            rig.mh_sends(0, rig.mh_syn(LH_SYN, &syn));
+            rig.mh_sends(0, rig.mh_syn(LH_SYN, &of_mh));
             rig.fh_sends(WIRED_MS, rig.fh_syn(LH_SYN | LH_ACK, &syn));
             rig.ack(WIRED_MS + LOCAL_MS, 0, &[]);
         } else {
             rig.fh_sends(0, rig.fh_syn(LH_SYN, &syn));
-            rig.mh_sends(LOCAL_MS, rig.mh_syn(LH_SYN | LH_ACK, &syn));
+            rig.mh_sends(LOCAL_MS, rig.mh_syn(LH_SYN | LH_ACK, &of_mh));
             rig.fh_sends(LOCAL_MS + WIRED_MS, rig.bare());
         }
         rig
@@ -146,7 +150,7 @@ impl Rig {
             seq: MH_BASE - 1,
             ack: if flags & LH_ACK != 0 { wire(0) } else { 0 },
             flags,
-            window: self.window << WSCALE.min(4),
+            window: self.window.saturating_mul(60),
             options: options.to_vec(),
             ..Tcp::default()
         }

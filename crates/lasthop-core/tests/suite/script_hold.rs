@@ -67,7 +67,6 @@ fn what_is_released_is_the_newest_byte_for_byte() {
     let mut newest = Vec::new();
     for i in 1..5 {
         let tcp = Tcp {
-            flags: LH_ACK | LH_PSH,
             ..rig.pure(0, &[(100, 100 + i * 100)])
         };
         newest = tcp.to_fh(&rig.ends);

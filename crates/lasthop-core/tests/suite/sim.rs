@@ -66,6 +66,8 @@ pub struct Params {
     /// Chances per event: state is lost, user space dies or comes back.
     pub forget: u32,
     pub dying: u32,
+    /// Packets per event that somebody off the path forges, all numbers at random.
+    pub blind: u32,
     pub slots: u32,
     pub config: Config,
 }
@@ -106,6 +108,9 @@ pub struct Sim {
     hop_free_ns: u64,
     alive: bool,
     mh_seq: u32,
+    /// Up to where FH has MH's bytes, as if none had been lost.
+    fh_got: u32,
+    forger: Random,
     ece: bool,
     window: u16,
     closed: bool,
@@ -148,6 +153,8 @@ impl Sim {
             hop_free_ns: 0,
             alive: true,
             mh_seq: 77,
+            fh_got: 77,
+            forger: Random(p.seed ^ 0x5eed),
             ece: false,
             window: 2_000,
             closed: false,
@@ -188,7 +195,7 @@ impl Sim {
             seq: self.mh_seq - 1,
             ack: self.p.base,
             flags: LH_SYN | LH_ACK,
-            window: self.window,
+            window: self.window << WSCALE,
             options,
             ..Tcp::default()
         };
@@ -233,6 +240,9 @@ impl Sim {
 
     fn step(&mut self, at: u64) {
         self.now_ns = at;
+        for _ in 0..self.p.blind {
+            self.forge();
+        }
         if self.alive {
             self.watch.tick(at);
         }
@@ -260,6 +270,40 @@ impl Sim {
                 self.handle(event);
             }
         }
+    }
+
+    /// To or from MH, of any kind, with the connection's addresses; the agent alone may be
+    /// deceived, for the hosts refuse these.
+    fn forge(&mut self) {
+        let mut random = || self.forger.next();
+        let options = match random() % 4 {
+            0 => [option::wscale(14), option::sack_ok(), option::mss(9)].concat(),
+            1 => option::sack(&[(random() as u32, random() as u32)]),
+            2 => option::other(19, 18),
+            _ => option::timestamps(random() as u32, random() as u32),
+        };
+        let kinds = [
+            LH_ACK,
+            LH_ACK,
+            LH_SYN,
+            LH_SYN | LH_ACK,
+            LH_FIN | LH_ACK,
+            LH_RST | LH_ACK,
+        ];
+        let tcp = Tcp {
+            seq: random() as u32,
+            ack: random() as u32,
+            flags: kinds[random() as usize % kinds.len()],
+            window: random() as u16,
+            options,
+            payload: vec![7; (random() % 300) as usize],
+            ..Tcp::default()
+        };
+        let outcome = match random() % 2 {
+            0 => self.agent.on_egress(&tcp.to_mh(&self.ends), self.now_ns),
+            _ => self.agent.on_ingress(&tcp.to_fh(&self.ends), self.now_ns),
+        };
+        assert!(!outcome.dropped && outcome.to_mh.is_empty() && outcome.to_fh.is_empty());
     }
 
     fn handle(&mut self, event: Event) {
@@ -428,6 +472,7 @@ impl Sim {
     fn at_fh(&mut self, packet: &[u8]) {
         let (s, _) = parse(packet, 0, None, false).expect("TCP");
         self.echo.0 = self.echo.0.max(s.tsval);
+        self.fh_got = self.fh_got.max(s.end);
         let ack = self.place(s.ack);
         assert!(ack <= self.receiver.next, "MH has not acknowledged this");
         let blocks = self.blocks(&s);
@@ -460,7 +505,7 @@ impl Sim {
             }
             let tcp = Tcp {
                 seq,
-                ack: self.mh_seq,
+                ack: self.fh_got,
                 flags: data_flags(fin),
                 options,
                 payload: payload(seq, piece.to - piece.from - usize::from(fin)),
@@ -480,11 +525,12 @@ impl Sim {
         self.agent.set_alive(true);
         self.agent.on_timer(self.now_ns + 10 * SEC_NS);
         let rst = Tcp {
+            seq: self.seq(self.sender.total()),
             flags: LH_RST,
             ..Tcp::default()
         };
         self.agent.on_egress(&rst.to_mh(&self.ends), self.now_ns);
-        self.agent.sweep(self.now_ns);
+        self.agent.sweep(self.now_ns + 120 * SEC_NS);
         let pool = self.agent.host().pool();
         assert_eq!((pool.slots_used(), pool.chunks_used()), (0, 0), "a leak");
         assert_eq!(self.agent.keys().count(), 0);

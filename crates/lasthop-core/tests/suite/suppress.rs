@@ -79,12 +79,7 @@ fn refusals_by_the_state() {
         /* 1 */ ("user space gone", |r| r.agent.set_alive(false)),
         /* 2 */ ("sent again by FH", |r| { r.data(210, 0, 100); }),
         /* 3 */ ("FH's repetition overlaps", |r| { r.data(210, 0, 150); }),
-        /* 4 */ ("MPTCP connection", |r| {
-            let mut syn = option::mss(1_000);
-            syn.extend(option::other(30, 12));
-            let tcp = r.mh_syn(LH_SYN | LH_ACK, &syn);
-            r.mh_sends(205, tcp);
-        }),
+        /* 4 */ ("MPTCP connection", |_| {}),
         /* 5 */ ("ECN flags were set on the last one", |r| {
             let tcp = Tcp { flags: LH_ACK | LH_ECE, ..r.pure(0, &[]) };
             r.mh_sends(205, tcp);
@@ -114,6 +109,16 @@ fn refusals_by_the_state() {
                     sack: true,
                     ..Options::default()
                 });
+                rig.burst(200, 0, 100, 10);
+                rig
+            }
+            4 => {
+                let mut rig = Rig::new(&Options {
+                    sack: true,
+                    mh_options: option::other(30, 12),
+                    ..Options::default()
+                });
+                rig.ack(150, 0, &[]);
                 rig.burst(200, 0, 100, 10);
                 rig
             }

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Acceptance before state: a packet whose numbers its sender can't have used is
+ * forwarded and changes nothing here. What can be is told by the two ends'
+ * own words, as they pass: nobody may send beyond the window that the other has granted, nor
+ * acknowledge what the other has not sent (RFC 9293 section 3.10.7.4, RFC 5961
+ * section 5; the rules for a box in between are van Rooij's, "Real Stateful TCP Packet
+ * Filtering in IP Filter", 2001). A blind forger must guess two numbers of 32 bits, each
+ * to within a window.
+ */
+#ifndef LH_ACCEPT_H
+#define LH_ACCEPT_H
+
+#include "cache.h"
+
+/* No window that we heard of is taken for narrower: we may have missed a wider one. */
+#define LH_SPAN_LEAST_BYTES (1U << 16)
+/* In mid-stream, before the other end was heard; and the most that any bound is stretched by,
+ * so that comparisons modulo 2^32 hold beside a window of 2^30 (RFC 7323 section 2.3). */
+#define LH_UNHEARD_BYTES (1U << 29)
+/* How far two ends that agree on their numbers may be apart. */
+#define LH_CLAIM_BYTES (1U << 22)
+
+enum lh_accepted {
+	LH_REFUSED, /* not its numbers */
+	LH_AHEAD, /* beyond the window that we saw granted: perhaps we missed a word */
+	LH_ACCEPTED,
+};
+
+/* Window of @s in bytes. Without the handshake the scale is unknown: the greatest, since
+ * this is a bound. @shift: the sender's, where it is known. */
+LH_INLINE u32 lh_granted(const struct lh_flow *f, const struct lh_segment *s, u32 shift)
+{
+	if (s->flags & LH_SYN)
+		return s->window; /* RFC 7323 section 2.2 */
+	return (u32)s->window << ((f->flags & LH_FLOW_WSCALE) ? shift & 15 : 14);
+}
+
+/* So many windows below the highest end are of use still: one that is under way, one that may be
+ * LH_AHEAD, and one of what is late (RFC 5961 section 5.2). */
+#define LH_BACK_SPANS 3
+
+/* The widest window that @e may ever have granted. */
+LH_INLINE u32 lh_span(const struct lh_end *e)
+{
+	if (!e->most)
+		return LH_UNHEARD_BYTES;
+	return lh_clamp64(e->most, LH_SPAN_LEAST_BYTES, LH_UNHEARD_BYTES);
+}
+
+/*
+ * Whether @s may come from the end @from of a connection with @to. @whole: we have seen
+ * everything since the handshake. Otherwise what @to had sent before we came is
+ * unknown, and may be acknowledged as far as it was granted.
+ */
+LH_INLINE enum lh_accepted lh_acceptable(const struct lh_end *from, const struct lh_end *to,
+					 const struct lh_segment *s, bool whole)
+{
+	u32 span = lh_span(to), granted = lh_span(from);
+	u32 upto = whole ? to->end : to->edge;
+
+	if (!(s->flags & (LH_ACK | LH_RST)))
+		return LH_REFUSED; /* RFC 9293 section 3.10.7.4, fifth */
+	if (from->known && (lh_before(s->end, from->end - LH_BACK_SPANS * span) ||
+			    lh_after(s->end, from->edge + span)))
+		return LH_REFUSED;
+	if ((s->flags & LH_ACK) && to->known &&
+	    (lh_after(s->ack, upto) || lh_before(s->ack, to->end - LH_BACK_SPANS * granted)))
+		return LH_REFUSED;
+	return whole && from->known && lh_after(s->end, from->edge) ? LH_AHEAD : LH_ACCEPTED;
+}
+
+/* What the acceptable segment @s, which grants @window bytes, tells of both ends. */
+LH_INLINE void lh_ends_learn(struct lh_end *from, struct lh_end *to, const struct lh_segment *s,
+			     u32 window)
+{
+	if (!from->known) {
+		from->end = s->end;
+		from->edge = s->end + (to->most ? to->most : LH_UNHEARD_BYTES);
+		from->known = 1;
+	} else if (lh_after(s->end, from->end)) {
+		from->end = s->end;
+	}
+	if (s->flags & LH_RST)
+		return; /* its window means nothing */
+	if (s->flags & LH_ACK) {
+		if (!to->known || lh_after(s->ack, to->end))
+			to->end = s->ack;
+		if (!to->known || !from->most || lh_after(s->ack + window, to->edge))
+			to->edge = s->ack + window;
+		/* In mid-stream it may have granted more before. */
+		if (!from->most && !(s->flags & LH_SYN))
+			to->edge = to->end + lh_max(window, LH_SPAN_LEAST_BYTES);
+		to->known = 1;
+	}
+	from->most = lh_max(from->most, lh_max(window, 1U));
+}
+
+/* @s came from FH at numbers that can't be its, or that MH seems to have long since. */
+LH_INLINE void lh_claim_note(struct lh_flow *f, const struct lh_segment *s)
+{
+	if (!s->payload_bytes || (s->flags & (LH_SYN | LH_RST)))
+		return;
+	f->claim.seq = s->seq;
+	f->claim.end = s->end;
+	f->claim.ack = s->ack;
+	f->flags |= LH_FLOW_CLAIM;
+}
+
+/* Whether we have seen everything since the handshake. */
+LH_INLINE bool lh_whole(const struct lh_flow *f)
+{
+	return f->flags & LH_FLOW_WSCALE;
+}
+
+/* Whether MH answers at the very place that FH's last claim names: a forger must stand on
+ * both sides for that, and FH's own data take the claim back. */
+LH_INLINE bool lh_claim_answered(const struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 behind = f->claim.end - s->ack, apart = s->seq - f->claim.ack + LH_CLAIM_BYTES;
+
+	return (f->flags & LH_FLOW_CLAIM) && (s->flags & LH_ACK) &&
+	       !(s->flags & (LH_SYN | LH_RST)) && behind < LH_CLAIM_BYTES &&
+	       apart < 2 * LH_CLAIM_BYTES;
+}
+
+/*
+ * In mid-stream a forged ACK may have moved una beyond all that FH has sent: then nothing
+ * gets on, until both ends have gone on below it for a second. An ACK that comes so late
+ * is no late one.
+ */
+#define LH_STUCK_NS LH_SEC
+
+LH_INLINE bool lh_stuck(struct lh_env *env, const struct lh_flow *f)
+{
+	return f->progress_ns && lh_since(env->now_ns, f->progress_ns) > LH_STUCK_NS;
+}
+
+/* Whether the old ACK @s answers FH's claim there. */
+LH_INLINE bool lh_claim_below(struct lh_env *env, const struct lh_flow *f,
+			      const struct lh_segment *s)
+{
+	return lh_claim_answered(f, s) && lh_before(s->ack, f->una) &&
+	       lh_after(s->ack, f->claim.seq) && lh_stuck(env, f);
+}
+
+#endif /* LH_ACCEPT_H */

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Forged packets, one at a time: whatever the connection can't have sent changes nothing
+//! (core/accept.h), and what may be its own is believed no longer than the connection proves
+//! otherwise.
+
+use lasthop_core::bindings::*;
+use lasthop_core::packet::{Tcp, option};
+use lasthop_core::{Config, MSEC_NS};
+
+use crate::rig::{MH_BASE, Options, Rig, wire};
+
+/// Window that MH grants in all scripts.
+const WINDOW: i64 = 1_000 << 7;
+
+/// A connection with SACK: ten segments from 0 on, the second has arrived, an ACK is kept.
+fn helped(config: Config) -> Rig {
+    let mut rig = Rig::new(&Options {
+        sack: true,
+        config,
+        ..Options::default()
+    });
+    rig.ack(150, 0, &[]);
+    rig.burst(200, 0, 100, 10);
+    ack!(rig, 212, 0, sack [(100, 200)] => hold, resend [0]);
+    rig
+}
+
+/// Help goes on: MH gets the repair, reports the next hole, that one is repaired and hidden.
+fn still_helped(rig: &mut Rig, why: &str) {
+    let seen = rig.ack(222, 200, &[]);
+    assert!(!seen.held && seen.resent.is_empty(), "{why}");
+    let seen = rig.ack(223, 200, &[(300, 400)]);
+    assert!(seen.held, "{why}");
+    assert_eq!(seen.resent, [200], "{why}");
+    assert_eq!(rig.ring().first(), Some(&(200, 300)), "{why}");
+    let seen = rig.ack(232, 1_000, &[]);
+    assert!(!seen.held && seen.resent.is_empty(), "{why}");
+}
+
+fn schemes() -> [Config; 2] {
+    [crate::rig::classic(), Config::default()]
+}
+
+/// What is left of the flow's state, as bytes, without what only counts packets.
+fn state(rig: &Rig) -> Vec<u8> {
+    let mut f = *rig.flow().raw();
+    f.nr_data = 0;
+    f.payload_bytes = 0;
+    f.syn = lh_syn::default();
+    f.claim = lh_claim::default();
+    f.flags &= !LH_FLOW_CLAIM;
+    let at = (&raw const f).cast::<u8>();
+    // SAFETY: lh_flow is plain data, and its padding was zeroed with the rest.
+    unsafe { std::slice::from_raw_parts(at, size_of::<lh_flow>()) }.to_vec()
+}
+
+#[test]
+fn what_the_connection_cant_have_sent_changes_nothing() {
+    type Packet = fn(&Rig) -> Tcp;
+    let far = 1_000_000_000;
+    #[rustfmt::skip]
+    let rows: [(&str, bool, Packet); 17] = [
+        // From the lossy side; true: towards MH.
+        ("SYN-ACK with another scale", false, |r| r.mh_syn(LH_SYN | LH_ACK, &option::wscale(14))),
+        ("SYN-ACK of any number", false, |r| Tcp {
+            seq: 99, ack: 77, ..r.mh_syn(LH_SYN | LH_ACK, &option::wscale(14))
+        }),
+        ("SYN of any number", false, |r| Tcp { seq: 99, ..r.mh_syn(LH_SYN, &[]) }),
+        ("SYN of FH's, any number", true, |r| Tcp { seq: 99, ..r.fh_syn(LH_SYN, &[]) }),
+        ("SYN-ACK of FH's", true, |r| Tcp { seq: 99, ..r.fh_syn(LH_SYN | LH_ACK, &[]) }),
+        ("ACK of what FH has not sent", false, |r| r.pure(1_001, &[])),
+        ("far ACK", false, |r| r.pure(1_000_000_000, &[])),
+        ("ACK of long ago", false, |r| r.pure(-500_000, &[])),
+        ("ACK from beyond MH's own numbers", false, |r| Tcp {
+            seq: MH_BASE + 50_000_000, ..r.pure(500, &[])
+        }),
+        ("block list at a far number", false, |r| Tcp {
+            seq: MH_BASE.wrapping_sub(50_000_000), ..r.pure(0, &[(200, 900)])
+        }),
+        ("RST of MH's, any number", false, |r| Tcp {
+            seq: MH_BASE + 50_000_000, flags: LH_RST, ..r.pure(0, &[])
+        }),
+        ("RST of FH's, any number", true, |r| Tcp {
+            seq: wire(1_000_000), flags: LH_RST | LH_ACK, ..r.bare()
+        }),
+        ("FIN of MH's, any number", false, |r| Tcp {
+            seq: MH_BASE + 50_000_000, flags: LH_FIN | LH_ACK, ..r.pure(0, &[])
+        }),
+        ("FIN of FH's, far ahead", true, |r| Tcp {
+            seq: wire(1_000_000), flags: LH_FIN | LH_ACK, ..r.bare()
+        }),
+        ("signed segment, any number", true, |r| Tcp {
+            options: option::other(19, 18), ..r.segment(1_000_000, 100)
+        }),
+        ("data that acknowledge what MH has not sent", true, |r| Tcp {
+            ack: MH_BASE + 1, ..r.segment(1_000, 100)
+        }),
+        ("neither ACK nor RST", true, |r| Tcp { flags: 0, ..r.segment(1_000, 100) }),
+    ];
+    for config in schemes() {
+        for (what, to_mh, packet) in &rows {
+            let mut rig = helped(config);
+            let (before, tcp) = (state(&rig), packet(&rig));
+            let resent = rig.count(LH_C_local_retransmits);
+            if *to_mh {
+                let out = rig.fh_sends(215, tcp);
+                assert_eq!(out.actions.and_then(|a| a.store()), None, "{what}");
+            } else {
+                expect!(rig.mh_sends(215, tcp), pass);
+            }
+            assert!(state(&rig) == before, "{what}");
+            assert_eq!(rig.count(LH_C_local_retransmits), resent, "{what}");
+            still_helped(&mut rig, what);
+        }
+        let mut rig = helped(config);
+        let before = state(&rig);
+        rig.fh_sends(215, rig.segment(far, 100));
+        assert!(state(&rig) == before, "data far ahead");
+        still_helped(&mut rig, "data far ahead");
+    }
+}
+
+/// Beyond the window that we saw MH grant FH may send if we missed a word of MH's; that
+/// is forwarded, and neither cached nor taken for what FH sends next.
+#[test]
+fn data_beyond_the_window_is_not_cached() {
+    for config in schemes() {
+        let mut rig = helped(config);
+        for i in 0..500 {
+            let seq = WINDOW - 99 + 100 * i;
+            assert!(!rig.data(215, seq, 100), "{seq}");
+        }
+        assert_eq!(rig.ring().len(), 10);
+        assert_eq!(rig.flow().raw().max, wire(1_000));
+        still_helped(&mut rig, "a segment behind the window");
+        rig.burst(240, 1_000, 100, 5);
+        ack!(rig, 252, 1_000, sack [(1_100, 1_200)] => hold, resend [1_000]);
+        assert!(rig.data(260, WINDOW - 100, 100), "the last that fits");
+    }
+}
+
+/// An RST at a right number may be forged, too: it suspends the flow until the connection
+/// shows that it lives, and nothing that was learned is lost.
+#[test]
+fn an_rst_suspends_no_longer_than_the_connection_is_quiet() {
+    for config in schemes() {
+        for by_mh in [false, true] {
+            let mut rig = helped(config);
+            let before = *rig.flow().raw();
+            if by_mh {
+                let rst = Tcp {
+                    flags: LH_RST,
+                    ..rig.pure(0, &[])
+                };
+                expect!(rig.mh_sends(215, rst), pass);
+            } else {
+                let rst = Tcp {
+                    seq: wire(1_000),
+                    flags: LH_RST | LH_ACK,
+                    ..rig.bare()
+                };
+                rig.fh_sends(215, rst);
+            }
+            assert!(rig.flow().has(LH_FLOW_RESET));
+            assert!(rig.flow().is_held(), "and goes out in time");
+            still_helped(&mut rig, "RST");
+            let after = *rig.flow().raw();
+            assert!(!rig.flow().has(LH_FLOW_RESET));
+            assert_eq!(after.wscale_mh, before.wscale_mh);
+            assert_eq!(after.wired_rtt_ns, before.wired_rtt_ns);
+        }
+        // FH's data prove it as well.
+        let mut rig = helped(config);
+        let rst = Tcp {
+            flags: LH_RST,
+            ..rig.pure(0, &[])
+        };
+        rig.mh_sends(215, rst);
+        data!(rig, 216, 1_000, 100);
+        assert!(!rig.flow().has(LH_FLOW_RESET));
+    }
+}
+
+/// What was kept back goes out, though the connection seems to be reset.
+#[test]
+fn an_rst_loses_no_kept_ack() {
+    let mut rig = helped(crate::rig::classic());
+    let rst = Tcp {
+        flags: LH_RST,
+        ..rig.pure(0, &[])
+    };
+    rig.mh_sends(215, rst);
+    timer!(rig, 1_000 => pass, release 1);
+}
+
+#[test]
+fn data_behind_a_fin_prove_it_forged() {
+    let mut rig = helped(Config::default());
+    let fin = |rig: &Rig, seq| Tcp {
+        seq: wire(seq),
+        flags: LH_FIN | LH_ACK,
+        ..rig.bare()
+    };
+    rig.fh_sends(215, fin(&rig, 500));
+    assert!(rig.flow().has(LH_FLOW_FIN_FH));
+    data!(rig, 216, 1_000, 100);
+    assert!(!rig.flow().has(LH_FLOW_FIN_FH));
+    let fin = Tcp {
+        flags: LH_FIN | LH_ACK,
+        ..rig.pure(0, &[])
+    };
+    rig.mh_sends(217, fin);
+    assert!(rig.flow().has(LH_FLOW_FIN_MH));
+    let more = Tcp {
+        payload: vec![1; 10],
+        ..rig.pure(0, &[])
+    };
+    rig.mh_sends(218, more);
+    assert!(!rig.flow().has(LH_FLOW_FIN_MH));
+}
+
+/// A timestamp that FH has not sent yet, echoed: PAWS would make MH drop all that is cached,
+/// were it true.
+#[test]
+fn an_echo_of_the_future_blocks_nothing() {
+    let mut rig = Rig::new(&Options {
+        sack: true,
+        config: Config::default(),
+        ..Options::default()
+    });
+    let stamped = |tcp: Tcp, val, echo| Tcp {
+        options: [option::timestamps(val, echo), tcp.options].concat(),
+        ..tcp
+    };
+    for i in 0..10 {
+        rig.fh_sends(200, stamped(rig.segment(100 * i, 100), 5_000, 70));
+    }
+    let forged = stamped(rig.pure(0, &[]), 71, 900_000);
+    rig.mh_sends(205, forged);
+    let sack = stamped(rig.pure(0, &[(100, 200)]), 72, 5_000);
+    expect!(rig.mh_sends(212, sack), hold, resend[0]);
+}
+
+/// The agent saw neither side for longer than a window, as while its program is exchanged: what
+/// both ends agree on is picked up, as if it had just come.
+#[test]
+fn what_both_ends_agree_on_is_picked_up() {
+    let mut rig = helped(Config::default());
+    let far = 50_000_000;
+    assert!(!rig.data(300, far, 100), "one end's word");
+    assert_eq!(rig.flow().raw().max, wire(1_000));
+    // Somewhere else no answer is one.
+    ack!(rig, 301, far - 10_000_000 => pass);
+    assert_eq!(rig.count(LH_C_resynchronised), 0);
+    ack!(rig, 302, far + 100 => pass);
+    assert_eq!(rig.count(LH_C_resynchronised), 1);
+    rig.burst(310, far + 100, 100, 5);
+    ack!(rig, 320, far + 100 => pass);
+    let (left, right) = (far + 200, far + 300);
+    ack!(rig, 321, far + 100, sack [(left, right)] => pass, resend [far as u32 + 100]);
+}
+
+/// FH's own data take the claim of another back.
+#[test]
+fn a_claim_lasts_until_fh_goes_on() {
+    let mut rig = helped(Config::default());
+    let far = 50_000_000;
+    rig.data(300, far, 100);
+    data!(rig, 301, 1_000, 100);
+    ack!(rig, 302, far + 100 => pass);
+    assert_eq!(rig.count(LH_C_resynchronised), 0);
+}
+
+/// In mid-stream nobody knows what FH had sent before: an ACK far ahead may be right. If not,
+/// both ends go on below it, and after a second that counts.
+#[test]
+fn in_mid_stream_a_far_ack_is_believed_for_a_second() {
+    let mut rig = Rig::silent(&Options {
+        sack: true,
+        config: Config::default(),
+        ..Options::default()
+    });
+    rig.burst(0, 0, 100, 10);
+    ack!(rig, 12, 0 => pass);
+    ack!(rig, 13, 5_000_000 => pass);
+    assert_eq!(rig.flow().raw().una, wire(5_000_000));
+    for i in 0..20 {
+        let (ms, seq) = (100 + 100 * i as u64, 1_000 + 100 * i);
+        rig.data(ms, seq, 100);
+        rig.ack(ms + 12, seq + 100, &[]);
+    }
+    assert_eq!(rig.count(LH_C_resynchronised), 1);
+    rig.burst(3_000, 3_000, 100, 5);
+    ack!(rig, 3_012, 3_000, sack [(3_100, 3_200)] => pass, resend [3_000]);
+}
+
+/// The port's next connection begins once both have said so, whoever asked in between.
+#[test]
+fn a_syn_aside_opens_the_next_connection() {
+    let mut rig = helped(Config::default());
+    let fh = |rig: &Rig, seq| Tcp {
+        seq: wire(seq),
+        ..rig.fh_syn(LH_SYN, &[option::wscale(2), option::sack_ok()].concat())
+    };
+    rig.fh_sends(300, fh(&rig, 7_000_000));
+    rig.fh_sends(301, fh(&rig, 9_000_000));
+    let answer = |rig: &Rig, ack| Tcp {
+        seq: 5,
+        ack: wire(ack),
+        ..rig.mh_syn(
+            LH_SYN | LH_ACK,
+            &[option::wscale(3), option::sack_ok()].concat(),
+        )
+    };
+    rig.mh_sends(310, answer(&rig, 7_000_001));
+    assert_eq!(
+        rig.flow().raw().una,
+        wire(0),
+        "nobody asked for that, lately"
+    );
+    rig.mh_sends(311, answer(&rig, 9_000_001));
+    let f = rig.flow().raw();
+    assert_eq!((f.una, f.wscale_fh, f.wscale_mh), (wire(9_000_001), 2, 3));
+    assert_eq!(f.srtt_ns, 10 * MSEC_NS);
+    assert!(rig.flow().uses_sack());
+    assert_eq!(rig.agent.host().pool().slots_used(), 0);
+}
+
+/// Whoever sends PSH or a bit without a meaning yet wants it to arrive.
+#[test]
+fn an_ack_that_says_more_is_not_kept() {
+    for flag in [LH_PSH, 0x200, 0x400, 0x800] {
+        let mut rig = helped(crate::rig::classic());
+        let tcp = Tcp {
+            flags: LH_ACK | flag,
+            ..rig.pure(0, &[(100, 300)])
+        };
+        assert!(!rig.mh_sends(216, tcp).held, "{flag:#x}");
+    }
+}
