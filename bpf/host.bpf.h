@@ -90,6 +90,7 @@ struct lh_scratch {
 	struct lh_actions act;
 	struct lh_pending todo[LH_PENDING_MAX]; /* repairs of this kick */
 	struct lh_slot slot; /* a held ACK on its way out */
+	u8 sum[132]; /* bytes of a packet that are summed up, and zeros (verify.bpf.h) */
 };
 
 struct {

@@ -5,7 +5,7 @@
  * actions. No protocol logic here (core/agent.h). ARCHITECTURE.md follows a
  * packet through it.
  */
-#include "send.bpf.h"
+#include "verify.bpf.h"
 
 #define LH_MAX_SLICES 128 /* 64 KiB of segments of 536 bytes, about */
 
@@ -346,6 +346,10 @@ int lh_ingress(struct __sk_buff *skb)
 		return TCX_NEXT;
 	if (!lh_read(skb, sc, env, false))
 		return TCX_NEXT;
+	if (!lh_sums_right(skb, sc)) {
+		lh_host_count(env, LH_C_bypass_checksum, 1);
+		return TCX_NEXT;
+	}
 	verdict = lh_from_mh(skb, sc, env);
 	lh_env_done(env);
 	return verdict;

@@ -17,13 +17,16 @@ LH_INLINE void lh_slot_put16(struct lh_slot *slot, u32 off, u16 v)
 	lh_barrier(off);
 	if (off > LH_SLOT_PKT_BYTES - 2)
 		return;
-	slot->pkt[off] = v & 0xff; /* @v is in memory order: little-endian hosts */
-	slot->pkt[off + 1] = v >> 8;
+	__builtin_memcpy(slot->pkt + off, &v, 2); /* @v is in network byte order */
 }
 
 LH_INLINE u16 lh_be16(u16 v)
 {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	return __builtin_bswap16(v);
+#else
+	return v;
+#endif
 }
 
 /* One's complement sum of pkt[off, off + len), added to @sum. The slot is
@@ -125,11 +128,16 @@ LH_ENTRY int lh_slot_finish(struct lh_slot *slot)
 	return 0;
 }
 
-LH_INLINE bool lh_partial(struct __sk_buff *skb)
+LH_INLINE u32 lh_summed(struct __sk_buff *skb)
 {
 	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
 
-	return BPF_CORE_READ_BITFIELD(kskb, ip_summed) == CHECKSUM_PARTIAL;
+	return BPF_CORE_READ_BITFIELD(kskb, ip_summed);
+}
+
+LH_INLINE bool lh_partial(struct __sk_buff *skb)
+{
+	return lh_summed(skb) == CHECKSUM_PARTIAL;
 }
 
 /*

@@ -8,21 +8,21 @@ use lasthop_core::packet::{Ends, Tcp, checksum_ok};
 
 use super::{DROP, NEXT, REDIRECT, in_namespace, load, run, setup};
 
-const MSEC: u64 = 1_000_000;
+pub const MSEC: u64 = 1_000_000;
 /// Small: the packet of a test run claims little memory, and a repair that is larger than that
 /// goes out as a clone instead of by redirect (lh_understated).
-const MSS: usize = 400;
+pub const MSS: usize = 400;
 
 /// A connection over Ethernet, opened, with `n` segments on their way and a first one acknowledged.
-struct Talk {
-    agent: Agent,
-    ends: Ends,
-    vlans: Vec<(u16, u16)>,
+pub struct Talk {
+    pub agent: Agent,
+    pub ends: Ends,
+    pub vlans: Vec<(u16, u16)>,
     ethernet: bool,
 }
 
 impl Talk {
-    fn new(setup: &Setup, ends: Ends) -> Self {
+    pub fn new(setup: &Setup, ends: Ends) -> Self {
         Self {
             agent: load(setup),
             ends,
@@ -32,7 +32,7 @@ impl Talk {
     }
 
     /// What every packet of this connection has.
-    fn tcp(&self) -> Tcp {
+    pub fn tcp(&self) -> Tcp {
         Tcp {
             ethernet: self.ethernet,
             vlans: self.vlans.clone(),
@@ -65,7 +65,7 @@ impl Talk {
     }
 
     /// Opens it and sends five segments from sequence number 1 on.
-    fn start(&self) {
+    pub fn start(&self) {
         let syn = Tcp {
             seq: 0,
             flags: LH_SYN,
@@ -89,7 +89,7 @@ impl Talk {
         }
     }
 
-    fn count(&self, name: &str) -> u64 {
+    pub fn count(&self, name: &str) -> u64 {
         self.agent.counter(name).expect(name)
     }
 }

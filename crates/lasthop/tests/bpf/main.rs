@@ -6,6 +6,7 @@ mod differential;
 mod fixtures;
 mod rack;
 mod stack;
+mod verify;
 
 use std::io::Write;
 use std::process::Command;

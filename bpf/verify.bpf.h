@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Checksums of what comes from MH. tc runs before the stack looks at them, and a frame that
+ * was damaged on the link must not move the core's state: FH discards it. Devices that have
+ * looked say so; for the others it is done here.
+ */
+#ifndef LH_VERIFY_BPF_H
+#define LH_VERIFY_BPF_H
+
+#include "send.bpf.h"
+
+/* One's complement sum of @len bytes of @skb from @off on, an even number of bytes after the
+ * start of what is summed, added to @sum. */
+LH_ENTRY u32 lh_skb_sum(struct __sk_buff *skb, struct lh_scratch *sc, u32 off, u32 len, u32 sum)
+{
+	int i;
+
+	if (!sc)
+		return sum;
+	bpf_for (i, 0, LH_CACHE_PKT_MAX / LH_CSUM_STEP + 1) {
+		u32 n = len > LH_CSUM_STEP ? LH_CSUM_STEP : len, words;
+
+		lh_barrier(n);
+		if (lh_outside(n, 1, LH_CSUM_STEP) || bpf_skb_load_bytes(skb, off, sc->sum, n))
+			break;
+		__builtin_memset(sc->sum + n, 0, 4);
+		words = (n + 3) / 4;
+		lh_barrier(words);
+		if (lh_outside(words, 1, LH_CSUM_STEP / 4))
+			break;
+		sum = bpf_csum_diff(NULL, 0, (__be32 *)sc->sum, words * 4, sum);
+		off += n;
+		len -= n;
+	}
+	return sum;
+}
+
+/* The pseudo-header's (RFC 9293 section 3.1, RFC 8200 section 8.1). */
+LH_INLINE u32 lh_skb_pseudo(struct __sk_buff *skb, struct lh_scratch *sc, u32 l4_bytes)
+{
+	u32 sum = lh_be16(6) + lh_be16(l4_bytes), l3 = sc->seg.l3_offset;
+
+	if (sc->key.family == 4)
+		return lh_skb_sum(skb, sc, l3 + 12, 8, sum);
+	return lh_skb_sum(skb, sc, l3 + 8, 32, sum);
+}
+
+/* Whether the checksums of the segment in sc->seg are right as far as anybody can tell. A
+ * super-packet's parts were looked at when they were put together. */
+LH_ENTRY int lh_sums_right(struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	u32 l3, l4, bytes, summed;
+
+	if (!sc)
+		return 0;
+	summed = lh_summed(skb);
+	if (summed == CHECKSUM_UNNECESSARY || summed == CHECKSUM_PARTIAL || skb->gso_size)
+		return 1;
+	l3 = sc->seg.l3_offset;
+	l4 = sc->seg.l4_offset;
+	bytes = sc->seg.hdr_bytes - l4 + sc->seg.payload_bytes;
+	if (bytes > LH_CACHE_PKT_MAX)
+		return 1; /* too large for a frame of the link */
+	if (sc->key.family == 4 && lh_fold(lh_skb_sum(skb, sc, l3, l4 - l3, 0)) != 0xffff)
+		return 0;
+	return lh_fold(lh_skb_sum(skb, sc, l4, bytes, lh_skb_pseudo(skb, sc, bytes))) == 0xffff;
+}
+
+#endif /* LH_VERIFY_BPF_H */
