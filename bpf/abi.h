@@ -13,7 +13,8 @@
 #define LH_CACHE_PKT_MAX (LH_SLOT_PKT_BYTES - 128) /* larger packets pass uncached */
 #define LH_HELD_BYTES 256
 #define LH_MAX_RULES 32
-#define LH_HALF_OPEN_PART 8 /* so much of the table may be flows with a cached SYN */
+#define LH_UNANSWERED_PART 8 /* so much of the table may be flows that one end alone speaks of */
+#define LH_SYNS_PER_FLOW 4 /* SYNs remembered beside the table, per place in it */
 
 enum lh_slot_flag {
 	LH_SLOT_SLICE = 1, /* cut from a super-packet: headers still to be made its own */
@@ -136,7 +137,7 @@ struct lh_shared {
 	u64 chunks_used;
 	u64 flows_used;
 	u64 active_flows; /* flows with at least one cached segment */
-	u64 half_open; /* of these, flows of which only a SYN is cached */
+	u64 unanswered; /* flows of which one end alone was heard */
 };
 
 /* skb->cb of a test run of lh_kick or lh_sweep. */

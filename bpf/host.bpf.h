@@ -67,6 +67,15 @@ struct {
 	__type(value, struct lh_env);
 } counters SEC(".maps");
 
+/* SYNs that found no place among the unanswered: the answer finds them here, unless so many
+ * came since. SYNs are cheap to send, and cost no more than this. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct lh_flow_key);
+	__type(value, struct lh_syn);
+} syns SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, LH_MAX_RULES);
@@ -90,6 +99,7 @@ struct lh_scratch {
 	struct lh_actions act;
 	struct lh_pending todo[LH_PENDING_MAX]; /* repairs of this kick */
 	struct lh_slot slot; /* a held ACK on its way out */
+	struct lh_syn syn; /* of a flow that is about to be created */
 	u8 sum[132]; /* bytes of a packet that are summed up, and zeros (verify.bpf.h) */
 };
 
@@ -215,7 +225,7 @@ LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
 	env->slots_taken = env->chunks_taken = 0;
 	env->accepted = 1; /* tc sees packets before the queue does */
 	env->handshakes =
-		*(volatile u64 *)&lh_shared.half_open < lh_setup.nr_flows / LH_HALF_OPEN_PART;
+		*(volatile u64 *)&lh_shared.unanswered * LH_UNANSWERED_PART < lh_setup.nr_flows;
 	return env;
 }
 

@@ -132,13 +132,16 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 		/* Only what opens a connection or carries data starts a flow. */
 		if ((sc->seg.flags & LH_RST) || sc->seg.seq == sc->seg.end)
 			return 0;
-		v = lh_flow_create(env, &sc->key, &index);
+		__builtin_memset(&sc->syn, 0, sizeof(sc->syn));
+		if (!lh_flow_admit(env, &sc->key, &sc->seg, false, &sc->syn))
+			return 0;
+		v = lh_flow_create(env, &sc->key, &sc->syn, &index);
 		if (!v)
 			return 0;
 	}
 	before = lh_weight(&v->entry.flow);
 	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
-	lh_count_active(&v->entry.flow, before);
+	lh_count_weight(before, lh_weight(&v->entry.flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	lh_unlock(&v->entry);
 	/* The cached copy stays unmarked: what a repair meets is another queue. */
@@ -301,15 +304,20 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	if (!v) {
 		if ((sc->seg.flags & (LH_SYN | LH_RST)) != LH_SYN)
 			return TCX_NEXT;
-		v = lh_flow_create(env, &sc->key, &index);
+		__builtin_memset(&sc->syn, 0, sizeof(sc->syn));
+		if (!lh_flow_admit(env, &sc->key, &sc->seg, true, &sc->syn))
+			return TCX_NEXT;
+		v = lh_flow_create(env, &sc->key, &sc->syn, &index);
 		if (!v)
 			return TCX_NEXT;
 	}
 	if (!env->alive)
 		lh_host_count(env, LH_C_bypass_stale, 1);
 	before = lh_weight(&v->entry.flow);
+	if (!v->entry.flow.peer)
+		lh_peer_join(env, &v->entry.flow, &sc->key);
 	lh_on_ack(env, &v->entry.flow, &sc->seg, act);
-	lh_count_active(&v->entry.flow, before);
+	lh_count_weight(before, lh_weight(&v->entry.flow));
 	if (act->hold)
 		lh_hold(skb, &v->entry, sc);
 	lh_set_deadline(v, act->next_deadline_ns, env->now_ns);

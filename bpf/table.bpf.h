@@ -190,10 +190,41 @@ LH_INLINE struct lh_flow_value *lh_flow_find(struct lh_env *env, const struct lh
 	return NULL;
 }
 
-/* A new entry for @key, locked. NULL: filtered, no room, or another CPU was
- * faster; the packet passes unassisted. */
+/*
+ * Whether @s, of a connection that has no entry, may have one. While too many are unanswered
+ * a SYN is but remembered, and the answer to one that was is worth an entry. @syn: zeroed, set to
+ * the SYN that @s answers.
+ */
+LH_INLINE bool lh_flow_admit(struct lh_env *env, const struct lh_flow_key *key,
+			     const struct lh_segment *s, bool from_mh, struct lh_syn *syn)
+{
+	u32 kind = s->flags & (LH_SYN | LH_ACK);
+	struct lh_syn *kept;
+
+	if (kind == (LH_SYN | LH_ACK)) {
+		kept = bpf_map_lookup_elem(&syns, key);
+		if (kept && lh_syn_answered(kept, s, from_mh)) {
+			*syn = *kept;
+			return true;
+		}
+	}
+	if (env->handshakes)
+		return true;
+	if (kind == LH_SYN) {
+		kept = bpf_map_lookup_elem(&syns, key);
+		if (kept)
+			*syn = *kept;
+		lh_syn_aside(syn, s, from_mh, env->now_ns);
+		bpf_map_update_elem(&syns, key, syn, BPF_ANY);
+	}
+	lh_host_count(env, LH_C_bypass_unanswered, 1);
+	return false;
+}
+
+/* A new entry for @key, locked, that begins with @syn kept aside. NULL: filtered, no room, or
+ * another CPU was faster; the packet passes unassisted. */
 LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, const struct lh_flow_key *key,
-					       u32 *index)
+					       const struct lh_syn *syn, u32 *index)
 {
 	struct lh_flow_value *v;
 	struct lh_flow_entry *e;
@@ -221,8 +252,9 @@ LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, const struct 
 	e->created_ns = env->now_ns;
 	e->held.bytes = 0;
 	env->room = LH_MAX_RETRANSMIT;
-	lh_peer_join(env, &e->flow, key);
 	lh_flow_reset(env, &e->flow);
+	e->flow.syn = *syn;
+	lh_peer_join(env, &e->flow, key);
 	bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
 	bpf_timer_set_callback(&v->timer, lh_timer_fires);
 	if (bpf_map_update_elem(&flow_ids, key, &id, BPF_NOEXIST)) {
@@ -231,6 +263,7 @@ LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, const struct 
 		goto undo;
 	}
 	__sync_fetch_and_add(&lh_shared.flows_used, 1);
+	__sync_fetch_and_add(&lh_shared.unanswered, 1);
 	lh_host_count(env, LH_C_flows_created, 1);
 	*index = id;
 	return v;
@@ -239,29 +272,28 @@ undo:
 	return NULL;
 }
 
-/* What of a flow the shared sums count: 0 nothing, 1 it has something cached,
- * 2 that is the SYN. */
+/* What of a flow the shared sums count. */
+#define LH_WEIGHT_ACTIVE 1 /* it has something cached */
+#define LH_WEIGHT_UNANSWERED 2
+
 LH_INLINE u32 lh_weight(const struct lh_flow *f)
 {
-	if (!lh_cached(f))
-		return 0;
-	return f->flags & LH_FLOW_FWD ? 1 : 2;
+	return (lh_cached(f) ? LH_WEIGHT_ACTIVE : 0) | (lh_answered(f) ? 0 : LH_WEIGHT_UNANSWERED);
 }
 
-/* Keeps the numbers of flows that share the cache. @before: lh_weight() when
- * the lock was taken. */
-LH_INLINE void lh_count_active(const struct lh_flow *f, u32 before)
+/* Keeps the shared sums. @before: lh_weight() when the lock was taken. */
+LH_INLINE void lh_count_weight(u32 before, u32 after)
 {
-	u32 after = lh_weight(f);
+	u32 gained = after & ~before, lost = before & ~after;
 
-	if (!before && after)
+	if (gained & LH_WEIGHT_ACTIVE)
 		__sync_fetch_and_add(&lh_shared.active_flows, 1);
-	else if (before && !after)
+	if (lost & LH_WEIGHT_ACTIVE)
 		__sync_fetch_and_add(&lh_shared.active_flows, -1ULL);
-	if (before != 2 && after == 2)
-		__sync_fetch_and_add(&lh_shared.half_open, 1);
-	else if (before == 2 && after != 2)
-		__sync_fetch_and_add(&lh_shared.half_open, -1ULL);
+	if (gained & LH_WEIGHT_UNANSWERED)
+		__sync_fetch_and_add(&lh_shared.unanswered, 1);
+	if (lost & LH_WEIGHT_UNANSWERED)
+		__sync_fetch_and_add(&lh_shared.unanswered, -1ULL);
 }
 
 /* Forgets the locked flow and gives its entry back; the lock is gone too. */
@@ -271,7 +303,7 @@ LH_INLINE void lh_flow_remove(struct lh_env *env, struct lh_flow_value *v, u32 i
 	u32 before = lh_weight(&e->flow);
 
 	lh_cache_flush(env, &e->flow);
-	lh_count_active(&e->flow, before);
+	lh_count_weight(before, 0);
 	bpf_timer_cancel(&v->timer);
 	e->armed_ns = 0;
 	e->deadline_ns = 0;

@@ -359,7 +359,7 @@ LH_INLINE bool lh_flow_over(struct lh_env *env, const struct lh_flow *f)
 		return false;
 	if ((f->flags & LH_FLOW_RESET) || (f->flags & closed) == closed)
 		return quiet > 2 * lh_lrto(env, f);
-	if (!(f->flags & LH_FLOW_FWD))
+	if (!lh_answered(f))
 		return quiet > lh_min(LH_HALF_OPEN_NS, LH_CFG(env)->idle_ns);
 	return quiet > LH_CFG(env)->idle_ns;
 }

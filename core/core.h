@@ -33,7 +33,7 @@ struct lh_call {
 	u32 cap_segments;
 	u8 alive; /* 1: the caller keeps the timers it is asked for */
 	u8 accepted; /* 1: the link's queue took the packet, or can't be seen */
-	u8 handshakes; /* 1: not too many connections are half open */
+	u8 handshakes; /* 1: not too many connections are unanswered */
 	u8 pad[1];
 };
 
@@ -54,7 +54,7 @@ void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,
 		    const struct lh_config *cfg, const struct lh_call *call,
 		    struct lh_actions *out);
-/* Index of the receiver for lh_flow.peer of a new flow. */
+/* Index of the receiver for lh_flow.peer; when to call it: lh_peer_join(). */
 void lhc_peer_join(const struct lh_host_ops *ops, struct lh_flow *flow,
 		   const struct lh_flow_key *key, u64 now_ns);
 u64 lhc_device_bytes(void);

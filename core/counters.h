@@ -49,6 +49,7 @@
 	X(bypass_malformed, "packets whose headers could not be parsed") \
 	X(bypass_filtered, "TCP segments outside --match or inside --exclude") \
 	X(bypass_table_full, "TCP segments of flows that found no room in the flow table") \
+	X(bypass_unanswered, "TCP segments of connections that got no place in the flow table because too many there are unanswered; of a SYN the options are remembered") \
 	X(bypass_lock, "TCP segments that passed because the flow was busy on another CPU") \
 	X(bypass_stale, "TCP segments that passed because user space gave no sign of life") \
 	X(bypass_checksum, "TCP segments from the lossy link with a wrong checksum, which the device had not looked at") \

@@ -54,8 +54,18 @@ LH_INLINE void lh_peer_reset(struct lh_peer *p, const u8 *addr, u32 tag)
 	p->tag = tag;
 }
 
-/* Finds the place of the receiver @key->mh for the new flow @f: its own, one
- * that nobody used for a minute, or none. Hosts call it before the first packet. */
+/* Whether both ends of the connection were heard. Until then it may be anybody's idea. */
+LH_INLINE bool lh_answered(const struct lh_flow *f)
+{
+	return f->fh.most && f->mh.most;
+}
+
+/*
+ * Finds the place of the receiver @key->mh for the flow @f: its own, or, if FH was heard, one that
+ * nobody used for a minute; else none. Hosts call it for a new flow, before its first packet,
+ * and for one that has no place (f->peer is 0) before each of MH's: so that who sends to
+ * addresses that nobody has, or from them, takes nobody's place.
+ */
 LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh_flow_key *key)
 {
 	u32 hash, found = 0, unused = 0;
@@ -75,7 +85,7 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 			found = at;
 			break;
 		}
-		if (at && !unused &&
+		if (at && !unused && f->fh.most &&
 		    (!p->seen_ns || lh_since(env->now_ns, p->seen_ns) > LH_PEER_IDLE_NS))
 			unused = at;
 	}
@@ -85,7 +95,7 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 		lh_peer_reset(p, key->mh, hash);
 		found = unused;
 	}
-	if (found) {
+	if (found && f->fh.most) {
 		lh_barrier(found);
 		LH_DEVICE(env)->peer[found & (LH_PEERS - 1)].seen_ns = env->now_ns;
 	}

@@ -320,6 +320,7 @@ struct lh_peer {
 
 struct lh_device {
 	u64 srtt_ns; /* smoothed local round trip of all flows, 0: none yet */
+	u64 stranger_ns; /* last SYN that was cached for a receiver that nobody has heard */
 	u64 delivered_ns; /* last delivery to anyone */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */
@@ -380,7 +381,7 @@ struct lh_env {
 	u32 room; /* repairs that the host can take in this call */
 	u8 alive; /* 1: the host can wake us in time: suppression allowed */
 	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it */
-	u8 handshakes; /* 1: a SYN may be cached: not too many connections are half open */
+	u8 handshakes; /* 1: a SYN may be cached: not too many connections are unanswered */
 	u8 pad[1];
 };
 

@@ -106,14 +106,14 @@ LH_INLINE void lh_open_mh(struct lh_env *env, struct lh_flow *f, const struct lh
 	lh_ends_learn(&f->mh, &f->fh, s, s->window);
 }
 
-/* A SYN on a live connection is kept aside. A repeated one gives no sample (Karn). */
-LH_INLINE void lh_syn_aside(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			    bool from_mh)
+/* Keeps a SYN aside: on a live connection, and in the host where a flow found no place. A
+ * repeated one gives no sample (Karn). */
+LH_INLINE void lh_syn_aside(struct lh_syn *syn, const struct lh_segment *s, bool from_mh,
+			    u64 now_ns)
 {
-	struct lh_syn *syn = &f->syn;
 	bool again = syn->valid && syn->seq == s->seq && syn->from_mh == from_mh;
 
-	syn->at_ns = again ? 0 : env->now_ns;
+	syn->at_ns = again ? 0 : now_ns;
 	syn->seq = s->seq;
 	syn->end = s->end;
 	syn->window = s->window;
@@ -125,10 +125,10 @@ LH_INLINE void lh_syn_aside(struct lh_env *env, struct lh_flow *f, const struct 
 }
 
 /* Whether @s, a SYN-ACK, answers the SYN that was kept aside, which came from the other end. */
-LH_INLINE bool lh_syn_answered(const struct lh_flow *f, const struct lh_segment *s, bool from_mh)
+LH_INLINE bool lh_syn_answered(const struct lh_syn *syn, const struct lh_segment *s, bool from_mh)
 {
-	return f->syn.valid && f->syn.from_mh != from_mh && lh_after(s->ack, f->syn.seq) &&
-	       !lh_after(s->ack, f->syn.end);
+	return syn->valid && syn->from_mh != from_mh && lh_after(s->ack, syn->seq) &&
+	       !lh_after(s->ack, syn->end);
 }
 
 /* The SYN kept aside has opened another connection between the same ports: that of
@@ -187,11 +187,11 @@ LH_INLINE bool lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		f->flags &= ~LH_FLOW_RESET;
 		return true;
 	}
-	if (answer && lh_live(f) && lh_syn_answered(f, s, false))
+	if (answer && lh_syn_answered(&f->syn, s, false))
 		lh_syn_take(env, f);
 	if (lh_live(f)) {
 		if (!answer)
-			lh_syn_aside(env, f, s, false);
+			lh_syn_aside(&f->syn, s, false, env->now_ns);
 		return false;
 	}
 	if (answer && (f->flags & LH_FLOW_SYN_MH) && !lh_syn_matches(f, s, false))
@@ -300,11 +300,11 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 		f->syn_rx_ns = 0;
 		return;
 	}
-	if (answer && lh_live(f) && lh_syn_answered(f, s, true))
+	if (answer && lh_syn_answered(&f->syn, s, true))
 		lh_syn_take(env, f);
 	if (lh_live(f)) {
 		if (!answer)
-			lh_syn_aside(env, f, s, true);
+			lh_syn_aside(&f->syn, s, true, env->now_ns);
 		return;
 	}
 	if (answer) {

@@ -14,6 +14,24 @@
 #define LH_PATIENT_TRIES 3 /* repairs that FH waits for: at 5 % one in 8,000 takes more */
 #define LH_RACK_BURST 3 /* repairs for one ACK that delivered so many segments */
 
+/* Addresses that nobody has are tried, too: of SYNs to receivers that were not heard yet so
+ * many are repaired, or a scan of the net behind the link would take four times its room there. */
+#define LH_STRANGER_NS (100 * LH_MSEC)
+
+/* Whether the SYN may go to somebody who is there. */
+LH_INLINE bool lh_rack_syn_due(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_peer *p = lh_peer_of(env, f);
+	struct lh_device *d = LH_DEVICE(env);
+
+	if (f->mh.most || (p && p->heard_ns))
+		return true;
+	if (d->stranger_ns && lh_since(env->now_ns, d->stranger_ns) < LH_STRANGER_NS)
+		return false;
+	d->stranger_ns = env->now_ns;
+	return true;
+}
+
 /* A SYN or SYN-ACK without data: what follows it is not there yet. */
 LH_INLINE void lh_rack_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			   struct lh_actions *out)
@@ -23,9 +41,9 @@ LH_INLINE void lh_rack_syn(struct lh_env *env, struct lh_flow *f, const struct l
 	f->sent_ns = env->now_ns;
 	if (s->payload_bytes || !env->handshakes || !lh_after(s->end, f->una))
 		return;
-	if (!e)
+	if (!e && lh_rack_syn_due(env, f))
 		lh_cache_insert(env, f, s, f->tail, 0, out);
-	else if (lh_cached(f) == 1 && e->seq == s->seq && e->end == s->end)
+	else if (e && lh_cached(f) == 1 && e->seq == s->seq && e->end == s->end)
 		lh_cache_resent(env, f, s, f->head, e, out);
 }
 

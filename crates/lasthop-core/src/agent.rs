@@ -193,6 +193,9 @@ impl Agent {
             return Outcome::default();
         };
         let config = &self.setup.config;
+        if tracked.flow.raw().peer == 0 {
+            self.host.set_peer(&mut tracked.flow, &key, now_ns);
+        }
         let actions = self.host.on_ack(&mut tracked.flow, config, &segment, &call);
         let mut ack = whole(packet, &segment).to_vec();
         if actions.hold != 0 {

@@ -26,7 +26,8 @@ pub const LH_SLOT_PKT_BYTES: u32 = 2016;
 pub const LH_CACHE_PKT_MAX: u32 = 1888;
 pub const LH_HELD_BYTES: u32 = 256;
 pub const LH_MAX_RULES: u32 = 32;
-pub const LH_HALF_OPEN_PART: u32 = 8;
+pub const LH_UNANSWERED_PART: u32 = 8;
+pub const LH_SYNS_PER_FLOW: u32 = 4;
 pub const LH_PENDING_MAX: u32 = 16;
 pub const LH_BATCH_SLOTS: u32 = 32;
 pub const LH_SWEEP_MAX: u32 = 512;
@@ -198,15 +199,16 @@ pub const LH_C_bypass_fragment: lh_counter = 36;
 pub const LH_C_bypass_malformed: lh_counter = 37;
 pub const LH_C_bypass_filtered: lh_counter = 38;
 pub const LH_C_bypass_table_full: lh_counter = 39;
-pub const LH_C_bypass_lock: lh_counter = 40;
-pub const LH_C_bypass_stale: lh_counter = 41;
-pub const LH_C_bypass_checksum: lh_counter = 42;
-pub const LH_C_bypass_unacceptable: lh_counter = 43;
-pub const LH_C_resynchronised: lh_counter = 44;
-pub const LH_C_flows_created: lh_counter = 45;
-pub const LH_C_flows_removed: lh_counter = 46;
-pub const LH_C_timer_kicks: lh_counter = 47;
-pub const LH_NR_COUNTERS: lh_counter = 48;
+pub const LH_C_bypass_unanswered: lh_counter = 40;
+pub const LH_C_bypass_lock: lh_counter = 41;
+pub const LH_C_bypass_stale: lh_counter = 42;
+pub const LH_C_bypass_checksum: lh_counter = 43;
+pub const LH_C_bypass_unacceptable: lh_counter = 44;
+pub const LH_C_resynchronised: lh_counter = 45;
+pub const LH_C_flows_created: lh_counter = 46;
+pub const LH_C_flows_removed: lh_counter = 47;
+pub const LH_C_timer_kicks: lh_counter = 48;
+pub const LH_NR_COUNTERS: lh_counter = 49;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
@@ -1273,6 +1275,8 @@ const _: () = {
 pub struct lh_device {
     #[doc = " smoothed local round trip of all flows, 0: none yet"]
     pub srtt_ns: u64,
+    #[doc = " last SYN that was cached for a receiver that nobody has heard"]
+    pub stranger_ns: u64,
     #[doc = " last delivery to anyone"]
     pub delivered_ns: u64,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
@@ -1286,15 +1290,17 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 320536usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 320544usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
+    ["Offset of field: lh_device::stranger_ns"]
+        [::core::mem::offset_of!(lh_device, stranger_ns) - 8usize];
     ["Offset of field: lh_device::delivered_ns"]
-        [::core::mem::offset_of!(lh_device, delivered_ns) - 8usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 16usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 24usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 536usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1048usize];
+        [::core::mem::offset_of!(lh_device, delivered_ns) - 16usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 24usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 32usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 544usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1056usize];
 };
 impl Default for lh_device {
     fn default() -> Self {
@@ -1309,12 +1315,12 @@ impl Default for lh_device {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 48usize],
+    pub n: [u64; 49usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 384usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 392usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -1544,7 +1550,7 @@ pub struct lh_call {
     pub alive: u8,
     #[doc = " 1: the link's queue took the packet, or can't be seen"]
     pub accepted: u8,
-    #[doc = " 1: not too many connections are half open"]
+    #[doc = " 1: not too many connections are unanswered"]
     pub handshakes: u8,
     pub pad: [u8; 1usize],
 }
@@ -1633,7 +1639,7 @@ unsafe extern "C" {
     );
 }
 unsafe extern "C" {
-    #[doc = " Index of the receiver for lh_flow.peer of a new flow."]
+    #[doc = " Index of the receiver for lh_flow.peer; when to call it: lh_peer_join()."]
     pub fn lhc_peer_join(
         ops: *const lh_host_ops,
         flow: *mut lh_flow,
@@ -2002,8 +2008,8 @@ pub struct lh_shared {
     pub flows_used: u64,
     #[doc = " flows with at least one cached segment"]
     pub active_flows: u64,
-    #[doc = " of these, flows of which only a SYN is cached"]
-    pub half_open: u64,
+    #[doc = " flows of which one end alone was heard"]
+    pub unanswered: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -2020,8 +2026,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_shared, flows_used) - 24usize];
     ["Offset of field: lh_shared::active_flows"]
         [::core::mem::offset_of!(lh_shared, active_flows) - 32usize];
-    ["Offset of field: lh_shared::half_open"]
-        [::core::mem::offset_of!(lh_shared, half_open) - 40usize];
+    ["Offset of field: lh_shared::unanswered"]
+        [::core::mem::offset_of!(lh_shared, unanswered) - 40usize];
 };
 #[doc = " kick: index; sweep: first index"]
 pub const LH_CB_FLOW: lh_cb = 0;

@@ -241,7 +241,8 @@ impl Host {
         actions
     }
 
-    /// Tells a new flow who its receiver is.
+    /// Tells a flow who its receiver is: a new one before its first packet, and one that has none
+    /// before each packet from MH. Only who was heard after FH gets a place of its own.
     pub fn set_peer(&mut self, flow: &mut Flow, key: &Key, now_ns: u64) {
         let ops = self.pool.ops();
         // SAFETY: reads the key, writes the flow and our device's state only.

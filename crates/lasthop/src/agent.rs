@@ -9,8 +9,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::{
     self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_SEGS,
     LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_rack, LH_SCHEME_slack,
-    LH_SLOT_BYTES, LH_SWEEP_MAX, lh_batch, lh_config, lh_counters, lh_flow_entry, lh_rule,
-    lh_setup,
+    LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_counters, lh_flow_entry,
+    lh_rule, lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
@@ -487,7 +487,10 @@ impl Agent {
 }
 
 fn memory_bytes(setup: &lh_setup) -> u64 {
-    let flow = (size_of::<lh_flow_entry>() + TIMER_BYTES) as u64 + 80;
+    let syn = size_of::<bindings::lh_flow_key>() + size_of::<bindings::lh_syn>() + 64;
+    let flow = (size_of::<lh_flow_entry>() + TIMER_BYTES) as u64
+        + 80
+        + u64::from(LH_SYNS_PER_FLOW) * syn as u64;
     u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES)
         + u64::from(setup.nr_chunks) * size_of::<bindings::lh_chunk>() as u64
         + u64::from(setup.nr_flows) * flow
@@ -534,6 +537,7 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
         let name = map.name().to_string_lossy().into_owned();
         let entries = match name.as_str() {
             "flows" | "flow_ids" | "free_flows" => raw.nr_flows,
+            "syns" => raw.nr_flows.saturating_mul(LH_SYNS_PER_FLOW),
             "chunks" | "free_chunks" => raw.nr_chunks,
             "slots" => raw.nr_slots,
             "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,

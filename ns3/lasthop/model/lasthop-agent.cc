@@ -342,6 +342,10 @@ LasthopAgent::Ingress(Ptr<NetDevice> device,
     }
     lh_call call = state.Call();
     lh_actions actions{};
+    if (!tracked->flow.peer)
+    {
+        lhc_peer_join(state.m_pool.Ops(), &tracked->flow, &key, call.now_ns);
+    }
     lhc_on_ack(state.m_pool.Ops(), &tracked->flow, &state.m_config, &segment, &call, &actions);
     LasthopPacket ack{packet, from, protocol, 0, nullptr};
     if (actions.hold)

@@ -11,9 +11,19 @@ use crate::wire::{Ack, Data, MSS, Numbers};
 #[derive(Debug)]
 struct Tracked {
     flow: Flow,
+    key: Key,
     numbers: Numbers,
     held: Option<Ack>,
     deadline_ns: Option<u64>,
+}
+
+impl Tracked {
+    /// A flow without a receiver's place may have deserved one.
+    fn join(&mut self, host: &mut Host, now_ns: u64) {
+        if self.flow.raw().peer == 0 {
+            host.set_peer(&mut self.flow, &self.key, now_ns);
+        }
+    }
 }
 
 /// What came of one call.
@@ -66,6 +76,7 @@ impl Agent {
         self.host.set_peer(&mut flow, &key, now_ns);
         self.flows[i] = Some(Tracked {
             flow,
+            key,
             numbers,
             held: None,
             deadline_ns: None,
@@ -99,6 +110,7 @@ impl Agent {
         s.tsval = 1;
         let call = Call::at(now_ns);
         let actions = if from_mh {
+            t.join(&mut self.host, now_ns);
             self.host.on_ack(&mut t.flow, &self.config, &s, &call)
         } else {
             let a = self.host.on_data(&mut t.flow, &self.config, &s, &call);
@@ -150,6 +162,7 @@ impl Agent {
             };
         };
         let s = t.numbers.ack(a);
+        t.join(&mut self.host, now_ns);
         let actions = self
             .host
             .on_ack(&mut t.flow, &self.config, &s, &Call::at(now_ns));

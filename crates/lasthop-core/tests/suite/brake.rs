@@ -8,7 +8,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp};
 use lasthop_core::{Actions, Config, Flow, Key, MSEC_NS, SEC_NS, Segment, parse};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, answered};
 use crate::rack::{rig, rig_with};
 use crate::rig::Rig;
 
@@ -380,6 +380,7 @@ impl Crowd {
         let flows = (0..n)
             .map(|_| {
                 let mut flow = Flow::new();
+                answered(&mut flow);
                 b.host.set_peer(&mut flow, &key(1), b.now_ns);
                 (flow, 0)
             })

@@ -9,7 +9,7 @@ use lasthop_core::packet::{Ends, Tcp};
 use lasthop_core::{Config, Segment, parse};
 use proptest::prelude::*;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, answered};
 
 const MSS: u32 = 1_460;
 const WSCALE: u8 = 8;
@@ -181,6 +181,7 @@ impl Run {
         };
         let ends = Ends::v4(1);
         let (_, key) = parse(&Tcp::default().to_mh(&ends), 0, None, true).expect("TCP");
+        answered(&mut b.flow);
         b.host.set_peer(&mut b.flow, &key, b.now_ns);
         b.data(0, MSS);
         let f = b.flow.raw_mut();

@@ -8,6 +8,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, Flow, Host, Key, Limits, MSEC_NS, SEC_NS, Setup, parse};
 
+use crate::bench::answered;
 use crate::rack::rig_with;
 use crate::rig::{Options, Rig, ns, wire};
 
@@ -305,6 +306,7 @@ fn what_could_not_be_cached_counts_as_delivered() {
 
 fn place(host: &mut Host, key: &Key, now_ns: u64) -> u32 {
     let mut flow = Flow::new();
+    answered(&mut flow);
     host.set_peer(&mut flow, key, now_ns);
     flow.raw().peer
 }
@@ -356,11 +358,13 @@ fn a_place_that_went_to_another_is_not_shared() {
         };
         rig.agent.on_egress(&data.to_mh(&ends), ns(70_000));
     }
-    let ack = Tcp {
-        ack: 3_000,
-        ..Tcp::default()
-    };
-    rig.agent.on_ingress(&ack.to_fh(&ends), ns(70_040));
+    for (ms, ack) in [(70_001, 1_000), (70_040, 4_000)] {
+        let ack = Tcp {
+            ack,
+            ..Tcp::default()
+        };
+        rig.agent.on_ingress(&ack.to_fh(&ends), ns(ms));
+    }
     assert_eq!(lmin_now(&rig), 40 * MSEC_NS);
     pair(&mut rig, 71_000, 2_000);
     assert_eq!(lmin_now(&rig), 40 * MSEC_NS, "not ours any more");

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What flows share (core/device.h): places of receivers.
 
+use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp};
-use lasthop_core::{Flow, Host, Key, Limits, SEC_NS, parse};
+use lasthop_core::{Call, Config, Flow, Host, Key, Limits, MSEC_NS, SEC_NS, Segment, parse};
+
+use crate::bench::answered;
 
 fn key(n: u32) -> Key {
     let ends = Ends::v6(1);
@@ -13,6 +16,7 @@ fn key(n: u32) -> Key {
 
 fn place(host: &mut Host, n: u32, now_ns: u64) -> u32 {
     let mut flow = Flow::new();
+    answered(&mut flow);
     host.set_peer(&mut flow, &key(n), now_ns);
     flow.raw().peer
 }
@@ -44,4 +48,52 @@ fn a_full_table_shares_place_0_until_someone_is_idle() {
     assert!(late.count() < 20);
     let later = (30_000..31_000).filter(|&n| place(&mut host, n, 62 * SEC_NS) != 0);
     assert!(later.count() > 500, "a minute without a sign");
+}
+
+/// A scan of the net behind the link: each SYN would go out four times.
+#[test]
+fn few_syns_to_strangers_are_repaired() {
+    let (mut host, config) = (Host::new(Limits::default()), Config::default());
+    let syn = Segment {
+        seq: 7,
+        end: 8,
+        flags: LH_SYN as u16,
+        window: 1_000,
+        wscale: LH_WSCALE_NONE as u8,
+        ..Segment::default()
+    };
+    let mut cached = |n: u32, at_ns: u64| {
+        let mut flow = Flow::new();
+        host.set_peer(&mut flow, &key(n), at_ns);
+        let out = host.on_data(&mut flow, &config, &syn, &Call::at(at_ns));
+        let stored = out.store().is_some();
+        // The receiver of one of them is there.
+        if n == 5_000 {
+            host.set_peer(&mut flow, &key(n), at_ns);
+            let answer = Segment {
+                seq: 90,
+                end: 91,
+                ack: 8,
+                flags: (LH_SYN | LH_ACK) as u16,
+                ..syn
+            };
+            host.on_ack(&mut flow, &config, &answer, &Call::at(at_ns));
+            host.set_peer(&mut flow, &key(n), at_ns);
+            let ack = Segment {
+                seq: 91,
+                end: 91,
+                ack: 8,
+                flags: LH_ACK as u16,
+                ..syn
+            };
+            host.on_ack(&mut flow, &config, &ack, &Call::at(at_ns));
+        }
+        host.free(&mut flow);
+        stored
+    };
+    let scan = (0..1_000).filter(|&i| cached(i, SEC_NS + u64::from(i) * MSEC_NS));
+    assert_eq!(scan.count(), 10, "one per 100 ms");
+    cached(5_000, 3 * SEC_NS);
+    let known = (0..20).filter(|_| cached(5_000, 3 * SEC_NS + MSEC_NS));
+    assert_eq!(known.count(), 20, "who was heard is no stranger");
 }

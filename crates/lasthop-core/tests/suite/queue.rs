@@ -4,7 +4,7 @@
 use lasthop_core::bindings::*;
 use lasthop_core::{Config, MSEC_NS};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, answered};
 use crate::brake::{Line, MSS, bench, key, stamped, state};
 use crate::rack::rig;
 use crate::rig::{Options, Rig};
@@ -73,6 +73,7 @@ fn a_long_hop_bears_longer_bursts() {
 /// begins anew after a pause of so many milliseconds. A queue of `queue_ms` stands.
 fn begins_anew(queue_ms: u64, pause_ms: u64, outstanding: bool) -> bool {
     let mut b = bench(Config::default(), 7);
+    answered(&mut b.flow);
     b.host.set_peer(&mut b.flow, &key(1), b.now_ns);
     let (mut seq, mut ms) = (MSS, 0);
     let mut round = |b: &mut Bench, pause_ms: u64, queue_ms: u64, whole: bool| {

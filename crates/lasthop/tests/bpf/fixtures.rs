@@ -348,6 +348,7 @@ fn full_tables_and_caches_pass() {
         for n in 1..=3 {
             talk.ends = Ends::v4(n);
             assert_eq!(talk.egress(&talk.segment(1), MSEC), NEXT);
+            run(&talk.agent, Program::Ingress, &talk.ack(1), MSEC);
         }
         assert_eq!(talk.count("bypass_table_full"), 1);
         assert_eq!(talk.agent.usage().flows, 2);

@@ -4,6 +4,7 @@
 
 mod differential;
 mod fixtures;
+mod flood;
 mod rack;
 mod stack;
 mod verify;
