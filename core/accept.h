@@ -124,13 +124,22 @@ LH_INLINE bool lh_claim_answered(const struct lh_flow *f, const struct lh_segmen
 	       apart < 2 * LH_CLAIM_BYTES;
 }
 
+/* For so long nothing may have been acceptable before both ends' word counts against ours: who
+ * forges both without seeing either needs half a million tries, and so much silence. */
+#define LH_STUCK_NS LH_SEC
+
+/* Whether both ends are elsewhere than we think. */
+LH_INLINE bool lh_claim_proved(struct lh_env *env, const struct lh_flow *f,
+			       const struct lh_segment *s)
+{
+	return lh_claim_answered(f, s) && lh_since(env->now_ns, f->seen_ns) > LH_STUCK_NS;
+}
+
 /*
  * In mid-stream a forged ACK may have moved una beyond all that FH has sent: then nothing
  * gets on, until both ends have gone on below it for a second. An ACK that comes so late
  * is no late one.
  */
-#define LH_STUCK_NS LH_SEC
-
 LH_INLINE bool lh_stuck(struct lh_env *env, const struct lh_flow *f)
 {
 	return f->progress_ns && lh_since(env->now_ns, f->progress_ns) > LH_STUCK_NS;

@@ -351,7 +351,7 @@ LH_INLINE bool lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct l
 	}
 	if (lh_acceptable(&f->mh, &f->fh, s, lh_whole(f)) == LH_REFUSED) {
 		lh_host_count(env, LH_C_bypass_unacceptable, 1);
-		if (lh_claim_answered(f, s))
+		if (lh_claim_proved(env, f, s))
 			lh_pick_up(env, f, s);
 		return false;
 	}

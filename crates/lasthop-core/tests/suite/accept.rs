@@ -249,15 +249,17 @@ fn what_both_ends_agree_on_is_picked_up() {
     let far = 50_000_000;
     assert!(!rig.data(300, far, 100), "one end's word");
     assert_eq!(rig.flow().raw().max, wire(1_000));
+    ack!(rig, 310, far + 100 => pass);
+    assert_eq!(rig.count(LH_C_resynchronised), 0, "both, but too soon");
     // Somewhere else no answer is one.
-    ack!(rig, 301, far - 10_000_000 => pass);
+    ack!(rig, 1_301, far - 10_000_000 => pass);
     assert_eq!(rig.count(LH_C_resynchronised), 0);
-    ack!(rig, 302, far + 100 => pass);
+    ack!(rig, 1_302, far + 100 => pass);
     assert_eq!(rig.count(LH_C_resynchronised), 1);
-    rig.burst(310, far + 100, 100, 5);
-    ack!(rig, 320, far + 100 => pass);
+    rig.burst(1_310, far + 100, 100, 5);
+    ack!(rig, 1_320, far + 100 => pass);
     let (left, right) = (far + 200, far + 300);
-    ack!(rig, 321, far + 100, sack [(left, right)] => pass, resend [far as u32 + 100]);
+    ack!(rig, 1_321, far + 100, sack [(left, right)] => pass, resend [far as u32 + 100]);
 }
 
 /// FH's own data take the claim of another back.
@@ -267,7 +269,7 @@ fn a_claim_lasts_until_fh_goes_on() {
     let far = 50_000_000;
     rig.data(300, far, 100);
     data!(rig, 301, 1_000, 100);
-    ack!(rig, 302, far + 100 => pass);
+    ack!(rig, 2_000, far + 100 => pass);
     assert_eq!(rig.count(LH_C_resynchronised), 0);
 }
 

@@ -68,6 +68,8 @@ pub struct Params {
     pub dying: u32,
     /// Packets per event that somebody off the path forges, all numbers at random.
     pub blind: u32,
+    /// They have no flags: nobody takes them for anything.
+    pub noise: bool,
     pub slots: u32,
     pub config: Config,
 }
@@ -290,18 +292,21 @@ impl Sim {
             LH_FIN | LH_ACK,
             LH_RST | LH_ACK,
         ];
+        // Not by chance what it should be: one in 300 million is.
+        let far = (1 << 22) + random() as u32 % (u32::MAX - (1 << 23));
+        let to_mh = random() % 2 == 0;
         let tcp = Tcp {
-            seq: random() as u32,
+            seq: far.wrapping_add(if to_mh { self.p.base } else { 77 }),
             ack: random() as u32,
-            flags: kinds[random() as usize % kinds.len()],
+            flags: kinds[random() as usize % kinds.len()] * u32::from(!self.p.noise),
             window: random() as u16,
             options,
             payload: vec![7; (random() % 300) as usize],
             ..Tcp::default()
         };
-        let outcome = match random() % 2 {
-            0 => self.agent.on_egress(&tcp.to_mh(&self.ends), self.now_ns),
-            _ => self.agent.on_ingress(&tcp.to_fh(&self.ends), self.now_ns),
+        let outcome = match to_mh {
+            true => self.agent.on_egress(&tcp.to_mh(&self.ends), self.now_ns),
+            false => self.agent.on_ingress(&tcp.to_fh(&self.ends), self.now_ns),
         };
         assert!(!outcome.dropped && outcome.to_mh.is_empty() && outcome.to_fh.is_empty());
     }
