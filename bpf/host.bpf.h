@@ -175,6 +175,8 @@ LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 id)
 	env->slots_taken--;
 }
 
+#include "../core/agent.h"
+
 LH_INLINE struct lh_scratch *lh_scratch(void)
 {
 	u32 zero = 0;
@@ -196,18 +198,21 @@ LH_INLINE bool lh_alive(u64 now_ns)
 	return beat + lh_setup.stale_ns > now_ns;
 }
 
-/* The flow's share: all it may have while three quarters of the pool suffice
- * for everybody, an equal part of it under pressure. */
-LH_INLINE u32 lh_share(void)
+/* A flow may have all that it may while three quarters of the pool suffice for everybody; then
+ * core/share.h says who has to be content with how much. */
+LH_INLINE void lh_share(struct lh_env *env)
 {
 	u64 used = *(volatile u64 *)&lh_shared.slots_used;
 	u64 active = *(volatile u64 *)&lh_shared.active_flows;
 	u64 part;
 
+	env->cap_segments = lh_setup.flow_segments;
+	env->pool_segments = 0;
 	if (used < lh_setup.nr_slots - lh_setup.nr_slots / 4)
-		return lh_setup.flow_segments;
+		return;
 	part = lh_setup.nr_slots / (active ? active : 1);
-	return lh_clamp64(part, 4, lh_setup.flow_segments);
+	env->part_segments = lh_clamp64(part, LH_SHARE_LEAST, lh_setup.flow_segments);
+	env->pool_segments = lh_setup.nr_slots;
 }
 
 /* The environment of this run, NULL: give up. Per CPU: a run that a packet of
@@ -220,7 +225,7 @@ LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
 	if (!env)
 		return NULL;
 	env->now_ns = lh_now(skb);
-	env->cap_segments = lh_share();
+	lh_share(env);
 	env->alive = lh_alive(env->now_ns);
 	env->slots_taken = env->chunks_taken = 0;
 	env->accepted = 1; /* tc sees packets before the queue does */
@@ -238,7 +243,5 @@ LH_INLINE void lh_env_done(struct lh_env *env)
 	if (env->chunks_taken)
 		__sync_fetch_and_add(&lh_shared.chunks_used, env->chunks_taken);
 }
-
-#include "../core/agent.h"
 
 #endif /* LH_HOST_BPF_H */

@@ -536,6 +536,12 @@ LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
 			lh_send_held(skb, &sc->slot, env);
 		return 1;
 	}
+	if (env->pool_segments && lh_cached(&e->flow)) {
+		u32 before = lh_weight(&e->flow);
+
+		lh_on_sweep(env, &e->flow);
+		lh_count_weight(before, lh_weight(&e->flow));
+	}
 	/* An event that got lost would leave the flow without a timer. */
 	if (e->deadline_ns && env->now_ns > e->deadline_ns + 100 * LH_MSEC) {
 		e->kick_sent = 0;

@@ -318,6 +318,25 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
 	return 0;
 }
 
+#define LH_SWEEP_SHED 512 /* segments evicted per call of lh_on_sweep() */
+
+/*
+ * Hosts call this once a second for flows with something cached, while the pool gets scarce
+ * (env->pool_segments): whoever sends nothing any more has to give back, too.
+ */
+LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f)
+{
+	u32 keep;
+
+	if (!env || !f || !env->pool_segments)
+		return 0;
+	lh_env_time(env, f);
+	keep = lh_share_of(env, f);
+	if (lh_since(env->now_ns, f->progress_ns) > LH_SHARE_STALE_NS)
+		keep = lh_min(keep, (u32)LH_SHARE_LEAST);
+	return lh_cache_shed(env, f, keep, LH_SWEEP_SHED);
+}
+
 /* The host could not copy the packet of the last lh_on_data() into the slot. */
 LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, const struct lh_actions *out)
 {

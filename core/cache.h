@@ -1,44 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ring of unacknowledged segments of a flow, ordered by sequence number
- * (SPEC section 1, "Cache entry"). Positions count up for ever; a two-level
- * directory leads from a position to its entry, so that idle flows cost no
- * memory and a search is a bisection.
+ * What of a flow is cached, and what of that may be repaired here: the way of a data
+ * segment into the ring, and "is every hole repairable?".
  */
 #ifndef LH_CACHE_H
 #define LH_CACHE_H
 
-#include "device.h"
+#include "ring.h"
 
-/* Entries that may be moved to make room for a late segment. Bounds the work
- * that a sender can cause with segments in reverse order. */
-#define LH_SHIFT_MAX 512
-
-LH_INLINE u32 lh_cached(const struct lh_flow *f)
-{
-	return f->tail - f->head;
-}
-
-/* Chunk of @pos, NULL only if the host's memory is gone. */
-LH_INLINE struct lh_chunk *lh_chunk_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
-{
-	u32 d = pos >> LH_CHUNK_SHIFT;
-
-	lh_barrier(d);
-	return lh_host_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
-}
-
-/* Entry at @pos, NULL as above. */
-LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
-{
-	struct lh_chunk *c = lh_chunk_at(env, f, pos);
-	u32 i = pos;
-
-	if (!c)
-		return NULL;
-	lh_barrier(i); /* after the check, or clang adds to a pointer that may be none */
-	return &c->seg[i & (LH_CHUNK_SEGS - 1)];
-}
+#define LH_SHED_MOST 8 /* segments evicted per segment that comes */
 
 /* Segments that MH says it has may be looked at again: one of them changed. */
 LH_INLINE void lh_sack_forget(struct lh_flow *f)
@@ -88,109 +58,31 @@ LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
 	lh_cache_fh_again(f, right);
 }
 
-/* First position whose segment ends after @seq; tail if there is none. */
-LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
+/*
+ * The oldest that are cached go, down to @keep, @most at a time: nobody has asked for them in
+ * all that time. What they leave is a hole that can't be repaired here, so that an ACK that
+ * was kept for it goes out.
+ */
+LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 most)
 {
-	u32 lo = f->head, len = lh_cached(f);
 	int i;
 
-	lh_for (i, 14) {
-		struct lh_seg *s;
-		u32 half = len / 2;
+	lh_for (i, (int)most) {
+		struct lh_seg *e;
 
-		if (!len)
+		if (lh_cached(f) <= keep)
 			break;
-		s = lh_seg_at(env, f, lo + half);
-		if (!s)
+		e = lh_seg_at(env, f, f->head);
+		if (!e)
 			break;
-		if (lh_after(s->end, seq)) {
-			len = half;
-		} else {
-			lo += half + 1;
-			len -= half + 1;
+		if (e->flags & LH_SEG_SACKED) {
+			f->sacked_bytes -= e->end - e->seq;
+			f->delivered -= e->end - e->seq; /* the ACK books it, as uncached */
+			lh_sack_forget(f);
 		}
-	}
-	return lo;
-}
-
-/* Makes room for one entry at the tail. */
-LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
-{
-	u32 d = f->tail >> LH_CHUNK_SHIFT;
-	struct lh_chunk *c;
-
-	if (!(f->tail & (LH_CHUNK_SEGS - 1))) {
-		u32 id;
-
-		if (!lh_host_get_chunk(env, &id))
-			return false;
-		lh_barrier(d);
-		f->dir[d & (LH_FLOW_CHUNKS - 1)] = id;
-		c = lh_host_chunk(env, id);
-		if (c)
-			c->oldest_tx_ns = env->now_ns;
-	}
-	f->tail++;
-	return true;
-}
-
-LH_INLINE void lh_ring_put_chunk(struct lh_env *env, struct lh_flow *f, u32 pos)
-{
-	u32 d = pos >> LH_CHUNK_SHIFT;
-
-	lh_barrier(d);
-	lh_host_put_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
-}
-
-/* Takes the head off the ring and gives its memory back. */
-LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f)
-{
-	struct lh_seg *s = lh_seg_at(env, f, f->head);
-
-	if (s)
-		lh_host_put_slot(env, s->slot);
-	f->head++;
-	if (f->head == f->tail) {
-		lh_ring_put_chunk(env, f, f->head - 1);
-		f->head = f->tail = 0;
-	} else if (!(f->head & (LH_CHUNK_SEGS - 1))) {
-		lh_ring_put_chunk(env, f, f->head - 1);
-	}
-}
-
-LH_FUNC int lh_cache_flush(struct lh_env *env, struct lh_flow *f)
-{
-	int i;
-
-	lh_for (i, LH_FLOW_SEGS + 1) {
-		if (!lh_cached(f))
-			break;
+		lh_cache_block(f, e->seq, e->end);
 		lh_ring_pop(env, f);
-	}
-	return 0;
-}
-
-/* Moves the entries from @pos on up by one; the last one was just grown. */
-LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
-{
-	u32 n = f->tail - 1 - pos;
-	int i;
-
-	lh_for (i, LH_SHIFT_MAX) {
-		u32 at = f->tail - 1 - i;
-		struct lh_seg *to, *from;
-		struct lh_chunk *c;
-
-		if ((u32)i >= n)
-			break;
-		to = lh_seg_at(env, f, at);
-		from = lh_seg_at(env, f, at - 1);
-		if (!to || !from)
-			break;
-		*to = *from;
-		c = lh_chunk_at(env, f, at);
-		if (c)
-			c->oldest_tx_ns = 0;
+		lh_host_count(env, LH_C_evicted_segments, 1);
 	}
 	return 0;
 }
@@ -235,6 +127,13 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 		lh_host_count(env, LH_C_uncached_overlap, 1);
 		return false;
 	}
+	if (s->payload_bytes < LH_SMALL_BYTES) {
+		if (f->nr_small >= LH_SMALL_MOST) {
+			lh_host_count(env, LH_C_uncached_small, 1);
+			return false;
+		}
+		flags |= LH_SEG_SMALL;
+	}
 	if (!lh_host_get_slot(env, &slot)) {
 		lh_host_count(env, LH_C_uncached_full, 1);
 		return false;
@@ -257,6 +156,8 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->tsval = s->tsval;
 	e->n_local = 0;
 	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_BARE);
+	f->nr_small += !!(flags & LH_SEG_SMALL);
+	lh_share_gain(env, f, lh_cached(f) == 1);
 	out->store_slot = slot;
 	out->store_pos = pos;
 	/* Of a flow whose SYN was not seen, or had no such option. */
@@ -320,10 +221,10 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	 * start anew (S4). */
 	if (e->end != s->end && (e->flags & LH_SEG_SACKED)) {
 		f->sacked_bytes -= e->end - e->seq;
-		e->flags = 0;
+		e->flags &= LH_SEG_SMALL;
 		lh_sack_forget(f);
 	}
-	e->flags = (e->flags & LH_SEG_SACKED) | LH_SEG_SENDER_RTX |
+	e->flags = (e->flags & (LH_SEG_SACKED | LH_SEG_SMALL)) | LH_SEG_SENDER_RTX |
 		   (s->payload_bytes ? 0 : LH_SEG_BARE);
 	e->end = s->end;
 	if (!keep)
@@ -346,12 +247,14 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			  struct lh_actions *out)
 {
-	u32 cap = lh_min(env->cap_segments, (u32)LH_FLOW_SEGS);
+	u32 cap = lh_share_of(env, f);
 	bool fresh = !lh_before(s->seq, f->max);
 	struct lh_seg *e = NULL;
 	u32 pos;
 
 	f->sent_ns = env->now_ns;
+	if (env->pool_segments)
+		lh_cache_shed(env, f, cap, LH_SHED_MOST);
 	if (fresh) {
 		if (s->seq != f->max)
 			lh_cache_block(f, f->max, s->seq);

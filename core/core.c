@@ -54,6 +54,8 @@ static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,
 		.cfg = cfg,
 		.now_ns = call->now_ns,
 		.cap_segments = call->cap_segments,
+		.part_segments = call->part_segments,
+		.pool_segments = call->pool_segments,
 		.alive = call->alive,
 		.accepted = call->accepted,
 		.handshakes = call->handshakes,
@@ -118,6 +120,15 @@ void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const stru
 	lh_on_link(&env, flow, up, out);
 }
 
+void lhc_on_sweep(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		  const struct lh_call *call)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_sweep(&env, flow);
+}
+
 void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,
 		    const struct lh_config *cfg, const struct lh_call *call, struct lh_actions *out)
 {
@@ -156,7 +167,7 @@ void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 		      const struct lh_actions *actions)
 {
 	struct lh_host host = {*ops};
-	struct lh_env env = {.host = &host};
+	struct lh_env env = {.host = &host, .device = ops->device};
 
 	lh_store_failed(&env, flow, actions);
 }
@@ -164,7 +175,7 @@ void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow)
 {
 	struct lh_host host = {*ops};
-	struct lh_env env = {.host = &host};
+	struct lh_env env = {.host = &host, .device = ops->device};
 
 	lh_cache_flush(&env, flow);
 }
@@ -193,7 +204,7 @@ u64 lhc_hold_ns(const struct lh_flow *flow, const struct lh_config *cfg)
 struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *flow, u32 pos)
 {
 	struct lh_host host = {*ops};
-	struct lh_env env = {.host = &host};
+	struct lh_env env = {.host = &host, .device = ops->device};
 
 	return lh_seg_at(&env, flow, pos);
 }

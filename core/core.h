@@ -30,7 +30,8 @@ struct lh_host_ops {
 /* The values of struct lh_env that a caller gives for one call. */
 struct lh_call {
 	u64 now_ns;
-	u32 cap_segments;
+	u32 cap_segments; /* as in struct lh_env */
+	u32 part_segments, pool_segments;
 	u8 alive; /* 1: the caller keeps the timers it is asked for */
 	u8 accepted; /* 1: the link's queue took the packet, or can't be seen */
 	u8 handshakes; /* 1: not too many connections are unanswered */
@@ -49,6 +50,8 @@ void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const str
 		  const struct lh_call *call, struct lh_actions *out);
 void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		 u32 up, const struct lh_call *call, struct lh_actions *out);
+void lhc_on_sweep(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		  const struct lh_call *call);
 void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 		      const struct lh_actions *actions);
 void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,

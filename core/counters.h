@@ -18,6 +18,8 @@
 	X(uncached_full, "segments forwarded uncached: share of the flow or cache of the device full") \
 	X(uncached_overlap, "segments forwarded uncached: they overlap cached ones unevenly or came too far out of order") \
 	X(uncached_size, "segments forwarded uncached: larger than a cache slot") \
+	X(uncached_small, "segments forwarded uncached: too many small ones of the flow are cached") \
+	X(evicted_segments, "segments that left the cache unasked because it gets scarce: the oldest of those that have more than their share") \
 	X(upstream_lost, "segments that filled a gap left upstream of the agent, marked as lost by congestion") \
 	X(local_retransmits, "segments sent again from the cache, all reasons") \
 	X(retransmits_dupack, "of these, for a duplicate ACK") \

@@ -47,8 +47,10 @@ LH_INLINE bool lh_peer_is(const struct lh_peer *p, const u8 *addr)
 }
 
 /* The place is that of the receiver @addr from now on. */
-LH_INLINE void lh_peer_reset(struct lh_peer *p, const u8 *addr, u32 tag)
+LH_INLINE void lh_peer_reset(struct lh_device *d, struct lh_peer *p, const u8 *addr, u32 tag)
 {
+	if (p->active)
+		__sync_fetch_and_add(&d->busy_peers, -1U);
 	__builtin_memset(p, 0, sizeof(*p));
 	__builtin_memcpy(p->addr, addr, sizeof(p->addr));
 	p->tag = tag;
@@ -92,12 +94,16 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 	if (!found && unused) {
 		lh_barrier(unused);
 		p = &LH_DEVICE(env)->peer[unused & (LH_PEERS - 1)];
-		lh_peer_reset(p, key->mh, hash);
+		lh_peer_reset(LH_DEVICE(env), p, key->mh, hash);
 		found = unused;
 	}
 	if (found && f->fh.most) {
 		lh_barrier(found);
-		LH_DEVICE(env)->peer[found & (LH_PEERS - 1)].seen_ns = env->now_ns;
+		p = &LH_DEVICE(env)->peer[found & (LH_PEERS - 1)];
+		p->seen_ns = env->now_ns;
+		/* What it has from before it had a place. */
+		if (!f->peer && f->tail != f->head && !__sync_fetch_and_add(&p->active, 1))
+			__sync_fetch_and_add(&LH_DEVICE(env)->busy_peers, 1);
 	}
 	f->peer = found;
 	f->peer_tag = hash;

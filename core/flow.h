@@ -25,6 +25,7 @@ enum lh_seg_flag {
 	LH_SEG_SACKED = 4,
 	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
 	LH_SEG_BARE = 16, /* a SYN or FIN without data */
+	LH_SEG_SMALL = 32, /* below LH_SMALL_BYTES: counted in nr_small */
 };
 
 /* One cached segment. Its bytes are in a slot of the host's pool. */
@@ -241,6 +242,7 @@ struct lh_flow {
 	struct lh_syn syn;
 	struct lh_claim claim; /* with LH_FLOW_CLAIM */
 	u32 tsval_fh; /* newest timestamp of FH's; with LH_FLOW_TSVAL_FH */
+	u16 nr_small; /* small segments cached */
 	u16 mss; /* of MH's SYN, or the largest payload cached; 0: unknown */
 	u8 wscale_fh, wscale_mh;
 	u32 fin_fh, fin_mh; /* sequence number after the FIN */
@@ -313,6 +315,8 @@ struct lh_peer {
 	u64 rate_before; /* of the last whole bin */
 	u32 flows, flows_before; /* that delivered in this bin and the one before */
 	u32 crowd, crowd_before; /* the same of LH_CROWD_BINS bins */
+	u32 active; /* flows with something cached that have this place */
+	u32 pad;
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
@@ -320,6 +324,8 @@ struct lh_peer {
 
 struct lh_device {
 	u64 srtt_ns; /* smoothed local round trip of all flows, 0: none yet */
+	u32 busy_peers; /* receivers for whom something is cached */
+	u32 pad;
 	u64 stranger_ns; /* last SYN that was cached for a receiver that nobody has heard */
 	u64 delivered_ns; /* last delivery to anyone */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
@@ -377,7 +383,9 @@ struct lh_env {
 #endif
 	struct lh_ack_sum ack;
 	u64 now_ns; /* lh_on_*() see to it that it never decreases for one flow */
-	u32 cap_segments; /* this flow's share of the cache now */
+	u32 cap_segments; /* the most that a flow may have cached */
+	u32 part_segments; /* the pool divided by its flows; with pool_segments */
+	u32 pool_segments; /* of the whole pool, while it gets scarce; 0: there is plenty */
 	u32 room; /* repairs that the host can take in this call */
 	u8 alive; /* 1: the host can wake us in time: suppression allowed */
 	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it */

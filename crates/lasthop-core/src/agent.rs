@@ -248,7 +248,8 @@ impl Agent {
             .collect()
     }
 
-    /// Forgets the flows that are closed or idle. @return how many.
+    /// Forgets the flows that are closed or idle, and evicts what is cached beyond its share where
+    /// the pool gets scarce. @return how many flows were forgotten.
     pub fn sweep(&mut self, now_ns: u64) -> usize {
         let config = &self.setup.config;
         let over: Vec<Key> = self
@@ -259,6 +260,13 @@ impl Agent {
             .collect();
         for key in &over {
             self.forget(key, now_ns);
+        }
+        let call = self.call(now_ns);
+        if call.pool_segments != 0 {
+            for tracked in self.flows.values_mut() {
+                self.host
+                    .on_sweep(&mut tracked.flow, &self.setup.config, &call);
+            }
         }
         over.len()
     }
@@ -328,23 +336,25 @@ impl Agent {
     }
 
     fn call(&self, now_ns: u64) -> Call {
+        let (part_segments, pool_segments) = self.share();
         Call {
-            cap_segments: self.share(),
+            cap_segments: self.setup.flow_segments,
+            part_segments,
+            pool_segments,
             alive: u8::from(self.alive),
             ..Call::at(now_ns)
         }
     }
 
-    /// A flow's share of the cache: all it may have while three quarters of the
-    /// pool suffice for everybody, an equal part of it under pressure.
-    fn share(&self) -> u32 {
+    /// The pool divided by the flows, and the whole pool; 0 while three quarters of it suffice.
+    fn share(&self) -> (u32, u32) {
         let slots = self.setup.limits.slots;
         if self.host.pool().slots_used() < slots - slots / 4 {
-            return self.setup.flow_segments;
+            return (0, 0);
         }
         let active = self.flows.values().filter(|t| t.flow.cached() > 0).count();
         let part = slots / (active as u32).max(1);
-        part.max(4).min(self.setup.flow_segments)
+        (part.max(4).min(self.setup.flow_segments), slots)
     }
 
     /// Carries out what concerns both directions. `ack`: the packet of this

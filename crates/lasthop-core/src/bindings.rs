@@ -168,47 +168,49 @@ pub const LH_C_refreshed_segments: lh_counter = 5;
 pub const LH_C_uncached_full: lh_counter = 6;
 pub const LH_C_uncached_overlap: lh_counter = 7;
 pub const LH_C_uncached_size: lh_counter = 8;
-pub const LH_C_upstream_lost: lh_counter = 9;
-pub const LH_C_local_retransmits: lh_counter = 10;
-pub const LH_C_retransmits_dupack: lh_counter = 11;
-pub const LH_C_retransmits_partial: lh_counter = 12;
-pub const LH_C_retransmits_order: lh_counter = 13;
-pub const LH_C_retransmits_timer: lh_counter = 14;
-pub const LH_C_retransmit_errors: lh_counter = 15;
-pub const LH_C_exhausted_segments: lh_counter = 16;
-pub const LH_C_overflow_suspected: lh_counter = 17;
-pub const LH_C_reordered: lh_counter = 18;
-pub const LH_C_duplicate_acks: lh_counter = 19;
-pub const LH_C_suppressed_acks: lh_counter = 20;
-pub const LH_C_released_acks: lh_counter = 21;
-pub const LH_C_held_expired: lh_counter = 22;
-pub const LH_C_window_updates: lh_counter = 23;
-pub const LH_C_dsacks_dropped: lh_counter = 24;
-pub const LH_C_windows_edited: lh_counter = 25;
-pub const LH_C_clock_engaged: lh_counter = 26;
-pub const LH_C_clock_released: lh_counter = 27;
-pub const LH_C_lmin_raised: lh_counter = 28;
-pub const LH_C_ce_marks: lh_counter = 29;
-pub const LH_C_outages: lh_counter = 30;
-pub const LH_C_slack_bursts: lh_counter = 31;
-pub const LH_C_slack_inapplicable: lh_counter = 32;
-pub const LH_C_freezes: lh_counter = 33;
-pub const LH_C_handoff_acks: lh_counter = 34;
-pub const LH_C_bypass_not_tcp: lh_counter = 35;
-pub const LH_C_bypass_fragment: lh_counter = 36;
-pub const LH_C_bypass_malformed: lh_counter = 37;
-pub const LH_C_bypass_filtered: lh_counter = 38;
-pub const LH_C_bypass_table_full: lh_counter = 39;
-pub const LH_C_bypass_unanswered: lh_counter = 40;
-pub const LH_C_bypass_lock: lh_counter = 41;
-pub const LH_C_bypass_stale: lh_counter = 42;
-pub const LH_C_bypass_checksum: lh_counter = 43;
-pub const LH_C_bypass_unacceptable: lh_counter = 44;
-pub const LH_C_resynchronised: lh_counter = 45;
-pub const LH_C_flows_created: lh_counter = 46;
-pub const LH_C_flows_removed: lh_counter = 47;
-pub const LH_C_timer_kicks: lh_counter = 48;
-pub const LH_NR_COUNTERS: lh_counter = 49;
+pub const LH_C_uncached_small: lh_counter = 9;
+pub const LH_C_evicted_segments: lh_counter = 10;
+pub const LH_C_upstream_lost: lh_counter = 11;
+pub const LH_C_local_retransmits: lh_counter = 12;
+pub const LH_C_retransmits_dupack: lh_counter = 13;
+pub const LH_C_retransmits_partial: lh_counter = 14;
+pub const LH_C_retransmits_order: lh_counter = 15;
+pub const LH_C_retransmits_timer: lh_counter = 16;
+pub const LH_C_retransmit_errors: lh_counter = 17;
+pub const LH_C_exhausted_segments: lh_counter = 18;
+pub const LH_C_overflow_suspected: lh_counter = 19;
+pub const LH_C_reordered: lh_counter = 20;
+pub const LH_C_duplicate_acks: lh_counter = 21;
+pub const LH_C_suppressed_acks: lh_counter = 22;
+pub const LH_C_released_acks: lh_counter = 23;
+pub const LH_C_held_expired: lh_counter = 24;
+pub const LH_C_window_updates: lh_counter = 25;
+pub const LH_C_dsacks_dropped: lh_counter = 26;
+pub const LH_C_windows_edited: lh_counter = 27;
+pub const LH_C_clock_engaged: lh_counter = 28;
+pub const LH_C_clock_released: lh_counter = 29;
+pub const LH_C_lmin_raised: lh_counter = 30;
+pub const LH_C_ce_marks: lh_counter = 31;
+pub const LH_C_outages: lh_counter = 32;
+pub const LH_C_slack_bursts: lh_counter = 33;
+pub const LH_C_slack_inapplicable: lh_counter = 34;
+pub const LH_C_freezes: lh_counter = 35;
+pub const LH_C_handoff_acks: lh_counter = 36;
+pub const LH_C_bypass_not_tcp: lh_counter = 37;
+pub const LH_C_bypass_fragment: lh_counter = 38;
+pub const LH_C_bypass_malformed: lh_counter = 39;
+pub const LH_C_bypass_filtered: lh_counter = 40;
+pub const LH_C_bypass_table_full: lh_counter = 41;
+pub const LH_C_bypass_unanswered: lh_counter = 42;
+pub const LH_C_bypass_lock: lh_counter = 43;
+pub const LH_C_bypass_stale: lh_counter = 44;
+pub const LH_C_bypass_checksum: lh_counter = 45;
+pub const LH_C_bypass_unacceptable: lh_counter = 46;
+pub const LH_C_resynchronised: lh_counter = 47;
+pub const LH_C_flows_created: lh_counter = 48;
+pub const LH_C_flows_removed: lh_counter = 49;
+pub const LH_C_timer_kicks: lh_counter = 50;
+pub const LH_NR_COUNTERS: lh_counter = 51;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
@@ -390,6 +392,8 @@ pub const LH_SEG_SACKED: lh_seg_flag = 4;
 pub const LH_SEG_NO_COPY: lh_seg_flag = 8;
 #[doc = " a SYN or FIN without data"]
 pub const LH_SEG_BARE: lh_seg_flag = 16;
+#[doc = " below LH_SMALL_BYTES: counted in nr_small"]
+pub const LH_SEG_SMALL: lh_seg_flag = 32;
 pub type lh_seg_flag = ::core::ffi::c_uint;
 #[doc = " One cached segment. Its bytes are in a slot of the host's pool."]
 #[repr(C)]
@@ -927,6 +931,8 @@ pub struct lh_flow {
     pub claim: lh_claim,
     #[doc = " newest timestamp of FH's; with LH_FLOW_TSVAL_FH"]
     pub tsval_fh: u32,
+    #[doc = " small segments cached"]
+    pub nr_small: u16,
     #[doc = " of MH's SYN, or the largest payload cached; 0: unknown"]
     pub mss: u16,
     pub wscale_fh: u8,
@@ -1047,16 +1053,17 @@ const _: () = {
     ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1136usize];
     ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1160usize];
     ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1172usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1176usize];
+    ["Offset of field: lh_flow::nr_small"][::core::mem::offset_of!(lh_flow, nr_small) - 1176usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1178usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1178usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1180usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1179usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1180usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1184usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1181usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1184usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1188usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1188usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1192usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1192usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1196usize];
     ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1200usize];
     ["Offset of field: lh_flow::progress_ns"]
         [::core::mem::offset_of!(lh_flow, progress_ns) - 1208usize];
@@ -1194,6 +1201,9 @@ pub struct lh_peer {
     pub crowd: u32,
     #[doc = " the same of LH_CROWD_BINS bins"]
     pub crowd_before: u32,
+    #[doc = " flows with something cached that have this place"]
+    pub active: u32,
+    pub pad: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
@@ -1202,7 +1212,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 312usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 320usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1267,14 +1277,19 @@ const _: () = {
     ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 288usize];
     ["Offset of field: lh_peer::crowd_before"]
         [::core::mem::offset_of!(lh_peer, crowd_before) - 292usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 296usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 304usize];
+    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 296usize];
+    ["Offset of field: lh_peer::pad"][::core::mem::offset_of!(lh_peer, pad) - 300usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 304usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 312usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_device {
     #[doc = " smoothed local round trip of all flows, 0: none yet"]
     pub srtt_ns: u64,
+    #[doc = " receivers for whom something is cached"]
+    pub busy_peers: u32,
+    pub pad: u32,
     #[doc = " last SYN that was cached for a receiver that nobody has heard"]
     pub stranger_ns: u64,
     #[doc = " last delivery to anyone"]
@@ -1290,17 +1305,20 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 320544usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 328744usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
+    ["Offset of field: lh_device::busy_peers"]
+        [::core::mem::offset_of!(lh_device, busy_peers) - 8usize];
+    ["Offset of field: lh_device::pad"][::core::mem::offset_of!(lh_device, pad) - 12usize];
     ["Offset of field: lh_device::stranger_ns"]
-        [::core::mem::offset_of!(lh_device, stranger_ns) - 8usize];
+        [::core::mem::offset_of!(lh_device, stranger_ns) - 16usize];
     ["Offset of field: lh_device::delivered_ns"]
-        [::core::mem::offset_of!(lh_device, delivered_ns) - 16usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 24usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 32usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 544usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1056usize];
+        [::core::mem::offset_of!(lh_device, delivered_ns) - 24usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 32usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 40usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 552usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1064usize];
 };
 impl Default for lh_device {
     fn default() -> Self {
@@ -1315,12 +1333,12 @@ impl Default for lh_device {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 49usize],
+    pub n: [u64; 51usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 392usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 408usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -1545,7 +1563,10 @@ impl Default for lh_host_ops {
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_call {
     pub now_ns: u64,
+    #[doc = " as in struct lh_env"]
     pub cap_segments: u32,
+    pub part_segments: u32,
+    pub pool_segments: u32,
     #[doc = " 1: the caller keeps the timers it is asked for"]
     pub alive: u8,
     #[doc = " 1: the link's queue took the packet, or can't be seen"]
@@ -1557,16 +1578,20 @@ pub struct lh_call {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_call"][::core::mem::size_of::<lh_call>() - 16usize];
+    ["Size of lh_call"][::core::mem::size_of::<lh_call>() - 24usize];
     ["Alignment of lh_call"][::core::mem::align_of::<lh_call>() - 8usize];
     ["Offset of field: lh_call::now_ns"][::core::mem::offset_of!(lh_call, now_ns) - 0usize];
     ["Offset of field: lh_call::cap_segments"]
         [::core::mem::offset_of!(lh_call, cap_segments) - 8usize];
-    ["Offset of field: lh_call::alive"][::core::mem::offset_of!(lh_call, alive) - 12usize];
-    ["Offset of field: lh_call::accepted"][::core::mem::offset_of!(lh_call, accepted) - 13usize];
+    ["Offset of field: lh_call::part_segments"]
+        [::core::mem::offset_of!(lh_call, part_segments) - 12usize];
+    ["Offset of field: lh_call::pool_segments"]
+        [::core::mem::offset_of!(lh_call, pool_segments) - 16usize];
+    ["Offset of field: lh_call::alive"][::core::mem::offset_of!(lh_call, alive) - 20usize];
+    ["Offset of field: lh_call::accepted"][::core::mem::offset_of!(lh_call, accepted) - 21usize];
     ["Offset of field: lh_call::handshakes"]
-        [::core::mem::offset_of!(lh_call, handshakes) - 14usize];
-    ["Offset of field: lh_call::pad"][::core::mem::offset_of!(lh_call, pad) - 15usize];
+        [::core::mem::offset_of!(lh_call, handshakes) - 22usize];
+    ["Offset of field: lh_call::pad"][::core::mem::offset_of!(lh_call, pad) - 23usize];
 };
 unsafe extern "C" {
     #[doc = " @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
@@ -1620,6 +1645,14 @@ unsafe extern "C" {
         up: u32,
         call: *const lh_call,
         out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_on_sweep(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        call: *const lh_call,
     );
 }
 unsafe extern "C" {

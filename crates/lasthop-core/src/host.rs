@@ -5,7 +5,8 @@ use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
     LH_NO_SLOT, lh_actions, lh_call, lh_flow, lh_peer, lh_retransmit, lh_seg, lhc_edit_ack,
     lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
-    lhc_on_link, lhc_on_release, lhc_on_timer, lhc_peer_join, lhc_seg_at, lhc_store_failed,
+    lhc_on_link, lhc_on_release, lhc_on_sweep, lhc_on_timer, lhc_peer_join, lhc_seg_at,
+    lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};
@@ -29,6 +30,8 @@ impl lh_call {
             alive: 1,
             accepted: 1,
             handshakes: 1,
+            part_segments: 0,
+            pool_segments: 0,
             pad: [0; 1],
         }
     }
@@ -229,6 +232,14 @@ impl Host {
         unsafe { lhc_on_link(&ops, &mut *flow.0, config, up.into(), call, &mut actions) };
         self.pool.check();
         actions
+    }
+
+    /// Once a second while the pool gets scarce: what the flow has beyond its share goes.
+    pub fn on_sweep(&mut self, flow: &mut Flow, config: &Config, call: &Call) {
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_sweep(&ops, &mut *flow.0, config, call) };
+        self.pool.check();
     }
 
     /// The flow is about to be forgotten: what FH still has to get.

@@ -141,28 +141,35 @@ LasthopState::Call() const
 {
     lh_call call{};
     call.now_ns = NowNs();
-    call.cap_segments = Share();
+    call.cap_segments = std::min<uint32_t>(m_agent->m_flowSegments, LH_FLOW_SEGS);
+    if (Scarce())
+    {
+        call.part_segments = Share();
+        call.pool_segments = m_pool.GetLimit();
+    }
     call.alive = 1;
     call.accepted = 1;
     call.handshakes = 1;
     return call;
 }
 
-/// A connection's share of the cache: all that it may have while three quarters suffice for
-/// everybody, an equal part of it under pressure.
+/// Whether the cache gets scarce.
+bool
+LasthopState::Scarce() const
+{
+    uint32_t slots = m_pool.GetLimit();
+    return m_pool.GetUsed() >= slots - slots / 4;
+}
+
+/// An equal part of the cache for each connection.
 uint32_t
 LasthopState::Share() const
 {
     uint32_t slots = m_pool.GetLimit();
-    uint32_t most = std::min<uint32_t>(m_agent->m_flowSegments, LH_FLOW_SEGS);
-    if (m_pool.GetUsed() < slots - slots / 4)
-    {
-        return most;
-    }
     uint32_t active = std::count_if(m_flows.begin(), m_flows.end(), [](const auto& entry) {
         return entry.second.flow.head != entry.second.flow.tail;
     });
-    return std::min(std::max<uint32_t>(slots / std::max<uint32_t>(active, 1), 4), most);
+    return std::max<uint32_t>(slots / std::max<uint32_t>(active, 1), 4);
 }
 
 LasthopTracked*

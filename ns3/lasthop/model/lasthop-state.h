@@ -144,6 +144,7 @@ struct LasthopState
     std::array<uint64_t, LH_NR_COUNTERS> m_counters{}; //!< by enum lh_counter
 
   private:
+    bool Scarce() const;
     uint32_t Share() const;
     void SetDeadline(const lh_flow_key& key, LasthopTracked& tracked, uint64_t at);
     static LasthopPacket EditHeld(const LasthopPacket& held, const lh_actions& actions);

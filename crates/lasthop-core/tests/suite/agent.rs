@@ -3,7 +3,12 @@
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp};
-use lasthop_core::{Agent, Bypass, Config, Limits, Setup};
+use lasthop_core::{Agent, Bypass, Config, Key, Limits, MSEC_NS, Setup, parse};
+
+fn key(ends: &Ends) -> Key {
+    let (_, key) = parse(&Tcp::default().to_mh(ends), 0, None, true).expect("TCP");
+    key
+}
 
 fn data(seq: u32, len: usize) -> Tcp {
     Tcp {
@@ -114,21 +119,79 @@ fn under_pressure_flows_share() {
         },
         ..classic()
     });
-    for i in 0..40 {
-        agent.on_egress(&data(i * 10, 10).to_mh(&Ends::v4(0)), 1);
+    // Each has proved that it is there.
+    for n in 0..2 {
+        agent.on_egress(&data(0, 100).to_mh(&Ends::v4(n)), 1);
+        agent.on_ingress(&ack(100).to_fh(&Ends::v4(n)), 1);
     }
+    let fill = |agent: &mut Agent, n, upto: u32| {
+        for i in 1..upto {
+            agent.on_egress(&data(i * 100, 100).to_mh(&Ends::v4(n)), 1);
+        }
+        agent.host().pool().slots_used()
+    };
     // Alone it gets three quarters, then nine tenths of everything.
-    assert_eq!(agent.host().pool().slots_used(), 36);
+    assert_eq!(fill(&mut agent, 0, 41), 36);
     // The second one gets what is left, not more than its share.
-    for i in 0..40 {
-        agent.on_egress(&data(i * 10, 10).to_mh(&Ends::v4(1)), 1);
+    assert_eq!(fill(&mut agent, 1, 41), 40);
+    // The first gives back what it has beyond its half, and the second takes it.
+    agent.sweep(2);
+    assert_eq!(agent.host().pool().slots_used(), 24);
+    assert_eq!(agent.counter(LH_C_evicted_segments), 16);
+    for i in 41..80 {
+        agent.on_egress(&data(i * 100, 100).to_mh(&Ends::v4(1)), 3);
     }
-    assert_eq!(agent.host().pool().slots_used(), 40);
+    assert_eq!(agent.host().pool().slots_used(), 38);
     // Once the first is done, the second may have more.
-    agent.on_ingress(&ack(400).to_fh(&Ends::v4(0)), 2);
-    assert_eq!(agent.host().pool().slots_used(), 4);
-    agent.on_egress(&data(400, 10).to_mh(&Ends::v4(1)), 3);
-    assert_eq!(agent.host().pool().slots_used(), 5);
+    agent.on_ingress(&ack(4_100).to_fh(&Ends::v4(0)), 4);
+    let before = agent.host().pool().slots_used();
+    assert!(before < 20);
+    agent.on_egress(&data(8_000, 100).to_mh(&Ends::v4(1)), 5);
+    assert_eq!(agent.host().pool().slots_used(), before + 1);
+}
+
+/// A receiver that has left, with many connections, does not keep out another: what nobody has
+/// asked for goes, and its flows are no reason for a larger part.
+#[test]
+fn who_has_left_gives_the_cache_back() {
+    let mut agent = Agent::new(Setup {
+        limits: Limits {
+            slots: 400,
+            chunks: 400,
+        },
+        flow_segments: 100,
+        ..classic()
+    });
+    let ends = |mh: u8, port: u16| Ends {
+        mh: ([10, 0, 0, mh], 80).into(),
+        fh: ([192, 0, 2, 1], port).into(),
+    };
+    // A window of a hundred segments, of which MH acknowledges the first.
+    let window = |agent: &mut Agent, ends: &Ends, from: u32, ms: u64| {
+        for i in 0..100 {
+            agent.on_egress(&data(from + i * 100, 100).to_mh(ends), ms * MSEC_NS);
+            if i == 0 {
+                agent.on_ingress(&ack(from + 100).to_fh(ends), ms * MSEC_NS);
+            }
+        }
+        agent.entries(&key(ends)).len()
+    };
+    for port in 0..40 {
+        window(&mut agent, &ends(1, port), 0, 1_000);
+    }
+    let other = ends(2, 99);
+    let mut got = Vec::new();
+    for i in 0..4_u32 {
+        let ms = 2_000 + 1_000 * u64::from(i);
+        got.push(window(&mut agent, &other, i * 10_000, ms));
+        agent.sweep((ms + 10) * MSEC_NS);
+        let all = ack((i + 1) * 10_000);
+        agent.on_ingress(&all.to_fh(&other), (ms + 20) * MSEC_NS);
+    }
+    assert!(got[0] < 10 && got[3] > 80, "{got:?}");
+    // Whoever has not got on for ten seconds keeps hardly anything.
+    agent.sweep(13_002 * MSEC_NS);
+    assert!(agent.host().pool().slots_used() < 41 * 4 + 100);
 }
 
 #[test]

@@ -155,7 +155,8 @@ fn no_data_is_repaired_after_a_reset() {
 #[test]
 fn no_probes_where_no_ack_ever_came_by() {
     let mut rig = silent();
-    rig.burst(0, 0, 1_000, 20);
+    rig.burst(0, 0, 1_000, 22);
+    assert!(!rig.data(22, 22_000, 1_000), "and no more is cached");
     assert_eq!(rig.deadline(), None);
     let out = rig.agent.kick(&rig.key, ns(60_000)).expect("the flow");
     assert!(out.to_mh.is_empty());

@@ -16,9 +16,13 @@ fn rig(sack: bool) -> Rig {
     let mut rig = rack::rig(sack);
     let (ends, key) = (rig.ends, rig.key);
     select(&mut rig, 1_000);
-    rig.burst(105, base(1_000), 1_000, 61);
-    for i in 1..61 {
-        rig.ack(115 + i as u64, base(1_000) + i * 1_000, &[]);
+    for i in 0..71 {
+        if i < 61 {
+            data!(rig, 105 + i as u64, base(1_000) + i * 1_000, 1_000);
+        }
+        if i > 10 {
+            rig.ack(105 + i as u64, base(1_000) + (i - 10) * 1_000, &[]);
+        }
     }
     rig.ack(180, base(1_000) + 61_000, &[]);
     (rig.ends, rig.key) = (ends, key);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The ring of unacknowledged segments of a flow, ordered by sequence number
+ * (SPEC section 1, "Cache entry"). Positions count up for ever; a two-level
+ * directory leads from a position to its entry, so that idle flows cost no
+ * memory and a search is a bisection.
+ */
+#ifndef LH_RING_H
+#define LH_RING_H
+
+#include "share.h"
+
+/* Entries that may be moved to make room for a late segment. Bounds the work
+ * that a sender can cause with segments in reverse order. */
+#define LH_SHIFT_MAX 512
+
+LH_INLINE u32 lh_cached(const struct lh_flow *f)
+{
+	return f->tail - f->head;
+}
+
+/* Chunk of @pos, NULL only if the host's memory is gone. */
+LH_INLINE struct lh_chunk *lh_chunk_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
+{
+	u32 d = pos >> LH_CHUNK_SHIFT;
+
+	lh_barrier(d);
+	return lh_host_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
+}
+
+/* Entry at @pos, NULL as above. */
+LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
+{
+	struct lh_chunk *c = lh_chunk_at(env, f, pos);
+	u32 i = pos;
+
+	if (!c)
+		return NULL;
+	lh_barrier(i); /* after the check, or clang adds to a pointer that may be none */
+	return &c->seg[i & (LH_CHUNK_SEGS - 1)];
+}
+
+/* First position whose segment ends after @seq; tail if there is none. */
+LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
+{
+	u32 lo = f->head, len = lh_cached(f);
+	int i;
+
+	lh_for (i, 14) {
+		struct lh_seg *s;
+		u32 half = len / 2;
+
+		if (!len)
+			break;
+		s = lh_seg_at(env, f, lo + half);
+		if (!s)
+			break;
+		if (lh_after(s->end, seq)) {
+			len = half;
+		} else {
+			lo += half + 1;
+			len -= half + 1;
+		}
+	}
+	return lo;
+}
+
+/* Makes room for one entry at the tail. */
+LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
+{
+	u32 d = f->tail >> LH_CHUNK_SHIFT;
+	struct lh_chunk *c;
+
+	if (!(f->tail & (LH_CHUNK_SEGS - 1))) {
+		u32 id;
+
+		if (!lh_host_get_chunk(env, &id))
+			return false;
+		lh_barrier(d);
+		f->dir[d & (LH_FLOW_CHUNKS - 1)] = id;
+		c = lh_host_chunk(env, id);
+		if (c)
+			c->oldest_tx_ns = env->now_ns;
+	}
+	f->tail++;
+	return true;
+}
+
+LH_INLINE void lh_ring_put_chunk(struct lh_env *env, struct lh_flow *f, u32 pos)
+{
+	u32 d = pos >> LH_CHUNK_SHIFT;
+
+	lh_barrier(d);
+	lh_host_put_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
+}
+
+/* Takes the head off the ring and gives its memory back. */
+LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_seg *s = lh_seg_at(env, f, f->head);
+
+	if (s) {
+		lh_host_put_slot(env, s->slot);
+		f->nr_small -= !!(s->flags & LH_SEG_SMALL);
+	}
+	lh_share_lose(env, f, lh_cached(f) == 1);
+	f->head++;
+	if (f->head == f->tail) {
+		lh_ring_put_chunk(env, f, f->head - 1);
+		f->head = f->tail = 0;
+	} else if (!(f->head & (LH_CHUNK_SEGS - 1))) {
+		lh_ring_put_chunk(env, f, f->head - 1);
+	}
+}
+
+LH_FUNC int lh_cache_flush(struct lh_env *env, struct lh_flow *f)
+{
+	int i;
+
+	lh_for (i, LH_FLOW_SEGS + 1) {
+		if (!lh_cached(f))
+			break;
+		lh_ring_pop(env, f);
+	}
+	return 0;
+}
+
+/* Moves the entries from @pos on up by one; the last one was just grown. */
+LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
+{
+	u32 n = f->tail - 1 - pos;
+	int i;
+
+	lh_for (i, LH_SHIFT_MAX) {
+		u32 at = f->tail - 1 - i;
+		struct lh_seg *to, *from;
+		struct lh_chunk *c;
+
+		if ((u32)i >= n)
+			break;
+		to = lh_seg_at(env, f, at);
+		from = lh_seg_at(env, f, at - 1);
+		if (!to || !from)
+			break;
+		*to = *from;
+		c = lh_chunk_at(env, f, at);
+		if (c)
+			c->oldest_tx_ns = 0;
+	}
+	return 0;
+}
+
+#endif /* LH_RING_H */

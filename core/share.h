@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who may have how much of the cache. A copy that nobody asks for is memory that somebody
+ * holds: a flow begins with a few segments, and under pressure (the host says when) a receiver
+ * has a part of the pool that does not grow with its flows, and a flow its part of that.
+ */
+#ifndef LH_SHARE_H
+#define LH_SHARE_H
+
+#include "device.h"
+
+/* While one end alone was heard: twice the first window of most senders (RFC 6928). */
+#define LH_SHARE_UNANSWERED 24
+/* Until MH has acknowledged data: the first window of the others. */
+#define LH_SHARE_UNPROVED 128
+#define LH_SHARE_LEAST 4 /* what nobody goes below */
+/* A slot holds one segment, however small: so many below so many bytes are enough for
+ * keystrokes and requests. */
+#define LH_SMALL_BYTES 96
+#define LH_SMALL_MOST 64
+/* Under pressure a flow that has not got on for so long keeps the least. */
+#define LH_SHARE_STALE_NS (10 * LH_SEC)
+
+/* The flow has a segment more; @first: it had none. */
+LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f, bool first)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (p && first && !__sync_fetch_and_add(&p->active, 1))
+		__sync_fetch_and_add(&LH_DEVICE(env)->busy_peers, 1);
+}
+
+/* It has one less; @last: none is left. */
+LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f, bool last)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (p && last && __sync_fetch_and_add(&p->active, -1U) == 1)
+		__sync_fetch_and_add(&LH_DEVICE(env)->busy_peers, -1U);
+}
+
+/* An equal part of the pool for each receiver, and of that for each of its flows. */
+LH_INLINE u32 lh_share_pressed(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 peers = LH_DEVICE(env)->busy_peers, part;
+
+	if (!p)
+		return env->part_segments;
+	part = env->pool_segments / lh_clamp64(peers, 1, LH_PEERS);
+	return lh_clamp64(part / lh_max(p->active, 1U), LH_SHARE_LEAST, LH_FLOW_SEGS);
+}
+
+/* Segments that the flow may have cached now. */
+LH_INLINE u32 lh_share_of(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 cap = lh_min(env->cap_segments, (u32)LH_FLOW_SEGS);
+
+	if (env->pool_segments)
+		cap = lh_min(cap, lh_share_pressed(env, f));
+	if (!lh_answered(f))
+		return lh_min(cap, (u32)LH_SHARE_UNANSWERED);
+	return f->delivered ? cap : lh_min(cap, (u32)LH_SHARE_UNPROVED);
+}
+
+#endif /* LH_SHARE_H */
