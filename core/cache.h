@@ -222,6 +222,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	if (e->end != s->end && (e->flags & LH_SEG_SACKED)) {
 		f->sacked_bytes -= e->end - e->seq;
 		e->flags &= LH_SEG_SMALL;
+		lh_chunk_unsack(env, f, pos);
 		lh_sack_forget(f);
 	}
 	e->flags = (e->flags & (LH_SEG_SACKED | LH_SEG_SMALL)) | LH_SEG_SENDER_RTX |

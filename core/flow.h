@@ -46,6 +46,9 @@ struct lh_chunk {
 	/* No segment of the chunk that MH lacks departed before this: most chunks
 	 * need no look when losses are sought by time order. */
 	u64 oldest_tx_ns;
+	u64 again_tx_ns; /* the same of those that were sent again here */
+	u32 nr_sacked; /* of its segments, at least if all of them are */
+	u32 pad;
 	struct lh_seg seg[LH_CHUNK_SEGS];
 };
 
@@ -215,6 +218,8 @@ struct lh_flow {
 	u32 fh_rtx_end; /* highest end of what FH sent twice */
 	u32 rtx_end; /* what had departed when anything below it was last sent again */
 	u32 nr_probes; /* local probes since the last delivery */
+	u32 order_at; /* ring position where the search for losses goes on */
+	u32 order_all; /* 1: chunks' again_tx_ns do not hold, all are to be looked through */
 	/* Duplicates still to come for what a receiver without SACK gets twice; none
 	 * once una is beyond own_dups_end. */
 	u32 own_dups, own_dups_end;
@@ -353,6 +358,7 @@ struct lh_ack_sum {
 	u32 nr_segs;
 	u32 sample_full; /* 1: that segment was no small one */
 	u32 top; /* lh_flow.sacked_max before this ACK */
+	u32 steps; /* segments and chunks that its SACK blocks had us look at */
 	u32 sacked; /* 1: SACK blocks told of something above top: no ACK that was delayed */
 	u32 sample_lone; /* 1: it may have waited for the receiver's delayed ACK */
 	u32 early; /* 1: MH had something before our repair of it can have come */

@@ -79,8 +79,11 @@ LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
 		lh_barrier(d);
 		f->dir[d & (LH_FLOW_CHUNKS - 1)] = id;
 		c = lh_host_chunk(env, id);
-		if (c)
+		if (c) {
 			c->oldest_tx_ns = env->now_ns;
+			c->again_tx_ns = ~0ULL;
+			c->nr_sacked = 0;
+		}
 	}
 	f->tail++;
 	return true;
@@ -94,6 +97,15 @@ LH_INLINE void lh_ring_put_chunk(struct lh_env *env, struct lh_flow *f, u32 pos)
 	lh_host_put_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
 }
 
+/* The segment at @pos is SACKed no more. */
+LH_INLINE void lh_chunk_unsack(struct lh_env *env, const struct lh_flow *f, u32 pos)
+{
+	struct lh_chunk *c = lh_chunk_at(env, f, pos);
+
+	if (c && c->nr_sacked)
+		c->nr_sacked--;
+}
+
 /* Takes the head off the ring and gives its memory back. */
 LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f)
 {
@@ -102,6 +114,8 @@ LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f)
 	if (s) {
 		lh_host_put_slot(env, s->slot);
 		f->nr_small -= !!(s->flags & LH_SEG_SMALL);
+		if (s->flags & LH_SEG_SACKED)
+			lh_chunk_unsack(env, f, f->head);
 	}
 	lh_share_lose(env, f, lh_cached(f) == 1);
 	f->head++;
@@ -144,8 +158,10 @@ LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
 			break;
 		*to = *from;
 		c = lh_chunk_at(env, f, at);
-		if (c)
-			c->oldest_tx_ns = 0;
+		if (c) {
+			c->oldest_tx_ns = c->again_tx_ns = 0;
+			c->nr_sacked = 0;
+		}
 	}
 	return 0;
 }

@@ -134,8 +134,12 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	}
 }
 
+#define LH_SACK_NEWS 2
+/* So many per ACK; the next one, which says the same again, goes on. */
+#define LH_SACK_STEPS 256
+
 /* Marks the segment at @pos if it begins before @next and reaches no further
- * than @right. @return 1: go on. */
+ * than @right. @return 0: it doesn't, LH_SACK_NEWS: it was not marked before. */
 LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 next, u32 right)
 {
 	struct lh_seg *e;
@@ -154,19 +158,57 @@ LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 nex
 	fresh = lh_after(e->end, env->ack.top);
 	env->ack.sacked |= fresh;
 	lh_delivered(env, f, e, fresh);
-	return 1;
+	return LH_SACK_NEWS;
+}
+
+/* One segment more of the chunk at @pos is SACKed. */
+LH_ENTRY int lh_sack_count(struct lh_env *env, struct lh_flow *f, u32 pos)
+{
+	struct lh_chunk *c;
+
+	if (!env || !f)
+		return 0;
+	c = lh_chunk_at(env, f, pos);
+	if (c)
+		c->nr_sacked++;
+	return 0;
+}
+
+/* Whether the whole chunk that begins at @pos is marked and lies within: whoever sends one
+ * list of blocks and another in turn has us look at a window each time. */
+LH_ENTRY int lh_sack_skips(struct lh_env *env, const struct lh_flow *f, u32 pos, u32 next,
+			   u32 right)
+{
+	struct lh_chunk *c;
+
+	if (!env || !f || (pos & (LH_CHUNK_SEGS - 1)) || f->tail - pos < LH_CHUNK_SEGS)
+		return 0;
+	c = lh_chunk_at(env, f, pos);
+	return c && c->nr_sacked == LH_CHUNK_SEGS &&
+	       lh_before(c->seg[LH_CHUNK_SEGS - 1].seq, next) &&
+	       !lh_after(c->seg[LH_CHUNK_SEGS - 1].end, right);
 }
 
 /* Marks what begins between @pos and @next and lies below @right. */
 LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 next, u32 right)
 {
-	int i;
+	int i, marked;
 
 	if (!env || !f)
 		return 0;
 	lh_for (i, LH_FLOW_SEGS) {
-		if (pos == f->tail || !lh_sack_one(env, f, pos, next, right))
+		if (pos == f->tail || env->ack.steps >= LH_SACK_STEPS)
 			break;
+		env->ack.steps++;
+		if (lh_sack_skips(env, f, pos, next, right)) {
+			pos += LH_CHUNK_SEGS;
+			continue;
+		}
+		marked = lh_sack_one(env, f, pos, next, right);
+		if (!marked)
+			break;
+		if (marked == LH_SACK_NEWS)
+			lh_sack_count(env, f, pos);
 		pos++;
 	}
 	return 0;
@@ -254,9 +296,15 @@ LH_INLINE void lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struc
 		k &= LH_MAX_SACK - 1;
 		if (!lh_sack_valid(f, s, k))
 			continue;
+		lh_sack_block_new(env, f, s->sack[k].left, s->sack[k].right);
+		if (env->ack.steps >= LH_SACK_STEPS)
+			break;
 		if (lh_after(s->sack[k].right, f->sacked_max))
 			f->sacked_max = s->sack[k].right;
-		lh_sack_block_new(env, f, s->sack[k].left, s->sack[k].right);
+	}
+	if (env->ack.steps >= LH_SACK_STEPS) {
+		lh_sack_forget(f);
+		return;
 	}
 	for (b = 0; b < LH_MAX_SACK; b++) {
 		bool valid = b < s->nr_sack && lh_sack_valid(f, s, b);

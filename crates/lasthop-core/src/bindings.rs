@@ -441,16 +441,26 @@ const _: () = {
 pub struct lh_chunk {
     #[doc = " No segment of the chunk that MH lacks departed before this: most chunks\n need no look when losses are sought by time order."]
     pub oldest_tx_ns: u64,
+    #[doc = " the same of those that were sent again here"]
+    pub again_tx_ns: u64,
+    #[doc = " of its segments, at least if all of them are"]
+    pub nr_sacked: u32,
+    pub pad: u32,
     pub seg: [lh_seg; 64usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_chunk"][::core::mem::size_of::<lh_chunk>() - 2056usize];
+    ["Size of lh_chunk"][::core::mem::size_of::<lh_chunk>() - 2072usize];
     ["Alignment of lh_chunk"][::core::mem::align_of::<lh_chunk>() - 8usize];
     ["Offset of field: lh_chunk::oldest_tx_ns"]
         [::core::mem::offset_of!(lh_chunk, oldest_tx_ns) - 0usize];
-    ["Offset of field: lh_chunk::seg"][::core::mem::offset_of!(lh_chunk, seg) - 8usize];
+    ["Offset of field: lh_chunk::again_tx_ns"]
+        [::core::mem::offset_of!(lh_chunk, again_tx_ns) - 8usize];
+    ["Offset of field: lh_chunk::nr_sacked"]
+        [::core::mem::offset_of!(lh_chunk, nr_sacked) - 16usize];
+    ["Offset of field: lh_chunk::pad"][::core::mem::offset_of!(lh_chunk, pad) - 20usize];
+    ["Offset of field: lh_chunk::seg"][::core::mem::offset_of!(lh_chunk, seg) - 24usize];
 };
 impl Default for lh_chunk {
     fn default() -> Self {
@@ -882,6 +892,10 @@ pub struct lh_flow {
     pub rtx_end: u32,
     #[doc = " local probes since the last delivery"]
     pub nr_probes: u32,
+    #[doc = " ring position where the search for losses goes on"]
+    pub order_at: u32,
+    #[doc = " 1: chunks' again_tx_ns do not hold, all are to be looked through"]
+    pub order_all: u32,
     #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
     pub own_dups: u32,
     #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
@@ -988,7 +1002,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1360usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1368usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -1016,93 +1030,95 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, fh_rtx_end) - 572usize];
     ["Offset of field: lh_flow::rtx_end"][::core::mem::offset_of!(lh_flow, rtx_end) - 576usize];
     ["Offset of field: lh_flow::nr_probes"][::core::mem::offset_of!(lh_flow, nr_probes) - 580usize];
-    ["Offset of field: lh_flow::own_dups"][::core::mem::offset_of!(lh_flow, own_dups) - 584usize];
+    ["Offset of field: lh_flow::order_at"][::core::mem::offset_of!(lh_flow, order_at) - 584usize];
+    ["Offset of field: lh_flow::order_all"][::core::mem::offset_of!(lh_flow, order_all) - 588usize];
+    ["Offset of field: lh_flow::own_dups"][::core::mem::offset_of!(lh_flow, own_dups) - 592usize];
     ["Offset of field: lh_flow::own_dups_end"]
-        [::core::mem::offset_of!(lh_flow, own_dups_end) - 588usize];
+        [::core::mem::offset_of!(lh_flow, own_dups_end) - 596usize];
     ["Offset of field: lh_flow::own_dups_ns"]
-        [::core::mem::offset_of!(lh_flow, own_dups_ns) - 592usize];
-    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 600usize];
-    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 632usize];
+        [::core::mem::offset_of!(lh_flow, own_dups_ns) - 600usize];
+    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 608usize];
+    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 640usize];
     ["Offset of field: lh_flow::rtx_xmit_ns"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 640usize];
-    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 648usize];
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 648usize];
+    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 656usize];
     ["Offset of field: lh_flow::rtx_xmit_end"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 652usize];
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 660usize];
     ["Offset of field: lh_flow::rack_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 656usize];
+        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 664usize];
     ["Offset of field: lh_flow::delivered_ns"]
-        [::core::mem::offset_of!(lh_flow, delivered_ns) - 664usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 672usize];
-    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 680usize];
+        [::core::mem::offset_of!(lh_flow, delivered_ns) - 672usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 680usize];
+    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 688usize];
     ["Offset of field: lh_flow::reo_seen_ns"]
-        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 688usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 696usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 700usize];
-    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 704usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 952usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1000usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1088usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1092usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1096usize];
+        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 696usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 704usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 708usize];
+    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 712usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 960usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1008usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1096usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1100usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1104usize];
     ["Offset of field: lh_flow::fwd_flags"]
-        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1100usize];
+        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1108usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 1102usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1104usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1120usize];
-    ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1136usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1160usize];
-    ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1172usize];
-    ["Offset of field: lh_flow::nr_small"][::core::mem::offset_of!(lh_flow, nr_small) - 1176usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1178usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 1110usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1112usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1128usize];
+    ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1144usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1168usize];
+    ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1180usize];
+    ["Offset of field: lh_flow::nr_small"][::core::mem::offset_of!(lh_flow, nr_small) - 1184usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1186usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1180usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1188usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1181usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1184usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1188usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1189usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1192usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1196usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1192usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1196usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1200usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1200usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1204usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1208usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1216usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1224usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1224usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1232usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1232usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1240usize];
     ["Offset of field: lh_flow::held_until_ns"]
-        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1240usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1248usize];
+        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1248usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1256usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1256usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1264usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1264usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1272usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1272usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1280usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1280usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1288usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1284usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1292usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1288usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1296usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1296usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1304usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1304usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1312usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1312usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1320usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1320usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1328usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1328usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1336usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1336usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1344usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1344usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1352usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1352usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1360usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1378,6 +1394,8 @@ pub struct lh_ack_sum {
     pub sample_full: u32,
     #[doc = " lh_flow.sacked_max before this ACK"]
     pub top: u32,
+    #[doc = " segments and chunks that its SACK blocks had us look at"]
+    pub steps: u32,
     #[doc = " 1: SACK blocks told of something above top: no ACK that was delayed"]
     pub sacked: u32,
     #[doc = " 1: it may have waited for the receiver's delayed ACK"]
@@ -1398,7 +1416,7 @@ pub struct lh_ack_sum {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 104usize];
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 112usize];
     ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
     ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
     ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
@@ -1421,19 +1439,20 @@ const _: () = {
     ["Offset of field: lh_ack_sum::sample_full"]
         [::core::mem::offset_of!(lh_ack_sum, sample_full) - 56usize];
     ["Offset of field: lh_ack_sum::top"][::core::mem::offset_of!(lh_ack_sum, top) - 60usize];
-    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 64usize];
+    ["Offset of field: lh_ack_sum::steps"][::core::mem::offset_of!(lh_ack_sum, steps) - 64usize];
+    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 68usize];
     ["Offset of field: lh_ack_sum::sample_lone"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 68usize];
-    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 72usize];
-    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 76usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 72usize];
+    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 76usize];
+    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 80usize];
     ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 80usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 88usize];
     ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 88usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 96usize];
     ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 92usize];
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 100usize];
     ["Offset of field: lh_ack_sum::deprived"]
-        [::core::mem::offset_of!(lh_ack_sum, deprived) - 96usize];
+        [::core::mem::offset_of!(lh_ack_sum, deprived) - 104usize];
 };
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;
@@ -1868,7 +1887,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1848usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1856usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1890,7 +1909,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1576usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1584usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

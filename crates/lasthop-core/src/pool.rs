@@ -78,6 +78,8 @@ pub struct Pool {
     /// First breach of the contract by the core. Kept until the call returns,
     /// because a panic can't cross the C frames in between.
     fault: Option<&'static str>,
+    /// How often the core has asked for a chunk: a measure of its work.
+    looks: u64,
 }
 
 impl Pool {
@@ -91,6 +93,7 @@ impl Pool {
             counters: [0; LH_NR_COUNTERS as usize],
             device: Box::default(),
             fault: None,
+            looks: 0,
         }
     }
 
@@ -126,6 +129,12 @@ impl Pool {
     /// The device's record of the receiver at `place`.
     pub(crate) fn peer(&self, place: u32) -> &lh_peer {
         &self.device.peer[place as usize % self.device.peer.len()]
+    }
+
+    /// How often the core has asked for a chunk so far. It asks for each segment that it looks
+    /// at, so that this tells its work without a clock.
+    pub fn looks(&self) -> u64 {
+        self.looks
     }
 
     /// Slots lent to the core now.
@@ -238,6 +247,7 @@ unsafe fn pool<'a>(ctx: *mut c_void) -> &'a mut Pool {
 unsafe extern "C" fn chunk(ctx: *mut c_void, id: u32) -> *mut lh_chunk {
     // SAFETY: the core passes the context on as it got it.
     let pool = unsafe { pool(ctx) };
+    pool.looks += 1;
     match pool.chunks.get(id as usize) {
         Some(chunk) if chunk.lent => chunk.memory.as_ptr(),
         _ => {

@@ -38,3 +38,4 @@ mod sim;
 mod suppress;
 mod watch;
 mod watch_edit;
+mod work;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! How much an ACK makes the core look at, with 3,600 segments cached: whoever crafts ACKs must
+//! not have us walk the window for each. The unit is a segment or chunk that was looked at.
+
+use lasthop_core::bindings::*;
+use lasthop_core::{Config, Limits, MSEC_NS, Segment};
+
+use crate::bench::Bench;
+
+const MSS: u32 = 1_000;
+const N: u32 = 3_600;
+
+fn window() -> Bench {
+    let mut b = Bench::with(Limits {
+        slots: 5_000,
+        chunks: 100,
+    });
+    b.config = Config::default();
+    b.flow.raw_mut().flags |= LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
+    b.data(0, MSS);
+    b.now_ns += 10 * MSEC_NS;
+    b.ack(MSS);
+    for i in 1..=N {
+        b.now_ns += 1_000;
+        b.data(i * MSS, MSS);
+    }
+    b.now_ns += 10 * MSEC_NS;
+    b
+}
+
+/// An ACK of `ack` segments with blocks of segments. @return what was looked at.
+fn looks(b: &mut Bench, ack: u32, blocks: &[(u32, u32)]) -> u64 {
+    let mut s = Segment {
+        ack: ack * MSS,
+        flags: LH_ACK as u16,
+        window: 1_000,
+        wscale: LH_WSCALE_NONE as u8,
+        nr_sack: blocks.len() as u8,
+        ..Segment::default()
+    };
+    for (to, &(left, right)) in s.sack.iter_mut().zip(blocks) {
+        (to.left, to.right) = (left * MSS, right * MSS);
+    }
+    b.now_ns += MSEC_NS;
+    let before = b.host.pool().looks();
+    b.segment_from_mh(&s);
+    b.host.pool().looks() - before
+}
+
+#[test]
+fn two_lists_of_blocks_in_turn_are_no_walk_each() {
+    let mut b = window();
+    for i in 0..80 {
+        let upto = if i % 2 == 0 { 1_200 } else { N };
+        let blocks = [(2, upto), (3, upto - 1), (4, upto - 2), (5, upto - 3)];
+        let n = looks(&mut b, 1, &blocks);
+        assert!(n < 1_500, "list {i}: {n}");
+    }
+    // All that they say is known by then.
+    assert_eq!(b.flow.raw().sacked_bytes, (N - 2) * MSS);
+    assert_eq!(b.flow.raw().sacked_max, N * MSS);
+}
+
+/// A window that is told of at once is taken in over several ACKs, and no hole that it does not
+/// have is repaired meanwhile.
+#[test]
+fn a_whole_window_is_taken_in_by_and_by() {
+    let mut b = window();
+    let mut repaired = 0;
+    for i in 0..40 {
+        let before = b.host.counter(LH_C_local_retransmits);
+        let n = looks(&mut b, 1, &[(2, N + 1)]);
+        assert!(n < 1_000, "ACK {i}: {n}");
+        repaired += b.host.counter(LH_C_local_retransmits) - before;
+    }
+    assert_eq!(b.flow.raw().sacked_bytes, (N - 1) * MSS);
+    assert!(repaired <= 3, "{repaired} repairs of one hole");
+}
+
+/// A repair convicts repairs only: the rest of the window behind it is not looked through again
+/// with each ACK.
+#[test]
+fn behind_a_repair_each_ack_looks_at_little() {
+    let mut b = window();
+    looks(&mut b, 1, &[(2, 4)]);
+    assert_eq!(b.host.counter(LH_C_local_retransmits), 1);
+    b.now_ns += 20 * MSEC_NS;
+    for i in 0..100 {
+        let n = looks(&mut b, 4 + 2 * i, &[]);
+        assert!(n < 250, "ACK {i}: {n}");
+    }
+}
+
+/// Left to FH, a window of losses is not looked through with each ACK either.
+#[test]
+fn what_waits_for_fh_is_looked_at_in_turns() {
+    let mut b = window();
+    b.config.max_local = 1;
+    for i in 0..30 {
+        let n = looks(&mut b, 1, &[(N - 50 + i, N - 49 + i)]);
+        assert!(n < 1_500, "ACK {i}: {n}");
+    }
+}
