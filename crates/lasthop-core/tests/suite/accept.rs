@@ -340,3 +340,29 @@ fn an_ack_that_says_more_is_not_kept() {
         assert!(!rig.mh_sends(216, tcp).held, "{flag:#x}");
     }
 }
+
+#[test]
+fn the_ports_next_connection_starts_anew() {
+    let mut rig = crate::rack::rig(true);
+    rig.burst(200, 0, 1_000, 4);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    let syn = Tcp {
+        seq: wire(500_000),
+        ..rig.fh_syn(LH_SYN, &[])
+    };
+    rig.fh_sends(300, syn);
+    assert_eq!(rig.ring().len(), 4, "it may be forged");
+    let answer = Tcp {
+        seq: 99,
+        ack: wire(500_001),
+        ..rig.mh_syn(LH_SYN | LH_ACK, &[])
+    };
+    rig.mh_sends(310, answer);
+    let f = rig.flow().raw();
+    assert_eq!(
+        (f.sacked_bytes, f.flags & LH_FLOW_HELD, f.clock.state),
+        (0, 0, 0)
+    );
+    assert_eq!(f.una, wire(500_001));
+    assert_eq!(rig.ring().len(), 0);
+}
