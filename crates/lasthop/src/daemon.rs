@@ -170,6 +170,8 @@ struct Place {
     loading: Option<JoinHandle<Result<Agent>>>,
     retry: Instant,
     complaint: String,
+    /// A name of the device's that another agent holds.
+    not_ours: String,
     control: Control,
 }
 
@@ -182,6 +184,7 @@ impl Place {
             loading: None,
             retry: Instant::now(),
             complaint: String::new(),
+            not_ours: String::new(),
             control: Control::claim(&options.runtime_dir, &device.name)?,
         })
     }
@@ -304,6 +307,36 @@ impl Place {
         }
     }
 
+    /// Whether the device that is served is still there. Renamed, it is followed, and so is what
+    /// `status` and the others call it; where that name is another agent's the old one stays.
+    fn follows(&mut self, options: &Options) -> bool {
+        let Some(live) = self.live.as_ref().filter(|live| live.agent.attached()) else {
+            return false;
+        };
+        let Some(name) = device::name_of(live.ifindex) else {
+            return false;
+        };
+        if name == self.name || name == self.not_ours {
+            return true;
+        }
+        match Control::claim(&options.runtime_dir, &name) {
+            Ok(control) => {
+                let text = format!("{} is {name} now", self.name);
+                self.control = control;
+                self.name = name;
+                self.say("renamed", &text, options);
+            }
+            Err(error) => {
+                tracing::warn!(
+                    "{} is {name} now, but stays what it was here: {error:#}",
+                    self.name
+                );
+                self.not_ours = name;
+            }
+        }
+        true
+    }
+
     /// Takes the programs off, then lets go what they kept back.
     fn leave(&mut self, options: &Options) {
         let Some(live) = &mut self.live else { return };
@@ -317,7 +350,7 @@ impl Place {
     }
 }
 
-/// Attaches and serves until SIGINT or SIGTERM, or with `once` until a device goes away.
+/// Attaches and serves until SIGINT, SIGTERM or SIGHUP, or with `once` until a device goes away.
 ///
 /// # Errors
 /// Something is missing, or a device is served already: nothing stays attached.
@@ -365,6 +398,7 @@ fn block_signals() -> Result<SignalFd> {
     let mut set = SigSet::empty();
     set.add(Signal::SIGINT);
     set.add(Signal::SIGTERM);
+    set.add(Signal::SIGHUP); // the terminal is gone: what is kept back must go out all the same
     set.thread_block().context("blocking signals")?;
     SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).context("signalfd")
 }
@@ -468,11 +502,10 @@ fn wait(places: &[Place], signals: &SignalFd, carrier: &Carrier, until: Instant)
 /// Looks for devices that went or came back. True: it is time to end.
 fn look(places: &mut [Place], options: &Options) -> Result<bool> {
     for place in places {
-        let index = device::ifindex(&place.name);
-        if let Some(live) = &place.live {
-            if index == Some(live.ifindex) && live.agent.attached() {
-                continue;
-            }
+        if place.follows(options) {
+            continue;
+        }
+        if place.live.is_some() {
             let text = if options.once {
                 format!("{} is gone: ending, because of --once", place.name)
             } else {
@@ -484,7 +517,7 @@ fn look(places: &mut [Place], options: &Options) -> Result<bool> {
                 return Ok(true);
             }
         }
-        if index.is_some() {
+        if device::ifindex(&place.name).is_some() {
             place.come_back(options);
         }
     }

@@ -35,12 +35,18 @@ pub fn ifindex(name: &str) -> Option<u32> {
     nix::net::if_::if_nametoindex(name).ok()
 }
 
+/// The name of a device of this network namespace; none if it is gone.
+pub fn name_of(ifindex: u32) -> Option<String> {
+    nix::net::if_::if_indextoname(ifindex)
+        .ok()
+        .and_then(|name| name.into_string().ok())
+}
+
 /// The name by which the kernel knows a device; `name` itself if there is no such device. Devices
 /// may have alternative names, and a lock by each of them would be none.
 pub fn real_name(name: &str) -> String {
     ifindex(name)
-        .and_then(|index| nix::net::if_::if_indextoname(index).ok())
-        .and_then(|real| real.into_string().ok())
+        .and_then(name_of)
         .unwrap_or_else(|| name.to_owned())
 }
 

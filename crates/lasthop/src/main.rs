@@ -35,8 +35,8 @@ enum Verb {
 /// Attach the agent to devices; stays in the foreground
 ///
 /// Caches TCP segments towards the device until they are acknowledged, repairs their losses, and
-/// keeps the repairs out of the senders' sight. Ends on SIGINT or SIGTERM and leaves nothing
-/// attached; waits for devices that go away.
+/// keeps the repairs out of the senders' sight. Ends on SIGINT, SIGTERM or SIGHUP and leaves
+/// nothing attached; waits for devices that go away, and follows those that are renamed.
 #[derive(Args)]
 #[command(after_help = "Example:\n  lasthop attach wlan0 --exclude 10.0.0.0/8:22")]
 struct Attach {

@@ -344,7 +344,7 @@ pub const EVENT_FIELDS: &[Field] = &[
     (
         "event",
         "",
-        "`attached`, `gone` (the device went away) or `detached`",
+        "`attached`, `renamed` (`dev` is the new name), `gone` (the device went away) or `detached`",
     ),
     ("dev", "", "device"),
     ("ifindex", "", "its index; null once it is gone"),
@@ -352,7 +352,7 @@ pub const EVENT_FIELDS: &[Field] = &[
     (
         "counters",
         "",
-        "object, with `gone` and `detached`: counters since attach",
+        "object, but with `attached`: counters since attach",
     ),
 ];
 

@@ -122,6 +122,56 @@ fn device_gone_and_back_in_mid_transfer() {
     agent.stop().expect("stop");
 }
 
+/// Under another name it is the same device: it is served on, and answers by that name.
+#[test]
+fn device_renamed_in_mid_transfer() {
+    if !able() {
+        return;
+    }
+    let (bed, mut agent, running) = underway(snoop);
+    let rename = |from: &str, to: &str| {
+        let ip = |args: &[&str]| {
+            let status = bed.run_in(Host::Bs, || Command::new("ip").args(args).status());
+            assert!(
+                status.expect("namespace").expect("ip").success(),
+                "{args:?}"
+            );
+        };
+        ip(&["link", "set", "dev", from, "name", to]);
+    };
+    // Linux has let devices that are up be renamed since 6.0.
+    rename("wl0", "radio0");
+    agent
+        .wait_for_line("lasthop: wl0 is radio0 now")
+        .expect("followed");
+    rename("radio0", "wl0");
+    agent
+        .wait_for_line("lasthop: radio0 is wl0 now")
+        .expect("and back");
+    check(&running.wait().expect("the rest"));
+    assert_eq!(
+        counter(&mut agent, "flows_created"),
+        1,
+        "nothing was forgotten"
+    );
+    assert_eq!(programs_attached(&bed), 2);
+    agent.stop().expect("stop");
+}
+
+/// Whose terminal goes away gets SIGHUP: what was kept back must not be lost with it.
+#[test]
+fn agent_hung_up_in_mid_transfer() {
+    if !able() {
+        return;
+    }
+    let (bed, agent, running) = underway(snoop);
+    let pid = nix::unistd::Pid::from_raw(agent.pid());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGHUP).expect("hang up");
+    agent.wait().expect("ends by itself with 0");
+    assert_eq!(programs_attached(&bed), 0);
+    check(&running.wait().expect("the rest"));
+}
+
 /// With --once the agent ends with its device, and says so by exit code 0.
 #[test]
 fn once_ends_with_the_device() {
