@@ -27,6 +27,9 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o")
 const TIMER_BYTES: usize = 16;
 /// A flow that is busy on another CPU is asked again so often.
 pub const KICKS_MAX: usize = 64;
+/// Priority of local retransmissions: cfg80211 takes 256 to 263 for a user priority of 0 to 7 and
+/// looks at VLAN and DSCP otherwise; qdiscs with bands take the last four bits, 7: the first band.
+pub const PRIORITY: u32 = 256 + 7;
 /// User space has to show a sign of life this often.
 pub const STALE: Duration = Duration::from_secs(2);
 /// The kernel's least and a bit: an Ethernet header and room for an address pair.
@@ -64,7 +67,7 @@ impl Default for Setup {
             ifindex: 0,
             l2_bytes: 14,
             mark: (0x4000_0000, 0x4000_0000),
-            priority: 7,
+            priority: PRIORITY,
             max_flows: 16_384,
             cache_total_bytes: 256 << 20,
             cache_flow_bytes: 8 << 20,

@@ -122,7 +122,7 @@ fn turns_around(setup: &Setup, ends: Ends, vlans: Vec<(u16, u16)>) {
     // Our bit, the others left alone; the first priority.
     assert_eq!(
         (turned.context.mark, turned.context.priority),
-        (0x4000_1234, 7)
+        (0x4000_1234, 263)
     );
     let kept = run(&talk.agent, Program::Ingress, &talk.ack(lost), 33 * MSEC);
     assert_eq!(kept.retval, DROP);
