@@ -132,10 +132,7 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 		/* Only what opens a connection or carries data starts a flow. */
 		if ((sc->seg.flags & LH_RST) || sc->seg.seq == sc->seg.end)
 			return 0;
-		__builtin_memset(&sc->syn, 0, sizeof(sc->syn));
-		if (!lh_flow_admit(env, &sc->key, &sc->seg, false, &sc->syn))
-			return 0;
-		v = lh_flow_create(env, &sc->key, &sc->syn, &index);
+		v = lh_flow_create(env, sc, false, &index);
 		if (!v)
 			return 0;
 	}
@@ -304,10 +301,7 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	if (!v) {
 		if ((sc->seg.flags & (LH_SYN | LH_RST)) != LH_SYN)
 			return TCX_NEXT;
-		__builtin_memset(&sc->syn, 0, sizeof(sc->syn));
-		if (!lh_flow_admit(env, &sc->key, &sc->seg, true, &sc->syn))
-			return TCX_NEXT;
-		v = lh_flow_create(env, &sc->key, &sc->syn, &index);
+		v = lh_flow_create(env, sc, true, &index);
 		if (!v)
 			return TCX_NEXT;
 	}

@@ -191,16 +191,18 @@ LH_INLINE struct lh_flow_value *lh_flow_find(struct lh_env *env, const struct lh
 }
 
 /*
- * Whether @s, of a connection that has no entry, may have one. While too many are unanswered
- * a SYN is but remembered, and the answer to one that was is worth an entry. @syn: zeroed, set to
- * the SYN that @s answers.
+ * Whether sc->seg, of a connection that has no entry, may have one. While too many are
+ * unanswered a SYN is but remembered, and the answer to one that was is worth an entry: sc->syn
+ * is the SYN that sc->seg answers, or none.
  */
-LH_INLINE bool lh_flow_admit(struct lh_env *env, const struct lh_flow_key *key,
-			     const struct lh_segment *s, bool from_mh, struct lh_syn *syn)
+LH_INLINE bool lh_flow_admit(struct lh_env *env, struct lh_scratch *sc, bool from_mh)
 {
+	const struct lh_flow_key *key = &sc->key;
+	const struct lh_segment *s = &sc->seg;
 	u32 kind = s->flags & (LH_SYN | LH_ACK);
-	struct lh_syn *kept;
+	struct lh_syn *syn = &sc->syn, *kept;
 
+	__builtin_memset(syn, 0, sizeof(*syn));
 	if (kind == (LH_SYN | LH_ACK)) {
 		kept = bpf_map_lookup_elem(&syns, key);
 		if (kept && lh_syn_answered(kept, s, from_mh)) {
@@ -221,15 +223,18 @@ LH_INLINE bool lh_flow_admit(struct lh_env *env, const struct lh_flow_key *key,
 	return false;
 }
 
-/* A new entry for @key, locked, that begins with @syn kept aside. NULL: filtered, no room, or
- * another CPU was faster; the packet passes unassisted. */
-LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, const struct lh_flow_key *key,
-					       const struct lh_syn *syn, u32 *index)
+/* A new entry for sc->key, locked. NULL: not admitted, filtered, no room, or another CPU was
+ * faster; the packet passes unassisted. */
+LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scratch *sc,
+					       bool from_mh, u32 *index)
 {
+	const struct lh_flow_key *key = &sc->key;
 	struct lh_flow_value *v;
 	struct lh_flow_entry *e;
 	u32 id = 0;
 
+	if (!lh_flow_admit(env, sc, from_mh))
+		return NULL;
 	if ((lh_setup.has_match || lh_setup.nr_rules) && !lh_wanted(key)) {
 		lh_host_count(env, LH_C_bypass_filtered, 1);
 		return NULL;
@@ -253,7 +258,7 @@ LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, const struct 
 	e->held.bytes = 0;
 	env->room = LH_MAX_RETRANSMIT;
 	lh_flow_reset(env, &e->flow);
-	e->flow.syn = *syn;
+	e->flow.syn = sc->syn;
 	lh_peer_join(env, &e->flow, key);
 	bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
 	bpf_timer_set_callback(&v->timer, lh_timer_fires);

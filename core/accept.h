@@ -27,12 +27,10 @@ enum lh_accepted {
 	LH_ACCEPTED,
 };
 
-/* Window of @s in bytes. Without the handshake the scale is unknown: the greatest, since
- * this is a bound. @shift: the sender's, where it is known. */
+/* Window of @s in bytes, which is no SYN. Without the handshake the scale is unknown: the
+ * greatest, since this is a bound. @shift: the sender's, where it is known. */
 LH_INLINE u32 lh_granted(const struct lh_flow *f, const struct lh_segment *s, u32 shift)
 {
-	if (s->flags & LH_SYN)
-		return s->window; /* RFC 7323 section 2.2 */
 	return (u32)s->window << ((f->flags & LH_FLOW_WSCALE) ? shift & 15 : 14);
 }
 

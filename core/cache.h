@@ -157,7 +157,7 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->n_local = 0;
 	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_BARE);
 	f->nr_small += !!(flags & LH_SEG_SMALL);
-	lh_share_gain(env, f, lh_cached(f) == 1);
+	lh_share_gain(env, f);
 	out->store_slot = slot;
 	out->store_pos = pos;
 	/* Of a flow whose SYN was not seen, or had no such option. */

@@ -46,6 +46,20 @@ LH_INLINE bool lh_peer_is(const struct lh_peer *p, const u8 *addr)
 	return !diff;
 }
 
+/* One flow more of @p's has something cached. */
+LH_INLINE void lh_peer_gain(struct lh_device *d, struct lh_peer *p)
+{
+	if (!__sync_fetch_and_add(&p->active, 1))
+		__sync_fetch_and_add(&d->busy_peers, 1);
+}
+
+/* One less. */
+LH_INLINE void lh_peer_lose(struct lh_device *d, struct lh_peer *p)
+{
+	if (__sync_fetch_and_add(&p->active, -1U) == 1)
+		__sync_fetch_and_add(&d->busy_peers, -1U);
+}
+
 /* The place is that of the receiver @addr from now on. */
 LH_INLINE void lh_peer_reset(struct lh_device *d, struct lh_peer *p, const u8 *addr, u32 tag)
 {
@@ -102,8 +116,8 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 		p = &LH_DEVICE(env)->peer[found & (LH_PEERS - 1)];
 		p->seen_ns = env->now_ns;
 		/* What it has from before it had a place. */
-		if (!f->peer && f->tail != f->head && !__sync_fetch_and_add(&p->active, 1))
-			__sync_fetch_and_add(&LH_DEVICE(env)->busy_peers, 1);
+		if (!f->peer && f->tail != f->head)
+			lh_peer_gain(LH_DEVICE(env), p);
 	}
 	f->peer = found;
 	f->peer_tag = hash;

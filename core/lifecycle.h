@@ -136,11 +136,13 @@ LH_INLINE bool lh_syn_answered(const struct lh_syn *syn, const struct lh_segment
 LH_ENTRY int lh_syn_take(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_segment s;
+	bool from_mh;
 	u64 at_ns;
 
 	if (!env || !f)
 		return 0;
 	at_ns = f->syn.at_ns;
+	from_mh = f->syn.from_mh;
 	__builtin_memset(&s, 0, sizeof(s));
 	s.seq = f->syn.seq;
 	s.end = f->syn.end;
@@ -149,12 +151,11 @@ LH_ENTRY int lh_syn_take(struct lh_env *env, struct lh_flow *f)
 	s.mss = f->syn.mss;
 	s.wscale = f->syn.wscale;
 	s.opts = f->syn.opts;
-	if (f->syn.from_mh) {
-		lh_flow_reset(env, f);
+	lh_flow_reset(env, f);
+	if (from_mh) {
 		lh_open_mh(env, f, &s);
 		f->syn_rx_ns = at_ns;
 	} else {
-		lh_flow_reset(env, f);
 		lh_open_fh(env, f, &s);
 		f->syn_tx_ns = at_ns;
 	}

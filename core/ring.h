@@ -117,7 +117,7 @@ LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f)
 		if (s->flags & LH_SEG_SACKED)
 			lh_chunk_unsack(env, f, f->head);
 	}
-	lh_share_lose(env, f, lh_cached(f) == 1);
+	lh_share_lose(env, f);
 	f->head++;
 	if (f->head == f->tail) {
 		lh_ring_put_chunk(env, f, f->head - 1);

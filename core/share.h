@@ -21,22 +21,22 @@
 /* Under pressure a flow that has not got on for so long keeps the least. */
 #define LH_SHARE_STALE_NS (10 * LH_SEC)
 
-/* The flow has a segment more; @first: it had none. */
-LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f, bool first)
+/* The flow has a segment more. */
+LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
+	struct lh_peer *p = f->tail - f->head == 1 ? lh_peer_of(env, f) : NULL;
 
-	if (p && first && !__sync_fetch_and_add(&p->active, 1))
-		__sync_fetch_and_add(&LH_DEVICE(env)->busy_peers, 1);
+	if (p)
+		lh_peer_gain(LH_DEVICE(env), p);
 }
 
-/* It has one less; @last: none is left. */
-LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f, bool last)
+/* It is about to have one less. */
+LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
+	struct lh_peer *p = f->tail - f->head == 1 ? lh_peer_of(env, f) : NULL;
 
-	if (p && last && __sync_fetch_and_add(&p->active, -1U) == 1)
-		__sync_fetch_and_add(&LH_DEVICE(env)->busy_peers, -1U);
+	if (p)
+		lh_peer_lose(LH_DEVICE(env), p);
 }
 
 /* An equal part of the pool for each receiver, and of that for each of its flows. */

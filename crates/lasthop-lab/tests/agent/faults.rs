@@ -129,15 +129,9 @@ fn device_renamed_in_mid_transfer() {
         return;
     }
     let (bed, mut agent, running) = underway(snoop);
-    let rename = |from: &str, to: &str| {
-        let ip = |args: &[&str]| {
-            let status = bed.run_in(Host::Bs, || Command::new("ip").args(args).status());
-            assert!(
-                status.expect("namespace").expect("ip").success(),
-                "{args:?}"
-            );
-        };
-        ip(&["link", "set", "dev", from, "name", to]);
+    let rename = |from, to| {
+        let words = ["ip", "link", "set", "dev", from, "name", to];
+        bed.command(Host::Bs, &words).expect("renamed");
     };
     // Linux has let devices that are up be renamed since 6.0.
     rename("wl0", "radio0");
