@@ -230,6 +230,31 @@ LH_INLINE u64 lh_doubt_aim(struct lh_env *env, const struct lh_flow *f)
 	return lh_aim_of(env, f, lh_min(t, lh_target(env, f)));
 }
 
+/* A sample @r in the last part of a trial. */
+LH_INLINE void lh_trial_sample(struct lh_env *env, struct lh_peer *p, u64 r)
+{
+	if (!p->trial_least_ns) {
+		p->trial_ns = env->now_ns;
+		p->trial_delivered = p->delivered;
+	}
+	p->trial_least_ns = lh_least(p->trial_least_ns, r);
+}
+
+/*
+ * Whether the hop was busy in the last part of a trial as at its best. Then a queue stands,
+ * whoever's it is: half of what a longer way has in flight would leave it idle half the time.
+ * The floor of C, and flows that are FREE, may be all that the hop takes: with 100 CUBIC
+ * flows at 2 %, some of them not yet HELD, the queue of 110 ms passed for the way, and
+ * stayed for good: RTT 322 ms instead of 177, 5,000 overflows hidden and repaired in 10 s.
+ */
+LH_INLINE bool lh_trial_busy(struct lh_env *env, const struct lh_peer *p)
+{
+	u32 got = p->delivered - p->trial_delivered;
+	u64 best = lh_rate_times(p->rate, lh_since(env->now_ns, p->trial_ns));
+
+	return best && got >= best - best / 4;
+}
+
 /* The trial is over: what stands although every C was halved is the way itself. */
 LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
@@ -237,7 +262,8 @@ LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, struct lh_p
 
 	if (__sync_val_compare_and_swap(&p->trial_end_ns, end, 0) != end)
 		return;
-	if (!least || least <= lh_lmin(env, f) + lh_doubt_aim(env, f) / 2) {
+	if (!least || least <= lh_lmin(env, f) + lh_doubt_aim(env, f) / 2 ||
+	    lh_trial_busy(env, p)) {
 		p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
 		return;
 	}
@@ -290,7 +316,7 @@ LH_INLINE void lh_clock_peer(struct lh_env *env, struct lh_flow *f, u64 r)
 	if (p->trial_end_ns && env->now_ns >= p->trial_end_ns)
 		lh_clock_judge(env, f, p);
 	else if (p->trial_end_ns && env->now_ns >= p->trial_ns)
-		p->trial_least_ns = lh_least(p->trial_least_ns, r);
+		lh_trial_sample(env, p, r);
 	if (lh_queue_stands(env, f, lh_target(env, f) / 2))
 		p->busy_ns = env->now_ns;
 	lh_queue_sample(env, f, p, r);

@@ -1219,7 +1219,8 @@ pub struct lh_peer {
     pub crowd_before: u32,
     #[doc = " flows with something cached that have this place"]
     pub active: u32,
-    pub pad: u32,
+    #[doc = " as delivered, at the first sample of a trial's last part"]
+    pub trial_delivered: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
@@ -1294,7 +1295,8 @@ const _: () = {
     ["Offset of field: lh_peer::crowd_before"]
         [::core::mem::offset_of!(lh_peer, crowd_before) - 292usize];
     ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 296usize];
-    ["Offset of field: lh_peer::pad"][::core::mem::offset_of!(lh_peer, pad) - 300usize];
+    ["Offset of field: lh_peer::trial_delivered"]
+        [::core::mem::offset_of!(lh_peer, trial_delivered) - 300usize];
     ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 304usize];
     ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 312usize];
 };

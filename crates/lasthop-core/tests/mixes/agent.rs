@@ -2,10 +2,12 @@
 //! The agent of the hop: the unmodified core over segments as values.
 
 use lasthop_core::bindings::{
-    LH_ACK, LH_KEEP_WINDOW, LH_OPT_MSS, LH_OPT_SACK_OK, LH_OPT_TS, LH_OPT_WSCALE, LH_SYN,
+    LH_ACK, LH_KEEP_WINDOW, LH_OPT_MPTCP, LH_OPT_MSS, LH_OPT_SACK_OK, LH_OPT_TS, LH_OPT_WSCALE,
+    LH_SYN,
 };
 use lasthop_core::{Actions, Call, Config, Flow, Host, Key, Limits, Segment};
 
+use crate::case::FlowSpec;
 use crate::wire::{Ack, Data, MSS, Numbers};
 
 #[derive(Debug)]
@@ -84,12 +86,20 @@ impl Agent {
     }
 
     /// SYN or SYN-ACK: `from_mh`, `answer`.
-    pub fn handshake(&mut self, i: usize, from_mh: bool, answer: bool, wscale: u8, now_ns: u64) {
+    pub fn handshake(
+        &mut self,
+        i: usize,
+        from_mh: bool,
+        answer: bool,
+        spec: &FlowSpec,
+        now_ns: u64,
+    ) {
         let Some(Some(t)) = self.flows.get_mut(i) else {
             return;
         };
         let ack = if answer { LH_SYN | LH_ACK } else { LH_SYN };
         let start = t.numbers.start;
+        let mptcp = if spec.mptcp { LH_OPT_MPTCP } else { 0 };
         let mut s = Segment {
             seq: if from_mh { 0 } else { start.wrapping_sub(1) },
             end: if from_mh { 1 } else { start },
@@ -101,8 +111,8 @@ impl Agent {
             flags: ack as u16,
             window: 65_535,
             mss: MSS as u16,
-            wscale,
-            opts: (LH_OPT_TS | LH_OPT_SACK_OK | LH_OPT_WSCALE | LH_OPT_MSS) as u8,
+            wscale: spec.wscale,
+            opts: (LH_OPT_TS | LH_OPT_SACK_OK | LH_OPT_WSCALE | LH_OPT_MSS | mptcp) as u8,
             l4_offset: 20,
             hdr_bytes: 60,
             ..Segment::default()

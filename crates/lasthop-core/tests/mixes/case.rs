@@ -33,6 +33,8 @@ pub struct FlowSpec {
     pub window: u64,
     pub fixed_window: bool,
     pub wscale: u8,
+    /// Its windows are no single connection's: the agent may not edit them.
+    pub mptcp: bool,
     pub ack_every: u32,
     pub mh_opens: bool,
     pub extra_wired_ns: u64,
@@ -53,6 +55,7 @@ impl Default for FlowSpec {
             window: 8 << 20,
             fixed_window: false,
             wscale: 8,
+            mptcp: false,
             ack_every: 2,
             mh_opens: false,
             extra_wired_ns: 0,

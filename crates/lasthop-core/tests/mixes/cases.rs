@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
     arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, stations,
-    upload, wave,
+    unbraked, upload, wave,
 };
 use crate::report::Report;
 use crate::run;
@@ -67,6 +67,18 @@ fn a_longer_way_is_no_queue() {
                 assert!(rack.jain() >= 0.95, "{}", rack.jain());
             });
         }
+    }
+}
+
+/// With 100 flows on the test bed, some of which were not held yet, their queue passed for the
+/// way, and stayed for good.
+#[test]
+fn a_queue_of_flows_that_are_not_held_is_no_longer_way() {
+    for (held, free) in [(4, 2), (20, 4), (40, 4)] {
+        both(&unbraked(held, free, 0.02), |_, rack| {
+            let raised = rack.counters.iter().find(|c| c.0 == "lmin_raised");
+            assert_eq!(raised, None, "{held} {free}");
+        });
     }
 }
 

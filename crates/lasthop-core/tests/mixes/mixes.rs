@@ -10,6 +10,15 @@ pub fn link(loss: f64) -> Case {
     Case::new(20.0, 110, 10, loss)
 }
 
+/// Flows that nobody can brake, the last `free` of them, keep the queue long.
+pub fn unbraked(held: usize, free: usize, loss: f64) -> Case {
+    let mut case = link(loss).flows(held + free, "cubic");
+    for flow in &mut case.flows[held..] {
+        flow.mptcp = true;
+    }
+    case
+}
+
 /// Pages of 40 objects over six connections.
 pub fn page(cc: &'static str, loss: f64) -> Case {
     Case {

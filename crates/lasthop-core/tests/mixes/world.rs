@@ -285,7 +285,7 @@ impl World {
 
     fn shake(&mut self, i: usize, step: u8) {
         let c = &self.conns[i];
-        let (mh_opens, wscale, station) = (c.spec.mh_opens, c.spec.wscale, c.spec.station);
+        let (mh_opens, station) = (c.spec.mh_opens, c.spec.station);
         let (managed, numbers, up) = (c.spec.managed && !c.spec.up, c.numbers, c.spec.up);
         let now = self.now_ns;
         if step == 3 {
@@ -304,9 +304,9 @@ impl World {
         match step {
             1 => {
                 agent.open(i, station, numbers, now);
-                agent.handshake(i, mh_opens, false, wscale, now);
+                agent.handshake(i, mh_opens, false, &c.spec, now);
             }
-            2 => agent.handshake(i, !mh_opens, true, wscale, now),
+            2 => agent.handshake(i, !mh_opens, true, &c.spec, now),
             _ => agent.confirm(i, now),
         }
         self.arm_agent(i);
