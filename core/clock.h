@@ -252,7 +252,7 @@ LH_INLINE bool lh_trial_busy(struct lh_env *env, const struct lh_peer *p)
 	u32 got = p->delivered - p->trial_delivered;
 	u64 best = lh_rate_times(p->rate, lh_since(env->now_ns, p->trial_ns));
 
-	return best && got >= best - best / 4;
+	return best && got >= best / 2 + best / 8;
 }
 
 /* The trial is over: what stands although every C was halved is the way itself. */

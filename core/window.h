@@ -22,12 +22,20 @@ LH_INLINE u32 lh_clock_granted(struct lh_env *env, const struct lh_flow *f)
  * The right edge for an ACK whose receiver grants @own: ours while FH is braked, in
  * steps of a segment and a unit of the scale at least (RFC 9293 section 3.8.6.2.2),
  * never left of what FH knows unless the receiver itself goes there.
+ *
+ * Where nothing is under way no ACK will come that could open a window of less than a
+ * segment: then it is one, and the unit that rounding may take. In a trial, with half of
+ * C, 40 of 100 flows waited for their probes of a zero window.
  */
 LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own)
 {
-	u32 edge = lh_clock_granted(env, f);
-	u32 step = lh_max((u32)lh_mss(f), 1U << (f->wscale_mh & 15));
+	u32 edge = lh_clock_granted(env, f), unit = 1U << (f->wscale_mh & 15);
+	u32 step = lh_max((u32)lh_mss(f), unit), least = f->una + lh_mss(f) + unit;
 
+	if (f->una == f->max && lh_before(f->fwd_edge, least)) {
+		edge = lh_after(edge, least) ? edge : least;
+		step = 0;
+	}
 	if (f->clock.state == LH_CLOCK_FREE || !lh_before(edge, own))
 		return own;
 	if (lh_before(edge, f->fwd_edge + step))
