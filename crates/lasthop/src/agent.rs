@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The BPF programs of one device: loaded, their pools filled, attached, run, read.
 
+use std::io;
+use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::{
     self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_SEGS,
     LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_rack, LH_SCHEME_slack,
-    LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_counters, lh_flow_entry,
-    lh_rule, lh_setup,
+    LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_rule, lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
@@ -19,12 +20,12 @@ use crate::shared::Shared;
 use crate::skb::offset;
 pub use crate::skb::{Outcome, SkbContext};
 use crate::tcx::{self, Hook};
+use crate::view::memory_bytes;
+pub use crate::view::{Usage, View};
 
 /// The compiled programs.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o"));
 
-/// `struct bpf_timer`, which precedes the entry in the values of map `flows`.
-const TIMER_BYTES: usize = 16;
 /// A flow that is busy on another CPU is asked again so often.
 pub const KICKS_MAX: usize = 64;
 /// Priority of local retransmissions: cfg80211 takes 256 to 263 for a user priority of 0 to 7 and
@@ -130,28 +131,19 @@ impl Program {
     }
 }
 
-/// How much of the pools is in use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Payload slots.
-    pub slots: u64,
-    /// Ring chunks.
-    pub chunks: u64,
-    /// Flow entries.
-    pub flows: u64,
-    /// Flows with something cached.
-    pub active_flows: u64,
-}
-
 /// Loaded programs of one device.
 pub struct Agent {
     object: Object,
-    setup: lh_setup,
-    shared: Shared,
-    flows: MapHandle,
-    counters: MapHandle,
-    slots: MapHandle,
+    view: Arc<View>,
     links: Vec<OwnedFd>,
+}
+
+impl Deref for Agent {
+    type Target = View;
+
+    fn deref(&self) -> &View {
+        &self.view
+    }
 }
 
 impl Agent {
@@ -180,15 +172,23 @@ impl Agent {
             rules.update(&(i as u32).to_ne_bytes(), bytes::of(rule), MapFlags::ANY)?;
         }
         let bss = handle(&mut object, ".bss")?;
-        Ok(Self {
+        let view = View {
             shared: Shared::map(&bss)?,
             flows: handle(&mut object, "flows")?,
             counters: handle(&mut object, "counters")?,
             slots: handle(&mut object, "slots")?,
             setup: raw,
+        };
+        Ok(Self {
             object,
+            view: Arc::new(view),
             links: Vec::new(),
         })
+    }
+
+    /// What can be read of it, for other threads.
+    pub fn view(&self) -> Arc<View> {
+        Arc::clone(&self.view)
     }
 
     /// Attaches both programs to the device by TCX. They go with this value or the process.
@@ -230,11 +230,6 @@ impl Agent {
     /// Takes the programs off the device.
     pub fn detach(&mut self) {
         self.links.clear();
-    }
-
-    /// What it was loaded with.
-    pub fn setup(&self) -> &lh_setup {
-        &self.setup
     }
 
     fn program_fd(&self, program: Program) -> Result<i32> {
@@ -320,21 +315,25 @@ impl Agent {
         if ![LH_SCHEME_rack, LH_SCHEME_slack].contains(&self.setup.config.scheme) {
             return Ok(None);
         }
-        for (nr, (index, entry)) in self.used()?.into_iter().enumerate() {
+        let mut nr = 0;
+        self.each_flow(|index, entry| {
             if nr % 256 == 0 {
                 self.heartbeat(crate::daemon::now_ns()); // many busy flows take their time
             }
+            nr += 1;
             if entry.flow.head == entry.flow.tail {
-                continue;
+                return Ok(());
             }
-            let kick = || self.kick_with(index, entry.generation, entry.key.family.into(), link);
+            let (generation, family) = (entry.generation, entry.key.family.into());
             for _ in 0..KICKS_MAX {
-                if !kick()? {
+                let busy = self.kick_with(index, generation, family, link);
+                if !busy.map_err(io::Error::other)? {
                     told += 1;
                     break;
                 }
             }
-        }
+            Ok(())
+        })?;
         Ok(Some(told))
     }
 
@@ -362,119 +361,6 @@ impl Agent {
         Ok(removed)
     }
 
-    /// Shows the programs that user space is alive at this time of CLOCK_MONOTONIC (of the test's
-    /// clock, in tests).
-    pub fn heartbeat(&self, now_ns: u64) {
-        self.word_heartbeat().store(now_ns, Ordering::Relaxed);
-    }
-
-    /// The time of the last heartbeat.
-    pub fn last_heartbeat_ns(&self) -> u64 {
-        self.word_heartbeat().load(Ordering::Relaxed)
-    }
-
-    fn word_heartbeat(&self) -> &AtomicU64 {
-        // SAFETY: a field of a valid struct; no reference is made.
-        self.shared.word(|s| unsafe { &raw mut (*s).heartbeat_ns })
-    }
-
-    /// How much of the pools is in use.
-    pub fn usage(&self) -> Usage {
-        // SAFETY: fields of a valid struct; no references are made.
-        unsafe {
-            Usage {
-                slots: self
-                    .shared
-                    .word(|s| &raw mut (*s).slots_used)
-                    .load(Ordering::Relaxed),
-                chunks: self
-                    .shared
-                    .word(|s| &raw mut (*s).chunks_used)
-                    .load(Ordering::Relaxed),
-                flows: self
-                    .shared
-                    .word(|s| &raw mut (*s).flows_used)
-                    .load(Ordering::Relaxed),
-                active_flows: self
-                    .shared
-                    .word(|s| &raw mut (*s).active_flows)
-                    .load(Ordering::Relaxed),
-            }
-        }
-    }
-
-    /// Counters, summed over the CPUs, indexed by `enum lh_counter`.
-    ///
-    /// # Errors
-    /// The map can't be read.
-    pub fn counters(&self) -> Result<lh_counters> {
-        let mut sum = lh_counters::default();
-        let values = self
-            .counters
-            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)?
-            .context("no counters")?;
-        for value in values {
-            let cpu: lh_counters = bytes::read(&value).context("counters are too short")?;
-            for (total, n) in sum.n.iter_mut().zip(cpu.n) {
-                *total += n;
-            }
-        }
-        Ok(sum)
-    }
-
-    /// One counter by its name.
-    ///
-    /// # Errors
-    /// No such counter, or the map can't be read.
-    pub fn counter(&self, name: &str) -> Result<u64> {
-        let counter = lasthop_core::counters()
-            .find(|c| c.name == name)
-            .with_context(|| format!("no counter {name}"))?;
-        Ok(self.counters()?.n[counter.id as usize])
-    }
-
-    /// The flow at an index of the table, whether used or not; a copy that may be torn.
-    ///
-    /// # Errors
-    /// The map can't be read.
-    pub fn flow(&self, index: u32) -> Result<Option<lh_flow_entry>> {
-        let value = self.flows.lookup(&index.to_ne_bytes(), MapFlags::ANY)?;
-        Ok(value.and_then(|v| bytes::read(&v[TIMER_BYTES..])))
-    }
-
-    /// All flows in use.
-    ///
-    /// # Errors
-    /// The map can't be read.
-    pub fn flows(&self) -> Result<Vec<lh_flow_entry>> {
-        Ok(self.used()?.into_iter().map(|(_, entry)| entry).collect())
-    }
-
-    /// All flows in use, with their indices.
-    fn used(&self) -> Result<Vec<(u32, lh_flow_entry)>> {
-        let mut left = self.usage().flows;
-        let mut found = Vec::new();
-        for index in 0..self.setup.nr_flows {
-            if left == 0 {
-                break;
-            }
-            if let Some(entry) = self.flow(index)?.filter(|entry| entry.used != 0) {
-                found.push((index, entry));
-                left -= 1;
-            }
-        }
-        Ok(found)
-    }
-
-    /// A cached packet.
-    ///
-    /// # Errors
-    /// The map can't be read.
-    pub fn slot(&self, index: u32) -> Result<Option<bindings::lh_slot>> {
-        let value = self.slots.lookup(&index.to_ne_bytes(), MapFlags::ANY)?;
-        Ok(value.and_then(|v| bytes::read(&v)))
-    }
-
     /// The ring buffer of events.
     ///
     /// # Errors
@@ -482,21 +368,6 @@ impl Agent {
     pub fn events(&mut self) -> Result<MapHandle> {
         handle(&mut self.object, "events")
     }
-
-    /// Bytes of kernel memory that the maps take.
-    pub fn memory_bytes(&self) -> u64 {
-        memory_bytes(&self.setup)
-    }
-}
-
-fn memory_bytes(setup: &lh_setup) -> u64 {
-    let syn = size_of::<bindings::lh_flow_key>() + size_of::<bindings::lh_syn>() + 64;
-    let flow = (size_of::<lh_flow_entry>() + TIMER_BYTES) as u64
-        + 80
-        + u64::from(LH_SYNS_PER_FLOW) * syn as u64;
-    u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES)
-        + u64::from(setup.nr_chunks) * size_of::<bindings::lh_chunk>() as u64
-        + u64::from(setup.nr_flows) * flow
 }
 
 /// Why the kernel did not take the programs, and what to do.

@@ -6,11 +6,13 @@
 //! answers nobody and is replaced by the next owner.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -23,6 +25,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const REQUEST_BYTES: usize = 256;
 /// Clients that have connected and not asked yet; the oldest has to go for a new one.
 const WAITING_MAX: usize = 32;
+/// Questions that are being answered; who asks then is told to ask again.
+const ANSWERING_MAX: usize = 8;
+/// An answer takes no longer than this, however slowly it is read.
+const ANSWER: Duration = Duration::from_secs(10);
+/// What those get who ask while so many are.
+const BUSY: &str = "busy\n";
 /// The owner may remove file and directory while we claim them; more often than this is an error.
 const CLAIM_TRIES: usize = 10;
 
@@ -45,27 +53,86 @@ struct Client {
 /// A request, and the way back to who asked.
 pub struct Question {
     stream: UnixStream,
+    /// So many are being answered.
+    answering: Arc<AtomicUsize>,
     /// What is asked.
     pub request: String,
 }
 
 impl Question {
-    /// Answers, on a thread of its own: only root gets here (mode 0700), but even root's client
-    /// must not stall the kicks and the heartbeat by reading slowly.
-    pub fn reply(self, answer: String) {
+    /// Answers by what `write` writes, on a thread of its own: only root gets here (mode 0700), but
+    /// even root's client must not stall the kicks and the heartbeat by reading slowly, nor by
+    /// asking for much. Beyond [`ANSWERING_MAX`] at a time it gets [`BUSY`].
+    pub fn answer(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static) {
         let mut stream = self.stream;
+        let Some(place) = Answering::take(&self.answering) else {
+            let _ = stream.write_all(BUSY.as_bytes()); // it is non-blocking, and its buffer empty
+            return;
+        };
         let send = move || {
-            let sent = stream
-                .set_nonblocking(false)
-                .and_then(|()| stream.set_write_timeout(Some(PATIENCE)))
-                .and_then(|()| stream.write_all(answer.as_bytes()));
-            if let Err(error) = sent {
+            let _place = place;
+            lower_priority();
+            let mut out = BufWriter::new(Patient {
+                stream,
+                until: Instant::now() + ANSWER,
+            });
+            if let Err(error) = write(&mut out).and_then(|()| out.flush()) {
                 tracing::debug!("control socket: {error}");
+                drop(out.into_parts()); // what is left in it can't be sent any more
             }
         };
         if let Err(error) = std::thread::Builder::new().spawn(send) {
             tracing::debug!("control socket: {error}");
         }
+    }
+
+    /// Answers with a text.
+    pub fn say(self, text: String) {
+        self.answer(move |out| out.write_all(text.as_bytes()));
+    }
+}
+
+/// One of the places for answers, given back at the end of its thread.
+struct Answering(Arc<AtomicUsize>);
+
+impl Answering {
+    fn take(answering: &Arc<AtomicUsize>) -> Option<Self> {
+        let place = Self(Arc::clone(answering));
+        (answering.fetch_add(1, Ordering::Relaxed) < ANSWERING_MAX).then_some(place)
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Formatting a long table is nobody's traffic.
+fn lower_priority() {
+    // SAFETY: no pointers; 0 means this thread.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 0) };
+}
+
+/// Waits for a slow reader, but not for ever: neither per write nor for the whole.
+struct Patient {
+    stream: UnixStream,
+    until: Instant,
+}
+
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_nonblocking(false)?;
+        self.stream.set_write_timeout(Some(left.min(PATIENCE)))?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
     }
 }
 
@@ -73,6 +140,7 @@ impl Question {
 pub struct Control {
     listener: UnixListener,
     clients: Vec<Client>,
+    answering: Arc<AtomicUsize>,
     directory: PathBuf,
     socket: PathBuf,
     lock_path: PathBuf,
@@ -99,6 +167,7 @@ impl Control {
         Ok(Self {
             listener,
             clients: Vec::new(),
+            answering: Arc::default(),
             directory,
             socket,
             lock_path,
@@ -133,6 +202,7 @@ impl Control {
                 Some(true) => asked.push(Question {
                     request: String::from_utf8_lossy(&client.request).trim().to_owned(),
                     stream: client.stream,
+                    answering: Arc::clone(&self.answering),
                 }),
                 Some(false) => self.clients.push(client),
                 None => {}
@@ -241,6 +311,10 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
             continue;
         }
         match ask(&socket, request) {
+            Ok(text) if text == BUSY => answers.silent.push(format!(
+                "{name}: process {} answers {ANSWERING_MAX} others: ask again",
+                owner(&socket.with_extension("lock"))
+            )),
             Ok(text) => answers.lines.extend(text.lines().map(str::to_owned)),
             Err(error) if nobody_there(error.kind()) => continue,
             Err(error) => answers.silent.push(format!(
@@ -257,7 +331,7 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
     }
 }
 
-fn silence(error: &std::io::Error) -> String {
+fn silence(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
             "has not answered for {} s: it is still loading, or stopped or stuck and its programs let everything pass",
@@ -291,7 +365,7 @@ fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(sockets)
 }
 
-fn ask(socket: &Path, request: &str) -> std::io::Result<String> {
+fn ask(socket: &Path, request: &str) -> io::Result<String> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -308,7 +382,7 @@ mod tests {
     fn serve_once(control: &mut Control) {
         for question in control.questions() {
             let answer = format!("{{\"asked\":\"{}\"}}\n", question.request);
-            question.reply(answer);
+            question.say(answer);
         }
     }
 
@@ -353,6 +427,46 @@ mod tests {
         drop(idle);
         assert!(control.questions().is_empty());
         assert_eq!(control.fds().count(), 1);
+    }
+
+    /// Long answers that nobody reads: the serving thread goes on, the ninth is told so at once,
+    /// and when a reader goes its place is free.
+    #[test]
+    fn slow_readers_hold_nobody_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut control = Control::claim(dir.path(), "wl0").unwrap();
+        let asks = |control: &Control| {
+            let mut stream = UnixStream::connect(&control.socket).unwrap();
+            writeln!(stream, "flows").unwrap();
+            stream
+        };
+        let serve = |control: &mut Control| {
+            let asked = control.questions();
+            let n = asked.len();
+            for question in asked {
+                question.answer(|out| (0..1_000).try_for_each(|_| out.write_all(&[b'x'; 10_000])));
+            }
+            n
+        };
+        let mut readers: Vec<UnixStream> = (0..ANSWERING_MAX).map(|_| asks(&control)).collect();
+        let before = Instant::now();
+        let mut served = 0;
+        while served < readers.len() {
+            served += serve(&mut control);
+        }
+        let mut ninth = asks(&control);
+        assert_eq!(serve(&mut control), 1);
+        assert!(before.elapsed() < PATIENCE, "it waited for a reader");
+        let mut text = String::new();
+        ninth.read_to_string(&mut text).unwrap();
+        assert_eq!(text, BUSY);
+        readers.pop();
+        while control.answering.load(Ordering::Relaxed) == ANSWERING_MAX {
+            std::thread::yield_now();
+        }
+        let mut again = asks(&control);
+        assert_eq!(serve(&mut control), 1);
+        again.read_exact(&mut [0; 10_000]).unwrap();
     }
 
     #[test]

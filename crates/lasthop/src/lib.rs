@@ -15,3 +15,4 @@ mod shared;
 mod skb;
 pub mod tcx;
 pub mod units;
+mod view;

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use lasthop_core::bindings::{self as b, lh_flow_entry};
 use serde_json::{Map, Value, json};
 
-use crate::agent::Agent;
+use crate::agent::View;
 
 /// A field of a JSON object: name, unit, meaning.
 pub type Field = (&'static str, &'static str, &'static str);
@@ -119,15 +119,15 @@ pub struct Served<'a> {
     /// Seconds since the device was attached first.
     pub uptime_s: f64,
     /// The loaded programs; none while the device is away.
-    pub agent: Option<&'a Agent>,
+    pub view: Option<&'a View>,
     /// CLOCK_MONOTONIC.
     pub now_ns: u64,
 }
 
 /// All counters by name.
-pub fn counters(agent: Option<&Agent>) -> Value {
-    let values = agent
-        .and_then(|agent| agent.counters().ok())
+pub fn counters(view: Option<&View>) -> Value {
+    let values = view
+        .and_then(|view| view.counters().ok())
         .unwrap_or_default();
     let named = lasthop_core::counters();
     Value::Object(
@@ -139,16 +139,16 @@ pub fn counters(agent: Option<&Agent>) -> Value {
 
 /// The object of `status -j`.
 pub fn status(served: &Served<'_>) -> Value {
-    let agent = served.agent;
-    let usage = agent.map(Agent::usage).unwrap_or_default();
-    let setup = agent.map(Agent::setup);
+    let view = served.view;
+    let usage = view.map(View::usage).unwrap_or_default();
+    let setup = view.map(View::setup);
     let slot_bytes = u64::from(b::LH_SLOT_BYTES);
-    let age_ns = agent.map(|a| served.now_ns.saturating_sub(a.last_heartbeat_ns()));
+    let age_ns = view.map(|v| served.now_ns.saturating_sub(v.last_heartbeat_ns()));
     json!({
         "dev": served.device,
         "ifindex": setup.map(|s| s.ifindex),
         "scheme": served.scheme,
-        "state": if agent.is_some() { "attached" } else { "waiting" },
+        "state": if view.is_some() { "attached" } else { "waiting" },
         "pid": std::process::id(),
         "uptime_s": round(served.uptime_s),
         "flows": usage.flows,
@@ -157,9 +157,9 @@ pub fn status(served: &Served<'_>) -> Value {
         "cache_bytes": usage.slots * slot_bytes,
         "cache_max_bytes": setup.map_or(0, |s| u64::from(s.nr_slots) * slot_bytes),
         "chunks": usage.chunks,
-        "memory_bytes": agent.map_or(0, Agent::memory_bytes),
+        "memory_bytes": view.map_or(0, View::memory_bytes),
         "heartbeat_age_ms": age_ns.map(|ns| ns / 1_000_000),
-        "counters": counters(agent),
+        "counters": counters(view),
     })
 }
 
@@ -388,7 +388,7 @@ mod tests {
             device: "wl0",
             scheme: "snoop",
             uptime_s: 1.0,
-            agent: None,
+            view: None,
             now_ns: 0,
         })
     }

@@ -15,6 +15,8 @@ pub(crate) struct Shared(NonNull<lh_shared>);
 
 // SAFETY: the mapping belongs to the process, not to a thread; all access is atomic.
 unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
 
 impl Shared {
     pub(crate) fn map(map: &MapHandle) -> Result<Self> {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The programs on a device, and what they ask for.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+
+use anyhow::{Context, Result, bail};
+use lasthop_core::bindings::lh_event;
+use libbpf_rs::{RingBuffer, RingBufferBuilder};
+
+use super::now_ns;
+use crate::agent::{Agent, KICKS_MAX, Setup};
+use crate::bytes;
+use crate::device::{self, Device};
+
+/// Programs on a device, with the queue of their events.
+pub(super) struct Live {
+    pub(super) agent: Agent,
+    ring: RingBuffer<'static>,
+    queue: Rc<RefCell<VecDeque<lh_event>>>,
+    pub(super) ifindex: u32,
+    /// The link was there when it was last asked.
+    running: bool,
+}
+
+impl Live {
+    pub(super) fn start(mut agent: Agent, device: &Device) -> Result<Self> {
+        let queue = Rc::new(RefCell::new(VecDeque::new()));
+        let sink = Rc::clone(&queue);
+        let events = agent.events()?;
+        let mut builder = RingBufferBuilder::new();
+        builder.add(&events, move |raw: &[u8]| {
+            if let Some(event) = bytes::read::<lh_event>(raw) {
+                sink.borrow_mut().push_back(event);
+            }
+            0
+        })?;
+        let ring = builder.build().context("ring buffer")?;
+        if let Some(id) = Agent::found_on(device.ifindex) {
+            bail!("another lasthop serves it, BPF program {id} on it: end that one first");
+        }
+        // First the sign of life, then the programs: the first ACK may need it.
+        agent.heartbeat(now_ns());
+        agent.attach()?;
+        if device.too_large() {
+            tracing::warn!(
+                "{}: its MTU of {} bytes is larger than a cache slot: such packets pass uncached",
+                device.name,
+                device.mtu_bytes
+            );
+        }
+        Ok(Self {
+            agent,
+            ring,
+            queue,
+            ifindex: device.ifindex,
+            running: device::running(&device.name).unwrap_or(true),
+        })
+    }
+
+    /// Tells the connections if the link has come or gone.
+    pub(super) fn look_at_link(&mut self, name: &str) {
+        let running = device::running(name).unwrap_or(self.running);
+        if running == self.running {
+            return;
+        }
+        match self.agent.link(running) {
+            Ok(told) => {
+                self.running = running;
+                tracing::info!(
+                    "{name}: carrier {running}, {} connections told",
+                    told.unwrap_or(0)
+                );
+            }
+            Err(error) => tracing::debug!("{name}: carrier: {error:#}"),
+        }
+    }
+
+    /// Does the work that the programs asked for.
+    pub(super) fn serve(&self) {
+        self.ring.consume_raw();
+        while let Some(event) = self.queue.borrow_mut().pop_front() {
+            for _ in 0..KICKS_MAX {
+                match self.agent.kick(event.flow, event.generation, event.family) {
+                    Ok(true) => continue,
+                    Ok(false) => break,
+                    Err(error) => {
+                        tracing::debug!("kick: {error:#}");
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn ring_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor belongs to self.ring, which outlives the borrow.
+        unsafe { BorrowedFd::borrow_raw(self.ring.epoll_fd()) }
+    }
+}
+
+/// Loads the programs for a device.
+pub(super) fn load(device: &Device, setup: &Setup) -> Result<Agent> {
+    Agent::load(&Setup {
+        ifindex: device.ifindex,
+        l2_bytes: device.l2_bytes,
+        ..setup.clone()
+    })
+    .with_context(|| device.name.clone())
+}

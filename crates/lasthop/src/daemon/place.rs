@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! One device that the daemon serves: it goes, comes back, is renamed, and is asked about.
+
+use std::io::Write;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use serde_json::{Value, json};
+
+use super::live::{Live, load};
+use super::{Options, now_ns};
+use crate::agent::Agent;
+use crate::control::{Control, Question};
+use crate::device::{self, Device};
+use crate::report::{self, Served};
+
+/// How soon it is tried again to attach to a device that came back.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// One device that we serve, there or away.
+pub(super) struct Place {
+    pub(super) name: String,
+    started: Instant,
+    /// Above `control`, for the links must go before the lock.
+    pub(super) live: Option<Live>,
+    /// The programs for a device that came back. To clear the cache's memory takes half a second,
+    /// in which the other devices must be served.
+    loading: Option<JoinHandle<Result<Agent>>>,
+    retry: Instant,
+    complaint: String,
+    /// A name of the device's that another agent holds.
+    not_ours: String,
+    pub(super) control: Control,
+}
+
+impl Place {
+    pub(super) fn claim(device: &Device, options: &Options) -> Result<Self> {
+        Ok(Self {
+            name: device.name.clone(),
+            started: Instant::now(),
+            live: None,
+            loading: None,
+            retry: Instant::now(),
+            complaint: String::new(),
+            not_ours: String::new(),
+            control: Control::claim(&options.runtime_dir, &device.name)?,
+        })
+    }
+
+    fn event(&self, event: &str, options: &Options) -> Value {
+        let view = self.live.as_ref().map(|live| live.agent.view());
+        let mut object = json!({
+            "event": event,
+            "dev": self.name,
+            "ifindex": self.live.as_ref().map(|live| live.ifindex),
+            "scheme": options.scheme,
+        });
+        if event != "attached" {
+            object["counters"] = report::counters(view.as_deref());
+        }
+        object
+    }
+
+    /// Says something on standard output at once: others wait for the line.
+    pub(super) fn say(&self, event: &str, text: &str, options: &Options) {
+        let mut out = std::io::stdout().lock();
+        let line = if options.json {
+            self.event(event, options).to_string()
+        } else {
+            format!("lasthop: {text}")
+        };
+        // Nobody listens any more: no reason to stop serving.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+
+    pub(super) fn attach(
+        &mut self,
+        agent: Agent,
+        device: &Device,
+        options: &Options,
+    ) -> Result<()> {
+        let live = Live::start(agent, device).with_context(|| self.name.clone())?;
+        let mib = live.agent.memory_bytes() >> 20;
+        self.live = Some(live);
+        let text = format!(
+            "attached to {} (scheme {}, {mib} MiB)",
+            self.name, options.scheme
+        );
+        self.say("attached", &text, options);
+        Ok(())
+    }
+
+    /// Takes up a device that came back: first loads, on another thread, then attaches. Failing is
+    /// no reason to end: the others are still served, and it may work soon.
+    pub(super) fn come_back(&mut self, options: &Options) {
+        let Err(error) = self.try_come_back(options) else {
+            return;
+        };
+        self.retry = Instant::now() + RETRY;
+        let complaint = format!("{error:#}");
+        if complaint != self.complaint {
+            tracing::warn!("{complaint}; trying again every {} s", RETRY.as_secs());
+            self.complaint = complaint;
+        }
+    }
+
+    fn try_come_back(&mut self, options: &Options) -> Result<()> {
+        if Instant::now() < self.retry {
+            return Ok(());
+        }
+        let device = Device::find(&self.name)?;
+        let Some(loading) = self.loading.take_if(|loading| loading.is_finished()) else {
+            if self.loading.is_none() {
+                let setup = options.setup.clone();
+                let load = move || load(&device, &setup);
+                self.loading = Some(std::thread::Builder::new().spawn(load)?);
+            }
+            return Ok(());
+        };
+        let agent = loading
+            .join()
+            .map_err(|_| anyhow!("{}: loading failed", self.name))??;
+        let loaded = (agent.setup().ifindex, agent.setup().l2_bytes);
+        if loaded != (device.ifindex, device.l2_bytes) {
+            return Ok(()); // it went and came back once more meanwhile: load anew
+        }
+        self.attach(agent, &device, options)?;
+        self.complaint.clear();
+        Ok(())
+    }
+
+    /// Has the question answered: on a thread of its own, for reading a full table takes seconds,
+    /// and who asks may read slowly. Only what needs the programs themselves is done here.
+    pub(super) fn answer(&self, question: Question, options: &Options) {
+        let view = self.live.as_ref().map(|live| live.agent.view());
+        let (name, scheme) = (self.name.clone(), options.scheme.clone());
+        match question.request.as_str() {
+            "status" => {
+                let uptime_s = self.started.elapsed().as_secs_f64();
+                question.answer(move |out| {
+                    let served = Served {
+                        device: &name,
+                        scheme: &scheme,
+                        uptime_s,
+                        view: view.as_deref(),
+                        now_ns: now_ns(),
+                    };
+                    writeln!(out, "{}", report::status(&served))
+                });
+            }
+            "flows" => question.answer(move |out| {
+                view.map_or(Ok(()), |view| {
+                    view.each_flow(|_, entry| {
+                        writeln!(out, "{}", report::flow(&name, entry, now_ns()))
+                    })
+                })
+            }),
+            "link up" => question.say(self.link(true, &scheme)),
+            "link down" => question.say(self.link(false, &scheme)),
+            other => {
+                tracing::debug!("{name}: asked for {other:?}, which nobody knows");
+            }
+        }
+    }
+
+    /// What somebody else says of the link.
+    fn link(&self, up: bool, scheme: &str) -> String {
+        let name = &self.name;
+        let state = if up { "up" } else { "down" };
+        match self.live.as_ref().map(|live| live.agent.link(up)) {
+            None => format!("{name} {state}: the device is away\n"),
+            Some(Ok(None)) => format!("{name} {state}: scheme {scheme} takes no notice\n"),
+            Some(Ok(Some(1))) => format!("{name} {state}: 1 connection told\n"),
+            Some(Ok(Some(told))) => format!("{name} {state}: {told} connections told\n"),
+            Some(Err(error)) => format!("{name} {state}: {error:#}\n"),
+        }
+    }
+
+    /// Whether the device that is served is still there. Renamed, it is followed, and so is what
+    /// `status` and the others call it; where that name is another agent's the old one stays.
+    pub(super) fn follows(&mut self, options: &Options) -> bool {
+        let Some(live) = self.live.as_ref().filter(|live| live.agent.attached()) else {
+            return false;
+        };
+        let Some(name) = device::name_of(live.ifindex) else {
+            return false;
+        };
+        if name == self.name || name == self.not_ours {
+            return true;
+        }
+        match Control::claim(&options.runtime_dir, &name) {
+            Ok(control) => {
+                let text = format!("{} is {name} now", self.name);
+                self.control = control;
+                self.name = name;
+                self.say("renamed", &text, options);
+            }
+            Err(error) => {
+                tracing::warn!(
+                    "{} is {name} now, but stays what it was here: {error:#}",
+                    self.name
+                );
+                self.not_ours = name;
+            }
+        }
+        true
+    }
+
+    /// Takes the programs off, then lets go what they kept back.
+    pub(super) fn leave(&mut self, options: &Options) {
+        let Some(live) = &mut self.live else { return };
+        live.agent.detach();
+        if let Err(error) = live.agent.sweep(true) {
+            tracing::warn!("{}: releasing kept ACKs: {error:#}", self.name);
+        }
+        let text = format!("detached from {}", self.name);
+        self.say("detached", &text, options);
+        self.live = None;
+    }
+}
