@@ -2,6 +2,7 @@
 //! The configuration file: TOML, every key optional, unknown keys are errors.
 
 mod clock;
+mod setup;
 
 use std::fmt::Display;
 use std::fs;
@@ -9,16 +10,12 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{
-    LH_CLOCK_ALWAYS, LH_CLOCK_AUTO, LH_CLOCK_OFF, LH_SUPPRESS_AUTO, LH_SUPPRESS_OFF,
-    LH_SUPPRESS_ON, LH_TIMER_AFTER_DUP, LH_TIMER_ALWAYS, lh_config,
-};
+use lasthop_core::bindings::lh_config;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
 pub use clock::{Clock, ClockWord};
 
-use crate::agent::Setup;
 use crate::units;
 
 /// Read if it exists and no other is named.
@@ -118,6 +115,7 @@ pub struct File {
     cache_flow: Option<Size>,
     cache_total: Option<Size>,
     max_flows: Option<u32>,
+    memory: Option<Size>,
     #[serde(default, deserialize_with = "mark")]
     mark: Option<(u32, u32)>,
     priority: Option<u32>,
@@ -308,6 +306,7 @@ impl File {
         time_within("idle", self.idle, "1s"..="1440min")?;
         size_within("cache_flow", self.cache_flow, "2KiB"..="8MiB")?;
         size_within("cache_total", self.cache_total, "256KiB"..="64GiB")?;
+        size_within("memory", self.memory, "1MiB"..="1024GiB")?;
         let defaults = lh_config::default();
         let ns = |value: Option<Time>, other: u64| value.map_or(other, |Time(ns)| ns);
         // The one that the file sets is named, for the other has no line.
@@ -334,79 +333,6 @@ impl File {
         Ok(())
     }
 
-    /// What the programs are loaded with, but for the device. `memory_bytes`: of this machine, of
-    /// which the cache takes an eighth at the most by default.
-    ///
-    /// # Errors
-    /// A scheme that isn't there, or a bad rule.
-    pub fn setup(&self, scheme: &str, memory_bytes: u64) -> Result<Setup> {
-        let mut config = match self.profile {
-            Some(Profile::Ns2) => lh_config::ns2(),
-            _ => lh_config::default(),
-        };
-        config.scheme = scheme_id(scheme)?;
-        let time = |to: &mut u64, value: Option<Time>| {
-            if let Some(Time(ns)) = value {
-                *to = ns;
-            }
-        };
-        time(&mut config.lrto_floor_ns, self.lrto_floor);
-        time(&mut config.lrto_max_ns, self.lrto_max);
-        time(&mut config.ns2_tick_ns, self.ns2_tick);
-        time(&mut config.hold_min_ns, self.hold_min);
-        time(&mut config.hold_max_ns, self.hold_max);
-        time(&mut config.idle_ns, self.idle);
-        config.dup_thresh = self.dup_thresh.unwrap_or(config.dup_thresh);
-        config.max_local = self.max_local.unwrap_or(config.max_local);
-        config.strict_window = self.strict_window.map_or(config.strict_window, u32::from);
-        config.queue_guard = self.queue_guard.map_or(config.queue_guard, u32::from);
-        config.clock = match self.clock {
-            Some(Clock::May(false)) => LH_CLOCK_OFF,
-            Some(Clock::May(true)) => LH_CLOCK_AUTO,
-            Some(Clock::Word(ClockWord::Always)) => LH_CLOCK_ALWAYS,
-            None => config.clock,
-        };
-        time(&mut config.target_ns, self.target);
-        time(&mut config.slack_quiet_ns, self.slack_quiet);
-        time(&mut config.rto_min_ns, self.rto_min);
-        config.slack_bursts = self.slack_bursts.unwrap_or(config.slack_bursts);
-        config.freeze = self.freeze.map_or(config.freeze, u32::from);
-        config.handoff = self.handoff.unwrap_or(config.handoff);
-        config.suppress = match self.suppress {
-            Some(Suppress::Auto) => LH_SUPPRESS_AUTO,
-            Some(Suppress::On) => LH_SUPPRESS_ON,
-            Some(Suppress::Off) => LH_SUPPRESS_OFF,
-            None => config.suppress,
-        };
-        config.timer_arm = match self.timer_arm {
-            Some(TimerArm::AfterDup) => LH_TIMER_AFTER_DUP,
-            Some(TimerArm::Always) => LH_TIMER_ALWAYS,
-            None => config.timer_arm,
-        };
-        let base = Setup::default();
-        // ns-2's maxbufs: 100 packets.
-        let flow_default = match self.profile {
-            Some(Profile::Ns2) => 100 * 2048,
-            _ => base.cache_flow_bytes,
-        };
-        let rules = self.matches.iter().map(|text| units::rule(text, false));
-        let rules = rules.chain(self.exclude.iter().map(|text| units::rule(text, true)));
-        Ok(Setup {
-            config,
-            mark: self.mark.unwrap_or(base.mark),
-            priority: self.priority.unwrap_or(base.priority),
-            max_flows: self.max_flows.unwrap_or(base.max_flows),
-            cache_total_bytes: self
-                .cache_total
-                .map_or_else(|| base.cache_total_bytes.min(memory_bytes / 8), |Size(b)| b),
-            cache_flow_bytes: self.cache_flow.map_or(flow_default, |Size(bytes)| bytes),
-            rules: rules
-                .collect::<Result<_, _>>()
-                .map_err(anyhow::Error::msg)?,
-            ..base
-        })
-    }
-
     /// Directory of control sockets and locks.
     pub fn runtime_dir(&self) -> PathBuf {
         self.runtime_dir
@@ -430,161 +356,5 @@ fn scheme_id(name: &str) -> Result<u32> {
     bail!("no scheme '{name}'; have: {names}")
 }
 
-/// MemAvailable of this machine; no limit if it can't be told.
-pub fn memory_available_bytes() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kib.map_or(u64::MAX, |kib| kib * 1024)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const EXAMPLE: &str = include_str!("../lasthop.example.toml");
-
-    fn error(text: &str) -> String {
-        parse(text, "x.toml").unwrap_err().to_string()
-    }
-
-    #[test]
-    fn errors_name_file_and_line() {
-        let unknown = error("scheme = \"snoop\"\n\ndup_tresh = 1\n");
-        assert_eq!(
-            unknown,
-            "x.toml:3: unknown key 'dup_tresh': did you mean 'dup_thresh'?"
-        );
-        let far = error("colour = 1\n");
-        assert!(far.contains("'colour', expected one of"), "{far}");
-        let time = error("# hm\nlrto_floor = \"80\"\n");
-        assert!(
-            time.starts_with("x.toml:2: ") && time.contains("80ms"),
-            "{time}"
-        );
-        let range = error("\n\nmax_local = 0\n");
-        assert_eq!(range, "x.toml:3: max_local: 0 is not from 1 to 100");
-        let order = error("hold_min = \"2s\"\n");
-        assert_eq!(order, "x.toml:1: hold_min: is above hold_max");
-        let order = error("\n\nhold_max = \"10ms\"\n");
-        assert_eq!(order, "x.toml:3: hold_max: is below hold_min");
-        let order = error("\nlrto_max = \"50ms\"\n");
-        assert_eq!(order, "x.toml:2: lrto_max: is below lrto_floor");
-        let scheme = error("\nscheme = \"snack\"\n");
-        assert!(
-            scheme.starts_with("x.toml:2: scheme: scheme 'snack' is not built yet; have: none"),
-            "{scheme}"
-        );
-        let bare = error("\nidle = 60\n");
-        assert!(
-            bare.starts_with("x.toml:2: idle: '60' is no time"),
-            "{bare}"
-        );
-        let size = error("cache_flow = \"9MiB\"\n");
-        assert_eq!(size, "x.toml:1: cache_flow: must be from 2KiB to 8MiB");
-        let element = error("match = [\n \"10.0.0.0/8\",\n \"10.0.0.0/40\",\n]\n");
-        assert!(
-            element.starts_with("x.toml:3: match: '10.0.0.0/40'"),
-            "{element}"
-        );
-        let kind = error("max_flows = \"many\"\n");
-        assert!(
-            kind.starts_with("x.toml:1: ") && !kind.contains('\n'),
-            "{kind}"
-        );
-        let rule = error("idle = \"5s\"\nmatch = [\"10.0.0.0/40\"]\n");
-        assert!(rule.starts_with("x.toml:2: match: '10.0.0.0/40'"), "{rule}");
-        assert!(error("= 3").starts_with("x.toml:1: "));
-    }
-
-    #[test]
-    fn words_have_a_distance() {
-        assert_eq!(distance("dup_tresh", "dup_thresh"), 1);
-        assert_eq!(distance("", "idle"), 4);
-        assert_eq!(distance("mark", "mark"), 0);
-    }
-
-    #[test]
-    fn outage_keys() {
-        let text = "slack_bursts = 3\nslack_quiet = \"80ms\"\nrto_min = \"500ms\"\n\
-                    freeze = true\nhandoff = 2\n";
-        let config = parse(text, "x")
-            .unwrap()
-            .setup("slack", u64::MAX)
-            .unwrap()
-            .config;
-        assert_eq!(config.scheme, lh_config::slack().scheme);
-        assert_eq!(
-            (config.slack_bursts, config.freeze, config.handoff),
-            (3, 1, 2)
-        );
-        assert_eq!(
-            (config.slack_quiet_ns, config.rto_min_ns),
-            (80_000_000, 500_000_000)
-        );
-        for (text, message) in [
-            (
-                "slack_bursts = 0",
-                "x:1: slack_bursts: 0 is not from 1 to 3",
-            ),
-            ("handoff = 4", "x:1: handoff: 4 is not from 0 to 3"),
-            ("rto_min = \"61s\"", "x:1: rto_min: must be from 1ms to 60s"),
-            (
-                "slack_quiet = \"0ms\"",
-                "x:1: slack_quiet: must be from 1ms to 10s",
-            ),
-        ] {
-            assert_eq!(parse(text, "x").unwrap_err().to_string(), message);
-        }
-        let kind = parse("freeze = 1", "x").unwrap_err().to_string();
-        assert!(kind.starts_with("x:1: freeze: "), "{kind}");
-    }
-
-    #[test]
-    fn values_arrive() {
-        let text = "profile = \"ns2\"\nmax_local = 3\nidle = \"5s\"\ncache_total = \"1MiB\"\n\
-                    timer_arm = \"after_dup\"\nmark = \"0x10/0x30\"\nexclude = [\":22\"]\n";
-        let setup = parse(text, "x").unwrap().setup("snoop", u64::MAX).unwrap();
-        assert_eq!(setup.config.dup_thresh, 2);
-        assert_eq!(setup.config.max_local, 3);
-        assert_eq!(setup.config.idle_ns, 5_000_000_000);
-        assert_eq!(setup.config.timer_arm, LH_TIMER_AFTER_DUP);
-        assert_eq!(setup.cache_flow_bytes, 100 * 2048);
-        assert_eq!(setup.cache_total_bytes, 1 << 20);
-        assert_eq!(setup.mark, (0x10, 0x30));
-        assert_eq!(setup.rules.len(), 1);
-    }
-
-    #[test]
-    fn small_machines_get_a_small_cache() {
-        let setup = File::default().setup("snoop", 128 << 20).unwrap();
-        assert_eq!(setup.cache_total_bytes, 16 << 20);
-        assert!(File::default().setup("snack", 1 << 30).is_err());
-    }
-
-    /// The example shows every key, with its default.
-    #[test]
-    fn example_holds_the_defaults() {
-        let shown: String = EXAMPLE
-            .lines()
-            .filter_map(|line| line.strip_prefix("#:"))
-            .map(|line| format!("{}\n", line.trim()))
-            .collect();
-        let file = parse(&shown, "lasthop.example.toml").unwrap();
-        let setup = file
-            .setup(file.scheme.as_deref().unwrap(), u64::MAX)
-            .unwrap();
-        let defaults = File::default().setup("rack", u64::MAX).unwrap();
-        assert_eq!(setup.config, defaults.config);
-        assert_eq!(setup.mark, defaults.mark);
-        assert_eq!(setup.priority, defaults.priority);
-        assert_eq!(setup.max_flows, defaults.max_flows);
-        assert_eq!(setup.cache_total_bytes, defaults.cache_total_bytes);
-        assert_eq!(setup.cache_flow_bytes, defaults.cache_flow_bytes);
-        assert_eq!(file.runtime_dir(), Path::new(DEFAULT_RUNTIME_DIR));
-        assert_eq!(shown.lines().count(), 29, "a key is missing");
-        assert!(parse(EXAMPLE, "lasthop.example.toml").is_ok());
-    }
-}
+mod tests;

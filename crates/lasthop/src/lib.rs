@@ -10,6 +10,7 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod device;
+pub mod memory;
 pub mod report;
 mod shared;
 mod skb;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
+use lasthop::memory::Room;
 use lasthop::{check, config, control, daemon, device, report};
 use serde_json::Value;
 
@@ -157,7 +158,7 @@ fn attach(args: &Attach) -> Result<()> {
     file.exclude.extend(args.exclude.iter().cloned());
     let scheme = args.scheme.clone().or_else(|| file.scheme.clone());
     let scheme = scheme.unwrap_or_else(|| "rack".into());
-    let setup = file.setup(&scheme, config::memory_available_bytes())?;
+    let setup = file.setup(&scheme, &Room::of_this_machine(args.devices.len()))?;
     daemon::run(&daemon::Options {
         devices: args.devices.clone(),
         scheme,

@@ -127,6 +127,11 @@ fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
+/// Bytes in MiB, for messages.
+pub fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -103,7 +103,7 @@ fn setup(options: &ReplayOptions) -> Result<Setup> {
         None => lasthop::config::File::default(),
     };
     let scheme = options.scheme.as_deref().or(file.scheme.as_deref());
-    let daemon = file.setup(scheme.unwrap_or("rack"), u64::MAX)?;
+    let daemon = file.setup(scheme.unwrap_or("rack"), &lasthop::memory::Room::UNLIMITED)?;
     let slots = |bytes: u64| u32::try_from(bytes / u64::from(LH_SLOT_BYTES)).unwrap_or(u32::MAX);
     Ok(Setup {
         config: daemon.config,

@@ -294,8 +294,8 @@ fn agent(path: Option<&Path>, scheme: &str) -> Result<Vec<String>> {
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let name = path.display().to_string();
     let file = config::parse(&text, &name)?;
-    let given = file.setup(scheme, u64::MAX)?;
-    let default = config::File::default().setup(scheme, u64::MAX)?;
+    let given = file.setup(scheme, &lasthop::memory::Room::UNLIMITED)?;
+    let default = config::File::default().setup(scheme, &lasthop::memory::Room::UNLIMITED)?;
     if given.mark != default.mark
         || given.priority != default.priority
         || !given.rules.is_empty()

@@ -266,7 +266,7 @@ fn check_simulator(options: &CompareOptions) -> Result<()> {
         congestion::type_id(cc)?;
     }
     for scheme in options.schemes.iter().filter(|name| *name != NO_AGENT) {
-        File::default().setup(scheme, u64::MAX)?;
+        File::default().setup(scheme, &lasthop::memory::Room::UNLIMITED)?;
     }
     let link = &options.link;
     let hosts = 0..link.hosts.count();

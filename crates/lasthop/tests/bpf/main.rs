@@ -5,6 +5,7 @@
 mod differential;
 mod fixtures;
 mod flood;
+mod memory;
 mod rack;
 mod stack;
 mod verify;

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+use lasthop_core::bindings::LH_TIMER_AFTER_DUP;
+
+use super::*;
+use crate::memory::Room;
+
+const EXAMPLE: &str = include_str!("../../lasthop.example.toml");
+
+fn error(text: &str) -> String {
+    parse(text, "x.toml").unwrap_err().to_string()
+}
+
+#[test]
+fn errors_name_file_and_line() {
+    let unknown = error("scheme = \"snoop\"\n\ndup_tresh = 1\n");
+    assert_eq!(
+        unknown,
+        "x.toml:3: unknown key 'dup_tresh': did you mean 'dup_thresh'?"
+    );
+    let far = error("colour = 1\n");
+    assert!(far.contains("'colour', expected one of"), "{far}");
+    let time = error("# hm\nlrto_floor = \"80\"\n");
+    assert!(
+        time.starts_with("x.toml:2: ") && time.contains("80ms"),
+        "{time}"
+    );
+    let range = error("\n\nmax_local = 0\n");
+    assert_eq!(range, "x.toml:3: max_local: 0 is not from 1 to 100");
+    let order = error("hold_min = \"2s\"\n");
+    assert_eq!(order, "x.toml:1: hold_min: is above hold_max");
+    let order = error("\n\nhold_max = \"10ms\"\n");
+    assert_eq!(order, "x.toml:3: hold_max: is below hold_min");
+    let order = error("\nlrto_max = \"50ms\"\n");
+    assert_eq!(order, "x.toml:2: lrto_max: is below lrto_floor");
+    let scheme = error("\nscheme = \"snack\"\n");
+    assert!(
+        scheme.starts_with("x.toml:2: scheme: scheme 'snack' is not built yet; have: none"),
+        "{scheme}"
+    );
+    let bare = error("\nidle = 60\n");
+    assert!(
+        bare.starts_with("x.toml:2: idle: '60' is no time"),
+        "{bare}"
+    );
+    let size = error("cache_flow = \"9MiB\"\n");
+    assert_eq!(size, "x.toml:1: cache_flow: must be from 2KiB to 8MiB");
+    let element = error("match = [\n \"10.0.0.0/8\",\n \"10.0.0.0/40\",\n]\n");
+    assert!(
+        element.starts_with("x.toml:3: match: '10.0.0.0/40'"),
+        "{element}"
+    );
+    let kind = error("max_flows = \"many\"\n");
+    assert!(
+        kind.starts_with("x.toml:1: ") && !kind.contains('\n'),
+        "{kind}"
+    );
+    let rule = error("idle = \"5s\"\nmatch = [\"10.0.0.0/40\"]\n");
+    assert!(rule.starts_with("x.toml:2: match: '10.0.0.0/40'"), "{rule}");
+    assert!(error("= 3").starts_with("x.toml:1: "));
+}
+
+#[test]
+fn words_have_a_distance() {
+    assert_eq!(distance("dup_tresh", "dup_thresh"), 1);
+    assert_eq!(distance("", "idle"), 4);
+    assert_eq!(distance("mark", "mark"), 0);
+}
+
+#[test]
+fn outage_keys() {
+    let text = "slack_bursts = 3\nslack_quiet = \"80ms\"\nrto_min = \"500ms\"\n\
+                freeze = true\nhandoff = 2\n";
+    let config = parse(text, "x")
+        .unwrap()
+        .setup("slack", &Room::UNLIMITED)
+        .unwrap()
+        .config;
+    assert_eq!(config.scheme, lh_config::slack().scheme);
+    assert_eq!(
+        (config.slack_bursts, config.freeze, config.handoff),
+        (3, 1, 2)
+    );
+    assert_eq!(
+        (config.slack_quiet_ns, config.rto_min_ns),
+        (80_000_000, 500_000_000)
+    );
+    for (text, message) in [
+        (
+            "slack_bursts = 0",
+            "x:1: slack_bursts: 0 is not from 1 to 3",
+        ),
+        ("handoff = 4", "x:1: handoff: 4 is not from 0 to 3"),
+        ("rto_min = \"61s\"", "x:1: rto_min: must be from 1ms to 60s"),
+        (
+            "slack_quiet = \"0ms\"",
+            "x:1: slack_quiet: must be from 1ms to 10s",
+        ),
+    ] {
+        assert_eq!(parse(text, "x").unwrap_err().to_string(), message);
+    }
+    let kind = parse("freeze = 1", "x").unwrap_err().to_string();
+    assert!(kind.starts_with("x:1: freeze: "), "{kind}");
+}
+
+#[test]
+fn values_arrive() {
+    let text = "profile = \"ns2\"\nmax_local = 3\nidle = \"5s\"\ncache_total = \"1MiB\"\n\
+                timer_arm = \"after_dup\"\nmark = \"0x10/0x30\"\nexclude = [\":22\"]\n";
+    let setup = parse(text, "x")
+        .unwrap()
+        .setup("snoop", &Room::UNLIMITED)
+        .unwrap();
+    assert_eq!(setup.config.dup_thresh, 2);
+    assert_eq!(setup.config.max_local, 3);
+    assert_eq!(setup.config.idle_ns, 5_000_000_000);
+    assert_eq!(setup.config.timer_arm, LH_TIMER_AFTER_DUP);
+    assert_eq!(setup.cache_flow_bytes, 100 * 2048);
+    assert_eq!(setup.cache_total_bytes, 1 << 20);
+    assert_eq!(setup.mark, (0x10, 0x30));
+    assert_eq!(setup.rules.len(), 1);
+}
+
+#[test]
+fn memory_is_shared() {
+    let room = Room {
+        available_bytes: 1 << 30,
+        devices: 2,
+    };
+    let file = parse("memory = \"32MiB\"\n", "x").unwrap();
+    let one = file.setup("snoop", &room).unwrap();
+    assert!(one.cache_total_bytes < 16 << 20);
+    assert!(one.max_flows < 16_384);
+    let set = "memory = \"32MiB\"\ncache_total = \"64MiB\"\n";
+    assert!(parse(set, "x").unwrap().setup("snoop", &room).is_err());
+    assert!(File::default().setup("snack", &room).is_err());
+}
+
+/// The example shows every key, with its default.
+#[test]
+fn example_holds_the_defaults() {
+    let shown: String = EXAMPLE
+        .lines()
+        .filter_map(|line| line.strip_prefix("#:"))
+        .map(|line| format!("{}\n", line.trim()))
+        .collect();
+    let file = parse(&shown, "lasthop.example.toml").unwrap();
+    let setup = file
+        .setup(file.scheme.as_deref().unwrap(), &Room::UNLIMITED)
+        .unwrap();
+    let defaults = File::default().setup("rack", &Room::UNLIMITED).unwrap();
+    assert_eq!(setup.config, defaults.config);
+    assert_eq!(setup.mark, defaults.mark);
+    assert_eq!(setup.priority, defaults.priority);
+    assert_eq!(setup.max_flows, defaults.max_flows);
+    assert_eq!(setup.cache_total_bytes, defaults.cache_total_bytes);
+    assert_eq!(setup.cache_flow_bytes, defaults.cache_flow_bytes);
+    assert_eq!(file.runtime_dir(), Path::new(DEFAULT_RUNTIME_DIR));
+    assert_eq!(shown.lines().count(), 30, "a key is missing");
+    assert!(parse(EXAMPLE, "lasthop.example.toml").is_ok());
+}
