@@ -24,6 +24,7 @@ use self::place::Place;
 use crate::agent::{Agent, Setup};
 use crate::carrier::Carrier;
 use crate::device::{self, Device};
+use crate::privilege;
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -79,8 +80,10 @@ pub fn run(options: &Options) -> Result<()> {
         .iter()
         .map(|device| Place::claim(device, options))
         .collect::<Result<_>>()?;
-    let result = attach_all(&mut places, &devices, options)
-        .and_then(|()| serve(&mut places, &signals, &carrier, options));
+    let result = attach_all(&mut places, &devices, options).and_then(|()| {
+        privilege::drop_all_but_needed();
+        serve(&mut places, &signals, &carrier, options)
+    });
     for place in &mut places {
         place.leave(options);
     }

@@ -11,6 +11,7 @@ pub mod control;
 pub mod daemon;
 pub mod device;
 pub mod memory;
+mod privilege;
 pub mod report;
 mod shared;
 mod skb;

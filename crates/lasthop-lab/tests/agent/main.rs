@@ -11,6 +11,7 @@ mod many;
 mod outage;
 mod rack;
 mod repairs;
+mod rights;
 mod robust;
 mod sockets;
 mod tun;
