@@ -8,7 +8,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+
+use crate::runtime;
 
 /// A client or server that stalls must not hold the other up.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -234,11 +236,7 @@ fn read_request(client: &mut Client) -> Option<bool> {
 /// beside us.
 fn take_lock(directory: &Path, path: &Path, device: &str) -> Result<Flock<File>> {
     for _ in 0..CLAIM_TRIES {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
+        runtime::make(directory)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let file = match options.open(path) {
@@ -305,7 +303,9 @@ pub struct Answers {
 pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
     let mut answers = Answers::default();
     let mut served = false;
-    for socket in sockets(&directory(runtime_dir)?)? {
+    let directory = directory(runtime_dir)?;
+    runtime::check(&directory)?;
+    for socket in sockets(&directory)? {
         let name = socket.file_stem().unwrap_or_default().to_string_lossy();
         if device.is_some_and(|wanted| wanted != name) {
             continue;

@@ -13,6 +13,7 @@ pub mod device;
 pub mod memory;
 mod privilege;
 pub mod report;
+mod runtime;
 mod shared;
 mod skb;
 pub mod tcx;
