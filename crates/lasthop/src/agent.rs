@@ -121,7 +121,7 @@ pub enum Program {
 }
 
 impl Program {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ingress => "lh_ingress",
             Self::Egress => "lh_egress",

@@ -2,14 +2,18 @@
 //! `lasthop check`: what this machine and its devices have of what the agent needs, tried out
 //! where it can be.
 
+mod bypass;
+mod device_checks;
+mod queue;
+
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
+pub use self::device_checks::device;
 use crate::agent::{Agent, Setup};
-use crate::device::{self, Device};
+use crate::device;
 use crate::report::Field;
 use crate::tcx::{self, Hook};
 
@@ -143,23 +147,23 @@ fn btf() -> Finding {
     }
 }
 
-fn jit() -> Finding {
-    match fs::read_to_string("/proc/sys/net/core/bpf_jit_enable")
-        .as_deref()
-        .map(str::trim)
-    {
-        Ok("0") => Finding::new(
-            "jit",
-            State::Warning,
-            "off: programs are interpreted, several times slower: sysctl net.core.bpf_jit_enable=1",
+/// The verifier refuses calls of kernel functions to programs that are interpreted, so that those
+/// that were taken are not. `setting`: net.core.bpf_jit_enable, which other network namespaces
+/// than the first don't show.
+fn jit(setting: Option<&str>, taken: bool) -> Finding {
+    let (state, detail) = match setting {
+        Some("0") if !taken => (
+            State::Failed,
+            "off: the kernel takes programs such as ours only with it: sysctl -w net.core.bpf_jit_enable=1",
         ),
-        Ok(_) => Finding::new("jit", State::Ok, "on"),
-        Err(_) => Finding::new(
-            "jit",
+        _ if taken => (State::Ok, "on"),
+        Some(_) => (State::Ok, "on, by net.core.bpf_jit_enable"),
+        None => (
             State::Unknown,
-            "net.core.bpf_jit_enable can't be read",
+            "net.core.bpf_jit_enable can't be read: it must be 1 in the first network namespace",
         ),
-    }
+    };
+    Finding::new("jit", state, detail)
 }
 
 /// Asks a hook of the loopback device, which changes nothing.
@@ -190,141 +194,13 @@ fn programs() -> Finding {
 
 /// The checks of the machine.
 pub fn machine() -> Vec<Finding> {
-    vec![
-        kernel(),
-        capabilities(),
-        btf(),
-        jit(),
-        tcx_hooks(),
-        programs(),
-    ]
-}
-
-/// What `ethtool -k` says of a feature; none if it isn't there or can't be asked.
-fn feature(device: &str, name: &str) -> Option<bool> {
-    let output = Command::new("ethtool").args(["-k", device]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let prefix = format!("{name}:");
-    let line = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(prefix.as_str()))?;
-    Some(line.trim().starts_with("on"))
-}
-
-fn hardware_offload(device: &str) -> Finding {
-    let check = "hardware offload";
-    match feature(device, "hw-tc-offload") {
-        Some(true) => Finding::of(
-            device,
-            check,
-            State::Warning,
-            format!(
-                "hw-tc-offload is on: flows that the hardware forwards are not seen: ethtool -K {device} hw-tc-offload off"
-            ),
-        ),
-        Some(false) => Finding::of(device, check, State::Ok, "off"),
-        None => unknown_feature(device, check),
-    }
-}
-
-/// What there is to say where [`feature`] has no answer.
-fn unknown_feature(device: &str, check: &'static str) -> Finding {
-    let detail = "ethtool can't tell (is it installed?)";
-    Finding::of(device, check, State::Unknown, detail)
-}
-
-/// Names in the lists of devices of the flow tables that `nft list flowtables` prints.
-fn offloading_devices(listing: &str) -> Vec<String> {
-    // Only tables with `flags offload` go past tc: the software path leaves through the device's
-    // egress hook and enters after its ingress hook.
-    let tables = listing.split("flowtable ").skip(1);
-    tables
-        .filter(|table| table.contains("flags offload"))
-        .filter_map(|table| table.split_once("devices = {")?.1.split_once('}'))
-        .flat_map(|(devices, _)| devices.split(','))
-        .map(|name| name.trim().trim_matches('"').to_owned())
-        .collect()
-}
-
-fn flow_table(device: &str) -> Finding {
-    let check = "flow table";
-    let output = match Command::new("nft").args(["list", "flowtables"]).output() {
-        Err(_) => return Finding::of(device, check, State::Unknown, "nft is not installed"),
-        Ok(output) if !output.status.success() => {
-            let error = String::from_utf8_lossy(&output.stderr);
-            let first = error.lines().next().unwrap_or("no reason given");
-            let detail = format!("nft can't tell: {first}");
-            return Finding::of(device, check, State::Unknown, detail);
-        }
-        Ok(output) => output,
-    };
-    let listing = String::from_utf8_lossy(&output.stdout);
-    if offloading_devices(&listing)
-        .iter()
-        .any(|name| name == device)
-    {
-        Finding::of(
-            device,
-            check,
-            State::Warning,
-            "an nftables flow table with `flags offload` names it: flows in hardware are not seen",
-        )
-    } else {
-        Finding::of(
-            device,
-            check,
-            State::Ok,
-            "no nftables flow table hands its flows to hardware",
-        )
-    }
-}
-
-fn receive_offload(device: &str) -> Finding {
-    let check = "receive offload";
-    match feature(device, "generic-receive-offload") {
-        Some(true) => Finding::of(
-            device,
-            check,
-            State::Ok,
-            "on: super-packets are cached by their segments",
-        ),
-        Some(false) => Finding::of(device, check, State::Ok, "off"),
-        None => unknown_feature(device, check),
-    }
-}
-
-/// The checks of a device.
-pub fn device(name: &str) -> Vec<Finding> {
-    let found = match Device::find(name) {
-        Ok(found) => found,
-        Err(error) => {
-            return vec![Finding::of(
-                name,
-                "device",
-                State::Failed,
-                format!("{error:#}"),
-            )];
-        }
-    };
-    let kind = if found.l2_bytes == 14 {
-        "with an Ethernet header"
-    } else {
-        "without link-layer header"
-    };
-    let mut findings = vec![Finding::of(name, "device", State::Ok, kind)];
-    findings.push(if found.too_large() {
-        let detail = format!(
-            "{} bytes: packets that large pass uncached",
-            found.mtu_bytes
-        );
-        Finding::of(name, "mtu", State::Warning, detail)
-    } else {
-        Finding::of(name, "mtu", State::Ok, format!("{} bytes", found.mtu_bytes))
-    });
-    findings.push(hardware_offload(name));
-    findings.push(flow_table(name));
-    findings.push(receive_offload(name));
-    findings
+    let programs = programs();
+    let setting = fs::read_to_string("/proc/sys/net/core/bpf_jit_enable").ok();
+    let jit = jit(
+        setting.as_deref().map(str::trim),
+        programs.state == State::Ok,
+    );
+    vec![kernel(), capabilities(), btf(), jit, tcx_hooks(), programs]
 }
 
 /// Whether attach can work.
@@ -349,10 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn flow_tables_are_read() {
-        let listing = "table inet f {\n\tflowtable a {\n\t\thook ingress priority filter\n\t\tdevices = { \"eth10\", wl0 }\n\t\tflags offload\n\t}\n\tflowtable b {\n\t\thook ingress priority filter\n\t\tdevices = { eth1 }\n\t}\n}\n";
-        assert_eq!(offloading_devices(listing), ["eth10", "wl0"]);
-        assert!(offloading_devices("").is_empty());
+    fn programs_that_are_taken_are_compiled() {
+        assert_eq!(jit(Some("0"), false).state, State::Failed);
+        assert_eq!(jit(None, false).state, State::Unknown);
+        for setting in [None, Some("1"), Some("0")] {
+            assert_eq!(jit(setting, true).state, State::Ok);
+        }
+        assert_eq!(jit(Some("1"), false).state, State::Ok);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod device;
+mod links;
 pub mod memory;
 mod privilege;
 pub mod report;

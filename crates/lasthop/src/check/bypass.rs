@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What takes packets past the device's tc hooks, so that the agent does not see them.
+
+use std::process::Command;
+
+use super::device_checks::{feature, unknown_feature};
+use super::{Finding, State};
+use crate::agent::Program;
+use crate::device::Device;
+use crate::links::{Link, Links};
+use crate::tcx::{self, Hook};
+
+/// All of them.
+pub(super) fn all(device: &Device, links: &Links) -> Vec<Finding> {
+    let mut findings = vec![
+        hardware_offload(&device.name),
+        flow_table(device, links),
+        xdp(device, links),
+        earlier_programs(device),
+    ];
+    findings.extend(open_vswitch(device, links));
+    findings
+}
+
+fn hardware_offload(device: &str) -> Finding {
+    let check = "hardware offload";
+    match feature(device, "hw-tc-offload") {
+        Some(true) => Finding::of(
+            device,
+            check,
+            State::Warning,
+            format!(
+                "hw-tc-offload is on: flows that the hardware forwards are not seen: ethtool -K {device} hw-tc-offload off"
+            ),
+        ),
+        Some(false) => Finding::of(device, check, State::Ok, "off"),
+        None => unknown_feature(device, check),
+    }
+}
+
+/// A flow table of nftables.
+#[derive(Debug, PartialEq, Eq)]
+struct FlowTable {
+    name: String,
+    devices: Vec<String>,
+    /// Its flows go to hardware.
+    offload: bool,
+}
+
+/// What `nft list flowtables` prints.
+fn flow_tables(listing: &str) -> Vec<FlowTable> {
+    let tables = listing.split("flowtable ").skip(1);
+    tables
+        .map(|table| {
+            let list = table.split_once("devices = {");
+            let list = list.and_then(|(_, rest)| rest.split_once('}'));
+            let devices = list.map_or("", |(devices, _)| devices);
+            FlowTable {
+                name: table.split_whitespace().next().unwrap_or("?").into(),
+                devices: devices
+                    .split(',')
+                    .map(|name| name.trim().trim_matches('"').to_owned())
+                    .filter(|name| !name.is_empty())
+                    .collect(),
+                offload: table.contains("flags offload"),
+            }
+        })
+        .collect()
+}
+
+fn flow_table(device: &Device, links: &Links) -> Finding {
+    let (check, name) = ("flow table", device.name.as_str());
+    let output = match Command::new("nft").args(["list", "flowtables"]).output() {
+        Err(_) => return Finding::of(name, check, State::Unknown, "nft is not installed"),
+        Ok(output) if !output.status.success() => {
+            let error = String::from_utf8_lossy(&output.stderr);
+            let first = error.lines().next().unwrap_or("no reason given");
+            let detail = format!("nft can't tell: {first}");
+            return Finding::of(name, check, State::Unknown, detail);
+        }
+        Ok(output) => output,
+    };
+    let tables = flow_tables(&String::from_utf8_lossy(&output.stdout));
+    match past(name, &links.lower(device.ifindex), &tables) {
+        Some(detail) => Finding::of(name, check, State::Warning, detail),
+        None => Finding::of(
+            name,
+            check,
+            State::Ok,
+            "no nftables flow table takes its packets past tc",
+        ),
+    }
+}
+
+/// How flows get past the device. The software path leaves through the egress hook of the device
+/// that the flow's route ends at, and enters after its ingress hook; but below a bridge or VLAN
+/// that is the port, which the kernel finds by itself (dev_fill_forward_path).
+fn past(device: &str, lower: &[&Link], tables: &[FlowTable]) -> Option<String> {
+    for table in tables {
+        let names = |name: &str| table.devices.iter().any(|device| device == name);
+        if table.offload && names(device) {
+            return Some(format!(
+                "nftables flow table {} with `flags offload` names it: flows in hardware are not seen",
+                table.name
+            ));
+        }
+        if let Some(port) = lower.iter().find(|link| names(&link.name)) {
+            return Some(format!(
+                "nftables flow table {} names {}, through which {device} sends: its flows go past {device}: attach to {}, or take that out of the table",
+                table.name, port.name, port.name
+            ));
+        }
+    }
+    None
+}
+
+/// XDP comes before tc on the way in, and what it redirects leaves by no tc hook at all.
+fn xdp(device: &Device, links: &Links) -> Finding {
+    let (check, name) = ("xdp", device.name.as_str());
+    let mut with: Vec<(&Link, u32)> = links
+        .0
+        .values()
+        .filter_map(|link| Some((link, link.xdp?)))
+        .collect();
+    with.sort_by_key(|(link, _)| (link.ifindex != device.ifindex, link.ifindex));
+    let detail = match with.first() {
+        None => return Finding::of(name, check, State::Ok, "no XDP program on any device"),
+        Some((link, id)) if link.ifindex == device.ifindex => {
+            format!("program {id} on it comes before tc: what it redirects or answers is not seen")
+        }
+        Some((link, id)) => format!(
+            "program {id} on {}: what it redirects to {name} goes past tc and is not seen",
+            link.name
+        ),
+    };
+    Finding::of(name, check, State::Warning, detail)
+}
+
+/// Ours is added at the end of those that are there.
+fn earlier_programs(device: &Device) -> Finding {
+    let (check, name) = ("tcx programs", device.name.as_str());
+    let mut earlier = Vec::new();
+    for (hook, way) in [(Hook::Ingress, "ingress"), (Hook::Egress, "egress")] {
+        let ids = match tcx::programs_on(device.ifindex, hook) {
+            Ok(ids) => ids,
+            Err(error) => {
+                let detail = format!("can't be asked: {error}");
+                return Finding::of(name, check, State::Unknown, detail);
+            }
+        };
+        let programs = ids.into_iter().map(|id| {
+            let name = tcx::program_name(id).unwrap_or_default();
+            (id, name)
+        });
+        // Once attached, those after ours don't matter.
+        let ours = [Program::Ingress.name(), Program::Egress.name()];
+        let before = programs.take_while(|(_, name)| !ours.contains(&name.as_str()));
+        earlier.extend(before.map(|(id, name)| format!("{id} {name} ({way})")));
+    }
+    if earlier.is_empty() {
+        return Finding::of(name, check, State::Ok, "none before ours");
+    }
+    let detail = format!(
+        "before ours: {}: what they drop or redirect is not seen",
+        earlier.join(", ")
+    );
+    Finding::of(name, check, State::Warning, detail)
+}
+
+fn open_vswitch(device: &Device, links: &Links) -> Option<Finding> {
+    const KIND: &str = "openvswitch";
+    let (check, name) = ("open vswitch", device.name.as_str());
+    let link = links.0.get(&device.ifindex)?;
+    if link.kind == KIND {
+        return Some(Finding::of(
+            name,
+            check,
+            State::Warning,
+            "a port of the switch towards this machine: what it forwards between other ports is not seen: attach to the port that faces the link",
+        ));
+    }
+    let switch = links.0.get(&link.controller?)?;
+    (switch.kind == KIND).then(|| {
+        Finding::of(
+            name,
+            check,
+            State::Ok,
+            format!(
+                "a port of {}: what the kernel's data path forwards is seen",
+                switch.name
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTING: &str = "table inet f {\n\tflowtable a {\n\t\thook ingress priority filter\n\t\tdevices = { \"eth10\", wl0 }\n\t\tflags offload\n\t}\n\tflowtable b {\n\t\thook ingress priority filter\n\t\tdevices = { eth1 }\n\t}\n}\n";
+
+    #[test]
+    fn flow_tables_are_read() {
+        let tables = flow_tables(LISTING);
+        assert_eq!(tables.len(), 2);
+        assert_eq!((tables[0].name.as_str(), tables[0].offload), ("a", true));
+        assert_eq!(tables[0].devices, ["eth10", "wl0"]);
+        assert_eq!((tables[1].offload, tables[1].devices.len()), (false, 1));
+        assert!(flow_tables("").is_empty());
+    }
+
+    fn link(ifindex: u32, name: &str, kind: &str, controller: Option<u32>) -> Link {
+        Link {
+            ifindex,
+            name: name.into(),
+            kind: kind.into(),
+            controller,
+            ..Link::default()
+        }
+    }
+
+    #[test]
+    fn flow_tables_pass_hardware_and_what_is_above() {
+        let tables = flow_tables(LISTING);
+        let (wl0, eth1) = (link(3, "wl0", "", Some(2)), link(4, "eth1", "", Some(2)));
+        let hardware = past("wl0", &[], &tables).unwrap();
+        assert!(
+            hardware.contains("table a") && hardware.contains("hardware"),
+            "{hardware}"
+        );
+        // A software table's own devices: the egress hook is passed.
+        assert_eq!(past("eth1", &[], &tables), None);
+        let bridge = past("br0", &[&eth1], &tables).unwrap();
+        assert!(bridge.contains("table b names eth1"), "{bridge}");
+        assert!(past("br0", &[&wl0], &tables).is_some());
+        assert_eq!(past("br0", &[&link(5, "eth2", "", None)], &tables), None);
+    }
+
+    fn device(ifindex: u32, name: &str) -> Device {
+        Device {
+            name: name.into(),
+            ifindex,
+            l2_bytes: 14,
+            mtu_bytes: 1_500,
+        }
+    }
+
+    fn links(all: &[Link]) -> Links {
+        Links(
+            all.iter()
+                .map(|link| (link.ifindex, link.clone()))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn xdp_on_either_device_is_told() {
+        let mut all = [link(2, "wl0", "", None), link(3, "eth0", "", None)];
+        let wl0 = device(2, "wl0");
+        assert_eq!(xdp(&wl0, &links(&all)).state, State::Ok);
+        all[1].xdp = Some(7);
+        let other = xdp(&wl0, &links(&all));
+        assert_eq!(other.state, State::Warning);
+        assert!(
+            other.detail.contains("program 7 on eth0"),
+            "{}",
+            other.detail
+        );
+        all[0].xdp = Some(8);
+        assert!(xdp(&wl0, &links(&all)).detail.contains("program 8 on it"));
+    }
+
+    #[test]
+    fn a_switch_is_not_its_ports() {
+        let all = links(&[
+            link(2, "ovs-system", "openvswitch", None),
+            link(3, "br-int", "openvswitch", Some(2)),
+            link(4, "eth0", "", Some(2)),
+            link(5, "eth1", "", None),
+        ]);
+        let state = |ifindex, name| open_vswitch(&device(ifindex, name), &all).map(|f| f.state);
+        assert_eq!(state(3, "br-int"), Some(State::Warning));
+        assert_eq!(state(4, "eth0"), Some(State::Ok));
+        assert_eq!(state(5, "eth1"), None);
+    }
+}
