@@ -267,13 +267,14 @@ LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow 
 
 /* When the patience with the head ends, and if it has, when it is clear whose loss that is
  * (lh_order_pattern()); 0: it is not being waited for. What FH has sent again and lost to
- * the queue again is for the probe timer. */
+ * the queue again is for the probe timer, and so is what MH has reported and dropped all the
+ * same (RFC 2018 section 8): time order does not look at it, and the timer would spin. */
 LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_seg *e = lh_order_head(env, f);
 	u64 reo = lh_reo(env, f), at;
 
-	if (!reo || !lh_flow_sack(f) || !e || !lh_order_passed(f, e))
+	if (!reo || !lh_flow_sack(f) || !e || (e->flags & LH_SEG_SACKED) || !lh_order_passed(f, e))
 		return 0;
 	at = e->last_tx_ns + f->rack_rtt_ns;
 	if (env->now_ns < at + reo)
