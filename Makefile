@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo reproduce-quick reproduce reproduce-sim test test-long test-kernels bench sim lint clean install
+.PHONY: help build demo reproduce-quick reproduce reproduce-sim test test-long test-kernels bench fuzz sim lint clean install
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -53,6 +53,10 @@ test-kernels: build ## try the agent on stock kernels in QEMU
 bench: build ## nanoseconds per packet, forwarding with and without the agent (BENCH=short: one round)
 	@scripts/setup.sh bench
 	@scripts/bench.sh $(RELEASE) $(BENCH)
+
+fuzz: ## libFuzzer over what strangers' bytes reach (TARGET=packet|transfer|configuration|control|capture SECONDS=60)
+	@scripts/setup.sh fuzz
+	@scripts/fuzz.sh run $(or $(TARGET),all) $(or $(SECONDS),60)
 
 sim: ## build the ns-3 module against an installed ns-3 and run its tests
 	@scripts/setup.sh sim

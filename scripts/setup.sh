@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|bench|report|sim|lint
+#   scripts/setup.sh build|run|bench|fuzz|report|sim|lint
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -67,6 +67,13 @@ run | bench)
 	PATH=$PATH:/usr/sbin need nginx nginx
 	need curl curl
 	need openssl openssl
+	;;
+fuzz)
+	need clang++-19 clang-19
+	need llvm-cov-19 llvm-19
+	need g++ g++
+	# The sanitizers' run time.
+	compgen -G '/usr/lib/llvm-19/lib/clang/*/lib/linux/libclang_rt.asan*' >/dev/null || missing+=(libclang-rt-19-dev)
 	;;
 report)
 	# The one that `lasthop-lab report` finds: the distribution's.

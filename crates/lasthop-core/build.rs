@@ -11,7 +11,16 @@ fn main() {
         // Of a directory cargo watches every file in it.
         println!("cargo:rerun-if-changed={}", root.join(dir).display());
     }
-    cc::Build::new()
+    println!("cargo:rerun-if-env-changed=LASTHOP_CORE_CFLAGS");
+    let mut build = cc::Build::new();
+    // Sanitizers and coverage, for scripts/fuzz.sh.
+    for flag in std::env::var("LASTHOP_CORE_CFLAGS")
+        .unwrap_or_default()
+        .split_whitespace()
+    {
+        build.flag(flag);
+    }
+    build
         .file(root.join("core/core.c"))
         .std("gnu11")
         .warnings(true)

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! A live transfer between two honest hosts, whose losses, times and choices the bytes decide, and
+//! a hostile third that sends what they say: any flags, numbers at and around those in use.
+//!
+//! Nobody can keep hosts from harm by who knows their numbers. The agent must not add to it
+//! (SECURITY.md), and that is checked at each step by [`watch`].
+
+mod hostile;
+mod hosts;
+mod watch;
+
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
+use lasthop_core::bindings::{LH_ACK, LH_C_outages, LH_SYN};
+use lasthop_core::packet::{Ends, Tcp, option};
+use lasthop_core::{Agent, Config, Key, Limits, MSEC_NS, Outcome, Setup, parse};
+
+use self::hosts::{Fh, Mh};
+use self::watch::Watch;
+use crate::input::Input;
+
+/// Steps per input at the most.
+const STEPS: usize = 600;
+/// Waits, in milliseconds: an interval, delayed ACKs, timeouts, a flow that is forgotten.
+const WAITS_MS: [u64; 16] = [
+    0, 1, 2, 5, 10, 20, 40, 80, 120, 200, 300, 500, 1_000, 3_000, 11_000, 70_000,
+];
+/// A timer that is served so often within one wait spins.
+const SERVED: usize = 20_000;
+
+/// One input.
+pub fn run(data: &[u8]) {
+    let mut world = World::new(Input::new(data));
+    world.open();
+    for _ in 0..STEPS {
+        if world.input.is_empty() {
+            break;
+        }
+        world.step();
+    }
+    world.close();
+}
+
+struct World<'a> {
+    input: Input<'a>,
+    agent: Agent,
+    watch: Watch,
+    ends: Ends,
+    now_ns: u64,
+    fh: Fh,
+    mh: Mh,
+    /// On the hop, towards MH.
+    hop: VecDeque<Vec<u8>>,
+    /// Towards FH, behind the agent.
+    wire: VecDeque<Vec<u8>>,
+}
+
+/// Within the ranges of the configuration file.
+fn config(input: &mut Input<'_>) -> Config {
+    let base = match input.below(6) {
+        0 => Config::observe(),
+        1 => Config::snoop(),
+        2 => Config::slack(),
+        3 => Config::ns2(),
+        _ => Config::default(),
+    };
+    let bits = input.byte();
+    Config {
+        clock: input.below(3) as u32,
+        suppress: input.below(3) as u32,
+        queue_guard: u32::from(bits & 1),
+        strict_window: u32::from(bits >> 1 & 1),
+        freeze: u32::from(bits >> 2 & 1),
+        handoff: u32::from(bits >> 3 & 3),
+        slack_bursts: 1 + u32::from(bits >> 5 & 1),
+        dup_thresh: 1 + input.below(4) as u32,
+        max_local: 1 + input.below(10) as u32,
+        ..base
+    }
+}
+
+impl<'a> World<'a> {
+    fn new(mut input: Input<'a>) -> Self {
+        let config = config(&mut input);
+        let shape = input.byte();
+        // Sometimes so little that it runs out.
+        let limits = match shape & 3 {
+            0 => Limits {
+                slots: 1 + u32::from(input.byte()),
+                chunks: input.below(8) as u32,
+            },
+            _ => Limits {
+                slots: 2_048,
+                chunks: 64,
+            },
+        };
+        if std::env::var_os("LASTHOP_FUZZ_TRACE").is_some() {
+            eprintln!("{config:?}");
+        }
+        let setup = Setup {
+            config,
+            limits,
+            max_flows: 8,
+            flow_segments: 1_024,
+            ..Setup::default()
+        };
+        let ends = if shape & 4 == 0 {
+            Ends::v4(1)
+        } else {
+            Ends::v6(1)
+        };
+        Self {
+            agent: Agent::new(setup),
+            watch: Watch::new(config.max_local),
+            ends,
+            now_ns: 1,
+            fh: Fh::new(input.word(), shape & 8 != 0),
+            mh: Mh::new(input.word(), input.byte() % 15, shape & 16 != 0),
+            hop: VecDeque::new(),
+            wire: VecDeque::new(),
+            input,
+        }
+    }
+
+    /// The handshake; whether the agent sees it and who opens is in the shape.
+    fn open(&mut self) {
+        let how = self.input.byte();
+        if how & 1 != 0 {
+            return; // picked up in mid-stream
+        }
+        let mut options = [option::mss(1_000), option::wscale(self.mh.wscale)].concat();
+        if self.mh.sack {
+            options.extend(option::sack_ok());
+        }
+        let fh = Tcp {
+            seq: self.fh.next.wrapping_sub(1),
+            ack: self.mh.seq,
+            flags: LH_SYN,
+            options: options.clone(),
+            ..Tcp::default()
+        };
+        let mh = Tcp {
+            seq: self.mh.seq.wrapping_sub(1),
+            ack: self.fh.next,
+            flags: LH_SYN,
+            options,
+            ..Tcp::default()
+        };
+        let answers = |tcp: Tcp| Tcp {
+            flags: LH_SYN | LH_ACK,
+            ..tcp
+        };
+        if how & 2 == 0 {
+            self.egress(fh.to_mh(&self.ends));
+            self.ingress(answers(mh).to_fh(&self.ends));
+        } else {
+            self.ingress(mh.to_fh(&self.ends));
+            self.egress(answers(fh).to_mh(&self.ends));
+        }
+        self.hop.clear();
+        self.wire.clear();
+    }
+
+    fn step(&mut self) {
+        match self.input.byte() % 16 {
+            0..=3 => self.fh_sends(),
+            4..=7 => self.hop_delivers(),
+            8 | 9 => self.wire_delivers(),
+            10 | 11 => self.wait(),
+            12..=14 => self.hostile(),
+            _ => self.rarely(),
+        }
+    }
+
+    fn fh_sends(&mut self) {
+        for _ in 0..=self.input.below(16) {
+            let Some(tcp) = self.fh.new_segment(&self.mh) else {
+                return;
+            };
+            self.egress(tcp.to_mh(&self.ends));
+        }
+    }
+
+    /// Up to eight packets; a bit each of what is lost, and of what is overtaken by the next.
+    fn hop_delivers(&mut self) {
+        let (n, lost, late) = (self.input.below(8), self.input.byte(), self.input.byte());
+        for i in 0..=n {
+            if late >> i & 1 != 0 && self.hop.len() > 1 {
+                self.hop.swap(0, 1);
+            }
+            let Some(packet) = self.hop.pop_front() else {
+                return;
+            };
+            if lost >> i & 1 != 0 {
+                continue;
+            }
+            self.now_ns += MSEC_NS / 2;
+            let Ok((segment, _)) = parse(&packet, 0, None, true) else {
+                continue;
+            };
+            if let Some(ack) = self.mh.takes(&segment, &self.fh) {
+                self.ingress(ack.to_fh(&self.ends));
+            }
+        }
+    }
+
+    fn wire_delivers(&mut self) {
+        let (n, lost) = (self.input.below(8), self.input.byte());
+        for i in 0..=n {
+            let Some(packet) = self.wire.pop_front() else {
+                return;
+            };
+            if lost >> i & 1 != 0 {
+                continue;
+            }
+            if let Ok((segment, _)) = parse(&packet, 0, None, false) {
+                if let Some(again) = self.fh.takes(&segment, self.mh.wscale) {
+                    self.egress(again.to_mh(&self.ends));
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self) {
+        let until_ns = self.now_ns + WAITS_MS[self.input.below(16)] * MSEC_NS;
+        for served in 0.. {
+            let Some(at) = self.agent.next_deadline().filter(|at| *at <= until_ns) else {
+                break;
+            };
+            assert!(served < SERVED, "a timer that spins");
+            self.now_ns = self.now_ns.max(at);
+            for (_, outcome) in self.agent.on_timer(self.now_ns) {
+                self.emit(outcome);
+            }
+            let next = self.agent.next_deadline();
+            assert!(
+                next.is_none_or(|next| next > self.now_ns),
+                "a timer that spins"
+            );
+        }
+        self.now_ns = until_ns;
+        self.agent.sweep(self.now_ns);
+    }
+
+    fn hostile(&mut self) {
+        let (as_fh, tcp) = hostile::packet(&mut self.input, &self.fh, &self.mh);
+        if as_fh {
+            self.egress(tcp.to_mh(&self.ends));
+        } else {
+            self.ingress(tcp.to_fh(&self.ends));
+        }
+    }
+
+    fn rarely(&mut self) {
+        match self.input.byte() % 8 {
+            0 => self.agent.set_alive(false),
+            1 | 2 => self.agent.set_alive(true),
+            kind @ (3 | 4) => {
+                self.watch.link();
+                for (_, outcome) in self.agent.on_link(kind == 3, self.now_ns) {
+                    self.emit(outcome);
+                }
+            }
+            5 => self.forget(),
+            6 => {
+                if let Some(again) = self.fh.timeout(&self.mh) {
+                    self.egress(again.to_mh(&self.ends));
+                }
+            }
+            _ => self.mh.window = self.input.short(),
+        }
+    }
+
+    /// With LASTHOP_FUZZ_TRACE set, to understand a finding.
+    fn trace(&self, what: &str, packet: &[u8], to_mh: bool) {
+        static WANTED: OnceLock<bool> = OnceLock::new();
+        if *WANTED.get_or_init(|| std::env::var_os("LASTHOP_FUZZ_TRACE").is_some()) {
+            let ms = self.now_ns as f64 / 1e6;
+            match parse(packet, 0, None, to_mh) {
+                Ok((s, _)) => eprintln!(
+                    "{ms:10.3} ms {what:8} flags {:#x} seq {}+{} ack {} window {} options {:#x} blocks {:?}",
+                    s.flags,
+                    s.seq,
+                    s.payload_bytes,
+                    s.ack,
+                    s.window,
+                    s.opts,
+                    s.sack_blocks()
+                        .iter()
+                        .map(|b| (b.left, b.right))
+                        .collect::<Vec<_>>()
+                ),
+                Err(why) => eprintln!("{ms:10.3} ms {what:8} {why:?}"),
+            }
+        }
+    }
+
+    fn egress(&mut self, packet: Vec<u8>) {
+        self.trace("to MH", &packet, true);
+        self.watch.sends(&packet, self.now_ns);
+        let outcome = self.agent.on_egress(&packet, self.now_ns);
+        assert!(!outcome.dropped, "data is never kept back");
+        self.hop.push_back(packet);
+        self.emit(outcome);
+    }
+
+    fn ingress(&mut self, packet: Vec<u8>) {
+        self.trace("from MH", &packet, false);
+        let outcome = self.agent.on_ingress(&packet, self.now_ns);
+        self.watch.answers(&packet, &outcome);
+        let passed = outcome.passed.clone();
+        let dropped = outcome.dropped;
+        self.emit(outcome);
+        if !dropped {
+            self.wire.push_back(passed.unwrap_or(packet));
+        }
+    }
+
+    fn emit(&mut self, outcome: Outcome) {
+        for packet in outcome.to_mh {
+            self.trace("repair", &packet, true);
+            let outages = self.agent.counter(LH_C_outages);
+            self.watch.repairs(&packet, self.now_ns, outages);
+            self.hop.push_front(packet);
+        }
+        for packet in outcome.to_fh {
+            self.trace("release", &packet, false);
+            self.watch.releases(&packet);
+            self.wire.push_back(packet);
+        }
+    }
+
+    fn forget(&mut self) {
+        let keys: Vec<Key> = self.agent.keys().copied().collect();
+        for key in keys {
+            for packet in self.agent.forget(&key, self.now_ns) {
+                self.watch.releases(&packet);
+            }
+        }
+        let pool = self.agent.host().pool();
+        assert_eq!((pool.slots_used(), pool.chunks_used()), (0, 0));
+    }
+
+    fn close(&mut self) {
+        self.forget();
+    }
+}

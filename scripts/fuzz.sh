@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# libFuzzer over everything that bytes of strangers reach (crates/lasthop-fuzz), with ASan and
+# UBSan over the core.
+#   scripts/fuzz.sh run [TARGET] [SECONDS]   looks for inputs, each target for so long (60)
+#   scripts/fuzz.sh minimise [TARGET]        adds what was found to the corpus, as little as will do
+#   scripts/fuzz.sh coverage [TARGET]        the core's lines and branches that the corpus reaches
+# Found inputs and crashes are in target/fuzz/found/TARGET; a crash is an exit code of 1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+verb=${1:-run}
+targets=${2:-all}
+seconds=${3:-60}
+[ "$targets" != all ] || targets="packet transfer configuration control capture"
+machine=$(rustc -vV | sed -n 's/^host: //p')
+clang=${LASTHOP_CLANG:-clang-19}
+rust=target/fuzz
+corpus=crates/lasthop-fuzz/corpus
+
+build() { # build DIRECTORY CORE-FLAGS RUST-FLAGS
+	local cc=CC_${machine//-/_} cxx=CXX_${machine//-/_}
+	env "$cc=$clang" "$cxx=${clang/clang/clang++}" LASTHOP_CORE_CFLAGS="$2" RUSTFLAGS="$3" \
+		cargo build --release --locked -p lasthop-fuzz --features libfuzzer \
+		--target "$machine" --target-dir "$1"
+}
+
+fuzzer() {
+	local flags=-fsanitize=address,undefined
+	local pass="-Cllvm-args=-sanitizer-coverage-"
+	build "$rust" "$flags,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer -g" \
+		"--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1 -Clinker=$clang \
+		-Clink-arg=$flags -Cpasses=sancov-module ${pass}level=4 ${pass}inline-8bit-counters \
+		${pass}pc-table ${pass}trace-compares"
+	bin=$rust/$machine/release/lasthop-fuzz
+}
+
+# A corpus and what was found since; the seeds are what a target needs to begin with.
+run() {
+	local target
+	fuzzer
+	for target in $targets; do
+		mkdir -p "$rust/found/$target" "$rust/crashes/$target" "$corpus/$target"
+		echo "fuzz: $target: $seconds s"
+		LASTHOP_FUZZ=$target "$bin" "$rust/found/$target" "$corpus/$target" \
+			-max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=2048 \
+			-print_final_stats=1 -artifact_prefix="$rust/crashes/$target/" \
+			2> >(grep -E '^(fuzz|stat::|==|.*(ERROR|SUMMARY|panicked|Test unit|runtime error))|cov: ' |
+				awk '!/cov:/ || NR % 50 == 1 || /DONE/' >&2) || {
+			echo "fuzz: $target: found something: $rust/crashes/$target" >&2
+			exit 1
+		}
+	done
+}
+
+minimise() {
+	local target
+	fuzzer
+	for target in $targets; do
+		rm -rf "$rust/least/$target"
+		mkdir -p "$rust/least/$target" "$rust/found/$target" "$corpus/$target"
+		LASTHOP_FUZZ=$target "$bin" -set_cover_merge=1 -use_counters=0 -max_len=4096 "$rust/least/$target" \
+			"$corpus/$target" "$rust/found/$target" 2>&1 | tail -n 1
+		rm -rf "${corpus:?}/$target"
+		cp -r "$rust/least/$target" "$corpus/$target"
+		echo "fuzz: $target: $(find "$corpus/$target" -type f | wc -l) inputs"
+	done
+}
+
+coverage() {
+	local target dir=target/fuzz-coverage version=${clang#clang}
+	build "$dir" "-fprofile-instr-generate -fcoverage-mapping -g" \
+		"-Clinker=$clang -Clink-arg=-fprofile-instr-generate"
+	rm -f "$dir"/*.profraw
+	for target in $targets; do
+		LASTHOP_FUZZ=$target LLVM_PROFILE_FILE=$dir/$target.profraw \
+			"$dir/$machine/release/lasthop-fuzz" -runs=0 "$corpus/$target" 2>/dev/null
+	done
+	"llvm-profdata$version" merge -o "$dir/all.profdata" "$dir"/*.profraw
+	"llvm-cov$version" report "$dir/$machine/release/lasthop-fuzz" \
+		-instr-profile="$dir/all.profdata"
+}
+
+case $verb in
+run | minimise | coverage) "$verb" ;;
+*)
+	echo "fuzz: there is no '$verb': run, minimise or coverage" >&2
+	exit 2
+	;;
+esac
