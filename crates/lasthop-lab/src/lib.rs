@@ -30,6 +30,7 @@ pub mod compare;
 pub mod emulator;
 pub mod experiment;
 pub mod fields;
+pub mod forger;
 pub mod grid;
 pub mod hosts;
 pub mod interrupt;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Forgers at the wired side and on the link, against transfers at 2 %. With LASTHOP_ATTACK=N in
+//! the environment each sends N times as many packets per second, and prints what came of it.
+
+use lasthop_lab::forger::{ALL, Forgery, Kind, Numbers};
+use lasthop_lab::netns::Host;
+use lasthop_lab::options::LinkOptions;
+use lasthop_lab::testbed::TestBed;
+use lasthop_lab::transfer::Transfer;
+
+use super::{PATIENCE, able, check, counter, lost};
+
+const PER_SECOND: u64 = 2_000;
+const BYTES: u64 = 6_000_000;
+
+fn times() -> u64 {
+    let more = std::env::var("LASTHOP_ATTACK").ok();
+    more.and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+fn link() -> LinkOptions {
+    LinkOptions {
+        loss: 0.02,
+        rtt_ns: 20_000_000,
+        ..LinkOptions::default()
+    }
+}
+
+/// What a transfer came to.
+struct Came {
+    mbit: f64,
+    forged: u64,
+    repairs: u64,
+    lost: u64,
+}
+
+/// A transfer under attack, with the agent or without.
+fn under(forgery: Option<Forgery>, scheme: Option<&str>) -> Came {
+    let bed = TestBed::up(&link()).expect("test bed");
+    let mut agent = scheme.map(|scheme| bed.start_agent(scheme, &[]).expect("agent"));
+    let transfer = Transfer::new().bytes(BYTES).cc("cubic").deadline(PATIENCE);
+    let forger = forgery.map(|forgery| forgery.start(&bed).expect("forger"));
+    let running = transfer.start(&bed).expect("transfer");
+    let report = running.wait().expect("all of it");
+    let forged = forger.map_or(0, |forger| forger.stop().expect("forger"));
+    check(&report);
+    Came {
+        mbit: BYTES as f64 * 8e3 / report.completion_ns().expect("completed") as f64,
+        forged,
+        repairs: agent
+            .as_mut()
+            .map_or(0, |agent| counter(agent, "local_retransmits")),
+        lost: lost(&bed),
+    }
+}
+
+fn forgery(kinds: &[Kind], numbers: Numbers, from: Host) -> Forgery {
+    Forgery {
+        kinds: kinds.to_vec(),
+        numbers,
+        from,
+        per_second: PER_SECOND * times(),
+        seed: 7,
+    }
+}
+
+/// Who does not see the packets changes nothing: what the agent does for the connection stays.
+#[test]
+fn blind_forgers_take_no_help_away() {
+    if !able() {
+        return;
+    }
+    let none = under(None, None);
+    let alone = under(None, Some("rack"));
+    for from in [Host::Mh, Host::Fh] {
+        let came = under(Some(forgery(&ALL, Numbers::Random, from)), Some("rack"));
+        println!(
+            "random from {from:?}: {} packets, {:.2} Mbit/s, without attack {:.2}, without agent {:.2}, {} repairs for {} losses",
+            came.forged, came.mbit, alone.mbit, none.mbit, came.repairs, came.lost
+        );
+        assert!(came.forged > 1_000, "{} packets", came.forged);
+        let kept = (came.mbit - none.mbit) / (alone.mbit - none.mbit);
+        assert!(kept >= 0.8, "{kept:.2} of the help is left");
+        assert!(came.repairs as f64 <= 1.1 * came.lost as f64 + 20.0);
+    }
+}
+
+/// Who sees them can do harm, but no more than without the agent. RST, FIN and data at exact
+/// numbers end or corrupt the connection itself.
+#[test]
+fn forgers_on_the_link_are_no_stronger_for_the_agent() {
+    if !able() {
+        return;
+    }
+    for kind in [
+        Kind::Syn,
+        Kind::SynAck,
+        Kind::Ack,
+        Kind::Sack,
+        Kind::Checksum,
+    ] {
+        let mut attack = forgery(&[kind], Numbers::Exact, Host::Mh);
+        attack.per_second = attack.per_second.min(4_000) / 2;
+        let none = under(Some(attack.clone()), None);
+        let came = under(Some(attack), Some("rack"));
+        println!(
+            "exact {kind:?}: {} packets, {:.2} Mbit/s, without agent {:.2}, {} repairs for {} losses",
+            came.forged, came.mbit, none.mbit, came.repairs, came.lost
+        );
+        assert!(came.mbit >= 0.95 * none.mbit, "{kind:?}");
+    }
+}
+
+/// More SYNs than the table has places: the established connection goes on with its help, and a
+/// new one gets it.
+#[test]
+fn a_flood_of_syns_keeps_nobody_out() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&link()).expect("test bed");
+    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let mut attack = forgery(&[Kind::Flood], Numbers::Random, Host::Mh);
+    attack.per_second *= 4;
+    let transfer = Transfer::new().bytes(BYTES).cc("cubic").deadline(PATIENCE);
+    let long = transfer
+        .clone()
+        .bytes(2 * BYTES)
+        .start(&bed)
+        .expect("transfer");
+    let forger = attack.start(&bed).expect("forger");
+    long.wait_for_bytes(BYTES).expect("half");
+    let before = counter(&mut agent, "local_retransmits");
+    check(
+        &transfer
+            .ports(20_000)
+            .start(&bed)
+            .and_then(|t| t.wait())
+            .expect("a new one"),
+    );
+    check(&long.wait().expect("all of it"));
+    let repairs = counter(&mut agent, "local_retransmits");
+    let forged = forger.stop().expect("forger");
+    let (refused, lost) = (counter(&mut agent, "bypass_table_full"), lost(&bed));
+    println!(
+        "{forged} SYNs, {repairs} repairs for {lost} losses, {refused} packets found no place"
+    );
+    assert!(forged > 16_384, "{forged} SYNs");
+    assert!(repairs > before, "the second transfer had no help");
+    assert!(repairs as f64 > 0.8 * lost as f64, "{repairs} of {lost}");
+}
