@@ -38,4 +38,5 @@ mod sim;
 mod suppress;
 mod watch;
 mod watch_edit;
+mod window;
 mod work;
