@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Everything that bytes of strangers reach, as functions of bytes that must not panic, read out of
-//! bounds or break the contract. `make fuzz` lets libFuzzer look for inputs; what it found is in
-//! `corpus/`, and `cargo test -p lasthop-fuzz` replays it.
+//! bounds or break the contract. `make fuzz` lets libFuzzer look for inputs. Those that reach
+//! something new are in `corpus/`, those that showed a bug in `findings/`; `cargo test -p
+//! lasthop-fuzz` replays both.
 
 pub mod capture;
 pub mod configuration;
