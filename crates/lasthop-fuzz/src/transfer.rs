@@ -126,6 +126,8 @@ impl<'a> World<'a> {
     /// The handshake; whether the agent sees it and who opens is in the shape.
     fn open(&mut self) {
         let how = self.input.byte();
+        // 1,000, 250 or 100 ticks a second, or none.
+        self.mh.tick_ns = [0, MSEC_NS, 4 * MSEC_NS, 10 * MSEC_NS][usize::from(how >> 2 & 3)];
         if how & 1 != 0 {
             return; // picked up in mid-stream
         }
@@ -199,7 +201,7 @@ impl<'a> World<'a> {
             let Ok((segment, _)) = parse(&packet, 0, None, true) else {
                 continue;
             };
-            if let Some(ack) = self.mh.takes(&segment, &self.fh) {
+            if let Some(ack) = self.mh.takes(&segment, &self.fh, self.now_ns) {
                 self.ingress(ack.to_fh(&self.ends));
             }
         }

@@ -26,7 +26,10 @@ pub struct Mh {
     pub wscale: u8,
     pub window: u16,
     pub sack: bool,
+    /// Nanoseconds per tick of its timestamps; 0: it sends none.
+    pub tick_ns: u64,
     above: Vec<(u32, u32)>,
+    echo: u32,
     started: bool,
 }
 
@@ -108,13 +111,16 @@ impl Mh {
             wscale,
             window: 500,
             sack,
+            tick_ns: 0,
             above: Vec::new(),
+            echo: 0,
             started: false,
         }
     }
 
     /// A segment from the hop, and the ACK for it.
-    pub fn takes(&mut self, s: &Segment, fh: &Fh) -> Option<Tcp> {
+    pub fn takes(&mut self, s: &Segment, fh: &Fh, now_ns: u64) -> Option<Tcp> {
+        self.echo = s.tsval;
         if !self.started {
             self.next = fh.una;
             self.started = true;
@@ -132,7 +138,7 @@ impl Mh {
             self.above.insert(0, (left, right));
             self.above.truncate(ABOVE);
         }
-        Some(self.ack())
+        Some(self.ack(now_ns))
     }
 
     fn merge(&mut self) {
@@ -144,16 +150,20 @@ impl Mh {
         }
     }
 
-    fn ack(&self) -> Tcp {
+    fn ack(&self, now_ns: u64) -> Tcp {
         let blocks = &self.above[..self.above.len().min(3)];
+        let mut options = match now_ns.checked_div(self.tick_ns) {
+            Some(ticks) => option::timestamps(self.seq.wrapping_add(ticks as u32), self.echo),
+            None => Vec::new(),
+        };
+        if self.sack && !blocks.is_empty() {
+            options.extend(option::sack(blocks));
+        }
         Tcp {
             seq: self.seq,
             ack: self.next,
             window: self.window,
-            options: match self.sack && !blocks.is_empty() {
-                true => option::sack(blocks),
-                false => Vec::new(),
-            },
+            options,
             ..Tcp::default()
         }
     }

@@ -14,6 +14,7 @@ mod rack;
 mod repairs;
 mod rights;
 mod robust;
+mod shortage;
 mod sockets;
 mod tun;
 

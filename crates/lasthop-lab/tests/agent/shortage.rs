@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What attach needs runs out at each step of it: one line says so, and nothing is left.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output};
+
+use lasthop_lab::netns::Host;
+use lasthop_lab::process::find_binary;
+use lasthop_lab::testbed::TestBed;
+
+use super::devices::programs_attached;
+use super::{able, fast_link};
+
+/// So many descriptors are enough.
+const DESCRIPTORS: u64 = 64;
+
+/// Runs `lasthop attach wl0 ARGS`, ended by SIGTERM if it works.
+fn attach(bed: &TestBed, prepare: impl FnOnce(&mut Command) + Send) -> Output {
+    let binary = find_binary("lasthop").expect("lasthop");
+    bed.run_in(Host::Bs, || {
+        let mut command = Command::new("timeout");
+        command.args(["--preserve-status", "4"]);
+        command.arg(&binary).args(["attach", "wl0", "--once"]);
+        prepare(&mut command);
+        command.output()
+    })
+    .expect("namespace")
+    .expect("attach")
+}
+
+/// Whether it attached; if not, it must have said why.
+fn attached(bed: &TestBed, what: &str, output: &Output) -> bool {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, error) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        programs_attached(bed),
+        0,
+        "{what}: something stays attached"
+    );
+    if output.status.success() {
+        assert!(out.contains("attached to wl0"), "{what}: {out}{error}");
+        return true;
+    }
+    assert_eq!(output.status.code(), Some(1), "{what}: {out}{error}");
+    assert_eq!(error.lines().count(), 1, "{what}: {error}");
+    assert!(error.starts_with("lasthop: "), "{what}: {error}");
+    false
+}
+
+#[test]
+fn descriptors_run_out() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let mut refused = 0;
+    for most in (6..=DESCRIPTORS).step_by(3) {
+        let output = attach(&bed, |command| {
+            let limit = libc::rlimit {
+                rlim_cur: most,
+                rlim_max: most,
+            };
+            // SAFETY: one system call, between fork and exec.
+            unsafe {
+                command.pre_exec(move || {
+                    match libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) {
+                        0 => Ok(()),
+                        _ => Err(std::io::Error::last_os_error()),
+                    }
+                });
+            }
+        });
+        if attached(&bed, &format!("{most} descriptors"), &output) {
+            assert!(refused > 3, "it needs only {most}");
+            return;
+        }
+        refused += 1;
+    }
+    panic!("it needs more than {DESCRIPTORS} descriptors");
+}
+
+/// The runtime directory's file system has no room for the lock, or for the socket.
+#[test]
+fn the_disk_is_full() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let dir = tempfile::tempdir().expect("directory");
+    let config = dir.path().join("lasthop.toml");
+    let run = dir.path().join("run");
+    std::fs::create_dir(&run).expect("directory");
+    let text = format!("runtime_dir = \"{}\"\n", run.join("lasthop").display());
+    std::fs::write(&config, text).expect("configuration");
+    let mut reached = false;
+    for inodes in 1..=6 {
+        // In a mount namespace of its own, which goes with the process.
+        let script = format!(
+            "mount -t tmpfs -o nr_inodes={inodes},mode=755 full {} && exec timeout --preserve-status 4 \"$0\" attach wl0 --once --config {}",
+            run.display(),
+            config.display()
+        );
+        let binary = find_binary("lasthop").expect("lasthop");
+        let output = bed
+            .run_in(Host::Bs, || {
+                let mut command = Command::new("unshare");
+                command.args(["--mount", "sh", "-c", &script]);
+                command.arg(&binary).output()
+            })
+            .expect("namespace")
+            .expect("attach");
+        reached = attached(&bed, &format!("{inodes} inodes"), &output);
+        if reached {
+            assert!(inodes > 3, "it needs only {inodes}");
+            break;
+        }
+    }
+    assert!(reached, "it needs more than six inodes");
+}
+
+/// An agent on each side of the hop, as the README says for both ways: neither takes the other's
+/// packets for anything but a host's.
+#[test]
+fn two_agents_in_series() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.02)).expect("test bed");
+    let agent = bed.start_agent("rack", &[]).expect("agent");
+    let binary = find_binary("lasthop").expect("lasthop");
+    let other = bed
+        .run_in(Host::Mh, || {
+            Command::new(&binary)
+                .args(["attach", "eth0", "--once"])
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+        })
+        .expect("namespace")
+        .expect("agent at MH");
+    let mut other = Ended(other);
+    let mut line = String::new();
+    let out = other.0.stdout.take().expect("its output");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
+    assert!(line.contains("attached to eth0"), "{line}");
+    for way in [
+        lasthop_lab::transfer::Way::Down,
+        lasthop_lab::transfer::Way::Up,
+    ] {
+        let transfer = lasthop_lab::transfer::Transfer::new()
+            .bytes(4_000_000)
+            .direction(way);
+        super::run(&bed, transfer);
+    }
+    let words = [binary.to_str().expect("path"), "status", "-j"];
+    let status = bed.command(Host::Mh, &words).expect("status");
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    assert!(
+        status["counters"]["local_retransmits"].as_u64() > Some(30),
+        "{status}"
+    );
+    agent.stop().expect("stop");
+}
+
+/// Ends its process.
+struct Ended(std::process::Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = nix::sys::signal::kill(
+            nix::unistd::Pid::from_raw(self.0.id() as i32),
+            nix::sys::signal::Signal::SIGTERM,
+        );
+        let _ = self.0.wait();
+    }
+}
