@@ -53,8 +53,7 @@ fn descriptors_run_out() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
-    let mut refused = 0;
-    for most in (6..=DESCRIPTORS).step_by(3) {
+    for (refused, most) in (6..=DESCRIPTORS).step_by(3).enumerate() {
         let output = attach(&bed, |command| {
             let limit = libc::rlimit {
                 rlim_cur: most,
@@ -74,7 +73,6 @@ fn descriptors_run_out() {
             assert!(refused > 3, "it needs only {most}");
             return;
         }
-        refused += 1;
     }
     panic!("it needs more than {DESCRIPTORS} descriptors");
 }
