@@ -56,6 +56,12 @@ struct World<'a> {
     wire: VecDeque<Vec<u8>>,
 }
 
+/// With LASTHOP_FUZZ_TRACE set each packet is printed, to understand a finding.
+fn traced() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| std::env::var_os("LASTHOP_FUZZ_TRACE").is_some())
+}
+
 /// Within the ranges of the configuration file.
 fn config(input: &mut Input<'_>) -> Config {
     let base = match input.below(6) {
@@ -95,7 +101,7 @@ impl<'a> World<'a> {
                 chunks: 64,
             },
         };
-        if std::env::var_os("LASTHOP_FUZZ_TRACE").is_some() {
+        if traced() {
             eprintln!("{config:?}");
         }
         let setup = Setup {
@@ -274,10 +280,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// With LASTHOP_FUZZ_TRACE set, to understand a finding.
     fn trace(&self, what: &str, packet: &[u8], to_mh: bool) {
-        static WANTED: OnceLock<bool> = OnceLock::new();
-        if *WANTED.get_or_init(|| std::env::var_os("LASTHOP_FUZZ_TRACE").is_some()) {
+        if traced() {
             let ms = self.now_ns as f64 / 1e6;
             match parse(packet, 0, None, to_mh) {
                 Ok((s, _)) => eprintln!(

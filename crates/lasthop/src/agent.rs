@@ -16,11 +16,12 @@ use lasthop_core::bindings::{
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
 use crate::bytes;
+use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
 use crate::shared::Shared;
 use crate::skb::offset;
 pub use crate::skb::{Outcome, SkbContext};
 use crate::tcx::{self, Hook};
-use crate::view::memory_bytes;
+use crate::view::loaded_bytes;
 pub use crate::view::{Usage, View};
 
 /// The compiled programs.
@@ -69,8 +70,8 @@ impl Default for Setup {
             l2_bytes: 14,
             mark: (0x4000_0000, 0x4000_0000),
             priority: PRIORITY,
-            max_flows: 16_384,
-            cache_total_bytes: 256 << 20,
+            max_flows: FLOWS_MOST,
+            cache_total_bytes: CACHE_MOST_BYTES,
             cache_flow_bytes: 8 << 20,
             rules: Vec::new(),
             test_clock: false,
@@ -375,7 +376,7 @@ fn refusal(error: libbpf_rs::Error, raw: &lh_setup) -> anyhow::Error {
     let why = match error.kind() {
         libbpf_rs::ErrorKind::OutOfMemory => format!(
             "no memory for the {} MiB of the maps: lower cache_total or max_flows",
-            memory_bytes(raw) >> 20
+            loaded_bytes(raw) >> 20
         ),
         libbpf_rs::ErrorKind::PermissionDenied => {
             "the kernel does not let us load BPF programs: run as root".into()

@@ -78,7 +78,9 @@ impl Question {
                 stream,
                 until: Instant::now() + ANSWER,
             });
-            if let Err(error) = write(&mut out).and_then(|()| out.flush()) {
+            let sent = out.get_ref().stream.set_nonblocking(false);
+            let sent = sent.and_then(|()| write(&mut out));
+            if let Err(error) = sent.and_then(|()| out.flush()) {
                 tracing::debug!("control socket: {error}");
                 drop(out.into_parts()); // what is left in it can't be sent any more
             }
@@ -128,7 +130,6 @@ impl Write for Patient {
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
-        self.stream.set_nonblocking(false)?;
         self.stream.set_write_timeout(Some(left.min(PATIENCE)))?;
         self.stream.write(bytes)
     }

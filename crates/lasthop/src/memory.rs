@@ -22,8 +22,9 @@ const FLOWS_PART: u64 = 5;
 const FLOWS_LEAST: u32 = 64;
 const CACHE_LEAST_BYTES: u64 = 256 << 10;
 /// More is not taken unasked, however large the machine.
-const FLOWS_MOST: u32 = 16_384;
-const CACHE_MOST_BYTES: u64 = 256 << 20;
+pub const FLOWS_MOST: u32 = 16_384;
+/// The same of the cache.
+pub const CACHE_MOST_BYTES: u64 = 256 << 20;
 
 /// What there is to share, and among how many.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +79,7 @@ pub struct Part {
 impl Part {
     /// Kernel memory of its maps.
     pub fn memory_bytes(&self) -> u64 {
-        u64::from(self.max_flows) * view::flow_bytes() + view::cache_bytes(self.cache_total_bytes)
+        view::memory_bytes(self.max_flows, self.cache_total_bytes)
     }
 }
 

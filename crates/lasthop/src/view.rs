@@ -173,14 +173,19 @@ impl View {
 
     /// Bytes of kernel memory that the maps take.
     pub fn memory_bytes(&self) -> u64 {
-        memory_bytes(&self.setup)
+        loaded_bytes(&self.setup)
     }
 }
 
 /// Bytes of kernel memory that the maps of `setup` take.
-pub(crate) fn memory_bytes(setup: &lh_setup) -> u64 {
-    u64::from(setup.nr_flows) * flow_bytes()
-        + cache_bytes(u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES))
+pub(crate) fn loaded_bytes(setup: &lh_setup) -> u64 {
+    let packets = u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES);
+    memory_bytes(setup.nr_flows, packets)
+}
+
+/// The same of maps for so many flows, and a cache for `packets` bytes.
+pub(crate) fn memory_bytes(flows: u32, packets: u64) -> u64 {
+    (u64::from(flows) * flow_bytes()).saturating_add(cache_bytes(packets))
 }
 
 /// What a place for a flow takes: its entry, the way to it, a chunk that is hardly filled, and the
@@ -194,7 +199,7 @@ pub(crate) fn flow_bytes() -> u64 {
 }
 
 /// What a cache for `packets` bytes takes, with the chunks of its ring entries.
-pub(crate) fn cache_bytes(packets: u64) -> u64 {
+fn cache_bytes(packets: u64) -> u64 {
     let slots = packets / u64::from(LH_SLOT_BYTES);
     let chunk = size_of::<bindings::lh_chunk>() as u64;
     packets.saturating_add(slots / u64::from(bindings::LH_CHUNK_SEGS) * chunk)

@@ -5,11 +5,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
 use lasthop_lab::netns::Host;
-use lasthop_lab::process::find_binary;
+use lasthop_lab::process::{Lifetime, Managed, find_binary};
 use lasthop_lab::testbed::TestBed;
+use lasthop_lab::transfer::{Transfer, Way};
+use nix::sys::signal::Signal;
 
 use super::devices::programs_attached;
-use super::{able, fast_link};
+use super::{PATIENCE, able, fast_link, run};
 
 /// So many descriptors are enough.
 const DESCRIPTORS: u64 = 64;
@@ -86,16 +88,16 @@ fn the_disk_is_full() {
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
     let dir = tempfile::tempdir().expect("directory");
     let config = dir.path().join("lasthop.toml");
-    let run = dir.path().join("run");
-    std::fs::create_dir(&run).expect("directory");
-    let text = format!("runtime_dir = \"{}\"\n", run.join("lasthop").display());
+    let disk = dir.path().join("run");
+    std::fs::create_dir(&disk).expect("directory");
+    let text = format!("runtime_dir = \"{}\"\n", disk.join("lasthop").display());
     std::fs::write(&config, text).expect("configuration");
     let mut reached = false;
     for inodes in 1..=6 {
         // In a mount namespace of its own, which goes with the process.
         let script = format!(
             "mount -t tmpfs -o nr_inodes={inodes},mode=755 full {} && exec timeout --preserve-status 4 \"$0\" attach wl0 --once --config {}",
-            run.display(),
+            disk.display(),
             config.display()
         );
         let binary = find_binary("lasthop").expect("lasthop");
@@ -126,28 +128,16 @@ fn two_agents_in_series() {
     let bed = TestBed::up(&fast_link(0.02)).expect("test bed");
     let agent = bed.start_agent("rack", &[]).expect("agent");
     let binary = find_binary("lasthop").expect("lasthop");
-    let other = bed
-        .run_in(Host::Mh, || {
-            Command::new(&binary)
-                .args(["attach", "eth0", "--once"])
-                .stdout(std::process::Stdio::piped())
-                .spawn()
-        })
-        .expect("namespace")
-        .expect("agent at MH");
-    let mut other = Ended(other);
-    let mut line = String::new();
-    let out = other.0.stdout.take().expect("its output");
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
-    assert!(line.contains("attached to eth0"), "{line}");
-    for way in [
-        lasthop_lab::transfer::Way::Down,
-        lasthop_lab::transfer::Way::Up,
-    ] {
-        let transfer = lasthop_lab::transfer::Transfer::new()
-            .bytes(4_000_000)
-            .direction(way);
-        super::run(&bed, transfer);
+    let mut command = Command::new(&binary);
+    command.args(["attach", "eth0", "--once"]);
+    let mh = bed.namespace(Host::Mh);
+    let lifetime = Lifetime::WithLab(Signal::SIGTERM);
+    let mut other = Managed::spawn(command, "lasthop", mh, lifetime, None).expect("agent at MH");
+    other
+        .wait_for_line("lasthop: attached to eth0", PATIENCE)
+        .expect("attached");
+    for way in [Way::Down, Way::Up] {
+        run(&bed, Transfer::new().bytes(4_000_000).direction(way));
     }
     let words = [binary.to_str().expect("path"), "status", "-j"];
     let status = bed.command(Host::Mh, &words).expect("status");
@@ -157,17 +147,6 @@ fn two_agents_in_series() {
         "{status}"
     );
     agent.stop().expect("stop");
-}
-
-/// Ends its process.
-struct Ended(std::process::Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = nix::sys::signal::kill(
-            nix::unistd::Pid::from_raw(self.0.id() as i32),
-            nix::sys::signal::Signal::SIGTERM,
-        );
-        let _ = self.0.wait();
-    }
+    let ended = other.stop(Signal::SIGTERM, PATIENCE).expect("ended");
+    assert!(ended.success(), "{ended}");
 }
