@@ -47,8 +47,8 @@ LH_INLINE void lh_env_time(struct lh_env *env, const struct lh_flow *f)
 	env->now_ns = lh_max(env->now_ns, latest);
 }
 
-/* When lh_on_timer() is wanted next, 0: never. */
-LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
+/* When something is to be sent next, 0: never. */
+LH_INLINE u64 lh_send_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 at = 0;
 
@@ -65,6 +65,12 @@ LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
 	if (f->flags & LH_FLOW_HELD)
 		at = lh_least(at, f->held_until_ns);
 	return at;
+}
+
+/* When lh_on_timer() is wanted next, 0: never. */
+LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_least(lh_send_deadline(env, f), lh_ring_deadline(f));
 }
 
 /* A TCP segment of the flow leaves towards MH. It always goes on. */
@@ -102,9 +108,13 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 			lh_slack_on_data(env, f, s, out);
 	}
 done:
+	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }
+
+/* The most that there are: two chunks' segments and the chunks of the window between. */
+#define LH_ACK_POPS (2 * LH_CHUNK_SEGS + LH_FLOW_SEGS / LH_CHUNK_SEGS)
 
 /* How an ACK came to move una. */
 #define LH_POP_HOLE 1 /* something above una had arrived already */
@@ -133,7 +143,45 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 	env->ack.popped_bytes += e->end - e->seq;
 	env->ack.last_ns = e->last_tx_ns;
 	env->ack.last_end = e->end;
-	lh_ring_pop(env, f);
+	env->ack.steps++;
+	lh_ring_pop(env, f, 1);
+	return 1;
+}
+
+/*
+ * Takes a whole chunk off that @ack covers, with what the chunk knows of its segments and no look
+ * at each. The first and the last that an ACK covers get theirs: by them hole, order and sojourn
+ * are judged. @return 1: done, look at the next.
+ */
+LH_ENTRY int lh_ack_pop_chunk(struct lh_env *env, struct lh_flow *f, u32 ack)
+{
+	u32 span, n, pos;
+	struct lh_chunk *c;
+	struct lh_seg *next;
+
+	if (!env || !f)
+		return 0;
+	pos = f->head;
+	if (!env->ack.last_ns || (pos & (LH_CHUNK_SEGS - 1)) || lh_cached(f) <= LH_CHUNK_SEGS)
+		return 0;
+	next = lh_seg_at(env, f, pos + LH_CHUNK_SEGS);
+	if (!next || lh_after(next->end, ack))
+		return 0;
+	c = lh_chunk_at(env, f, pos);
+	if (!c)
+		return 0;
+	span = c->seg[LH_CHUNK_SEGS - 1].end - c->seg[0].seq;
+	n = lh_min(span - lh_min(c->sacked_bytes, span), LH_CHUNK_SEGS * lh_mss(f));
+	f->sacked_bytes -= lh_min(c->sacked_bytes, f->sacked_bytes);
+	f->delivered += n;
+	env->ack.bytes += n;
+	env->ack.popped_bytes += span;
+	env->ack.nr_segs += LH_CHUNK_SEGS - lh_min(c->nr_sacked, LH_CHUNK_SEGS);
+	env->ack.unclear = 1; /* as far as we know */
+	if (f->flags & LH_FLOW_RTX)
+		env->ack.again_ns = env->now_ns;
+	env->ack.steps++;
+	lh_ring_pop(env, f, LH_CHUNK_SEGS);
 	return 1;
 }
 
@@ -195,8 +243,8 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->una = s->ack;
 	f->progress_ns = env->now_ns;
 	f->flags &= ~LH_FLOW_RESET; /* the connection lives: that one was forged */
-	lh_for (i, LH_FLOW_SEGS)
-		if (!lh_ack_pop(env, f, s->ack, how))
+	lh_for (i, LH_ACK_POPS)
+		if (!lh_ack_pop_chunk(env, f, s->ack) && !lh_ack_pop(env, f, s->ack, how))
 			break;
 	lh_ack_uncached(env, f, from);
 	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
@@ -265,6 +313,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (LH_CFG(env)->scheme == LH_SCHEME_slack)
 		lh_outage_keep(f, s, class, out);
 done:
+	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }
@@ -279,7 +328,10 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 		return 0;
 	lh_actions_init(out);
 	lh_env_time(env, f);
-	due = lh_next_deadline(env, f);
+	due = lh_ring_deadline(f);
+	if (due && env->now_ns >= due)
+		lh_ring_reclaim(env, f, LH_RECLAIM_IDLE_SEGS);
+	due = lh_send_deadline(env, f);
 	if (!due || env->now_ns < due)
 		goto done;
 	/* Both an ACK that was kept and a repair may be due. */
@@ -334,7 +386,8 @@ LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f)
 	keep = lh_share_of(env, f);
 	if (lh_since(env->now_ns, f->progress_ns) > LH_SHARE_STALE_NS)
 		keep = lh_min(keep, (u32)LH_SHARE_LEAST);
-	return lh_cache_shed(env, f, keep, LH_SWEEP_SHED);
+	lh_cache_shed(env, f, keep, LH_SWEEP_SHED);
+	return lh_ring_reclaim(env, f, LH_SWEEP_SHED);
 }
 
 /* The host could not copy the packet of the last lh_on_data() into the slot. */

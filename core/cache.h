@@ -81,7 +81,7 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 			lh_sack_forget(f);
 		}
 		lh_cache_block(f, e->seq, e->end);
-		lh_ring_pop(env, f);
+		lh_ring_pop(env, f, 1);
 		lh_host_count(env, LH_C_evicted_segments, 1);
 	}
 	return 0;
@@ -222,7 +222,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	if (e->end != s->end && (e->flags & LH_SEG_SACKED)) {
 		f->sacked_bytes -= e->end - e->seq;
 		e->flags &= LH_SEG_SMALL;
-		lh_chunk_unsack(env, f, pos);
+		lh_chunk_unsack(env, f, pos, e);
 		lh_sack_forget(f);
 	}
 	e->flags = (e->flags & (LH_SEG_SACKED | LH_SEG_SMALL)) | LH_SEG_SENDER_RTX |
@@ -254,8 +254,10 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	u32 pos;
 
 	f->sent_ns = env->now_ns;
-	if (env->pool_segments)
+	if (env->pool_segments) {
 		lh_cache_shed(env, f, cap, LH_SHED_MOST);
+		lh_ring_reclaim(env, f, LH_SHED_MOST);
+	}
 	if (fresh) {
 		if (s->seq != f->max)
 			lh_cache_block(f, f->max, s->seq);
@@ -331,31 +333,63 @@ LH_INLINE bool lh_seg_repairable(struct lh_env *env, const struct lh_flow *f,
 	return !(e->flags & LH_SEG_SENDER_RTX) && lh_seg_sendable(env, f, e);
 }
 
-/* Whether every byte in [una, upto) is either SACKed or repairable here
- * (bsnoop's rule, SPEC section 1, "Suppressible"). */
-LH_FUNC bool lh_cache_covers(struct lh_env *env, const struct lh_flow *f, u32 upto)
+/* So many entries and chunks are looked at per call of lh_cache_covers(). */
+#define LH_COVER_STEPS 256
+
+/* Whether the chunk that begins at @pos has been SACKed as a whole, without a gap, from @at on. */
+LH_INLINE struct lh_seg *lh_chunk_arrived(struct lh_env *env, const struct lh_flow *f, u32 pos,
+					  u32 at)
 {
-	u32 pos = f->head, expect = f->una;
-	bool ok = true;
+	struct lh_chunk *c;
+	struct lh_seg *last;
+
+	if ((pos & (LH_CHUNK_SEGS - 1)) || f->tail - pos < LH_CHUNK_SEGS)
+		return NULL;
+	c = lh_chunk_at(env, f, pos);
+	if (!c || c->nr_sacked != LH_CHUNK_SEGS || lh_after(c->seg[0].seq, at))
+		return NULL;
+	last = &c->seg[LH_CHUNK_SEGS - 1];
+	return last->end - c->seg[0].seq == c->sacked_bytes ? last : NULL;
+}
+
+/*
+ * Whether every byte in [una, upto) is either SACKed or repairable here (bsnoop's rule, SPEC
+ * section 1, "Suppressible"). Nothing stands in the way but within the blocked range, which gives
+ * up what is found to be in order, so that nothing is looked at twice. Where that takes longer
+ * than one call may, the answer is no: FH gets the ACK.
+ */
+LH_FUNC bool lh_cache_covers(struct lh_env *env, struct lh_flow *f, u32 upto)
+{
+	u32 at = f->blocked_start, end = f->blocked_end, pos;
 	int i;
 
-	/* The window need not be walked where nothing stands in the way. */
-	if (!(f->flags & LH_FLOW_BLOCKED) || !lh_before(f->blocked_start, upto))
+	if (!(f->flags & LH_FLOW_BLOCKED) || !lh_before(at, upto))
 		return true;
-	lh_for (i, LH_FLOW_SEGS) {
+	if (lh_before(upto, end))
+		end = upto;
+	pos = lh_cache_find(env, f, at);
+	lh_for (i, LH_COVER_STEPS) {
 		struct lh_seg *e;
 
-		if (!lh_before(expect, upto))
+		if (!lh_before(at, end) || pos == f->tail)
 			break;
-		e = pos == f->tail ? NULL : lh_seg_at(env, f, pos++);
-		if (!e || lh_after(e->seq, expect) ||
-		    (!(e->flags & LH_SEG_SACKED) && !lh_seg_repairable(env, f, e))) {
-			ok = false;
-			break;
+		e = lh_chunk_arrived(env, f, pos, at);
+		if (e) {
+			pos += LH_CHUNK_SEGS;
+			at = e->end;
+			continue;
 		}
-		expect = e->end;
+		e = lh_seg_at(env, f, pos++);
+		if (!e || lh_after(e->seq, at) ||
+		    (!(e->flags & LH_SEG_SACKED) && !lh_seg_repairable(env, f, e)))
+			break;
+		at = e->end;
 	}
-	return ok && !lh_before(expect, upto);
+	if (lh_after(at, f->blocked_start))
+		f->blocked_start = at;
+	if (!lh_before(at, f->blocked_end))
+		f->flags &= ~LH_FLOW_BLOCKED;
+	return !lh_before(at, end);
 }
 
 #endif /* LH_CACHE_H */

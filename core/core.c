@@ -177,7 +177,7 @@ void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow)
 	struct lh_host host = {*ops};
 	struct lh_env env = {.host = &host, .device = ops->device};
 
-	lh_cache_flush(&env, flow);
+	lh_cache_free(&env, flow);
 }
 
 int lhc_flow_over(const struct lh_flow *flow, const struct lh_config *cfg, u64 now_ns)

@@ -47,8 +47,8 @@ struct lh_chunk {
 	 * need no look when losses are sought by time order. */
 	u64 oldest_tx_ns;
 	u64 again_tx_ns; /* the same of those that were sent again here */
-	u32 nr_sacked; /* of its segments, at least if all of them are */
-	u32 pad;
+	u32 nr_sacked; /* of its segments, and bytes of these */
+	u32 sacked_bytes;
 	struct lh_seg seg[LH_CHUNK_SEGS];
 };
 
@@ -203,7 +203,10 @@ struct lh_flow {
 	u32 una; /* highest acknowledgement number from MH (SND.UNA of FH as MH sees it) */
 	u32 max; /* highest sequence number + 1 that departed */
 	u32 sacked_max; /* highest right edge of a SACK block above una, else una */
-	u32 head, tail; /* ring positions: cached are [head, tail) */
+	/* The ring (ring.h), which outlives lh_flow_reset(). Positions: cached are [head, tail),
+	 * and [spent, head) still have memory. */
+	u32 head, tail, spent;
+	u32 nr_small; /* small segments in [spent, tail) */
 	u32 dir[LH_FLOW_CHUNKS]; /* chunk of position p: dir[(p >> 6) & 127] */
 	/* Duplicate ACKs and recovery (SPEC 2.2). */
 	u32 nr_dup; /* duplicates since the last new ACK */
@@ -247,7 +250,6 @@ struct lh_flow {
 	struct lh_syn syn;
 	struct lh_claim claim; /* with LH_FLOW_CLAIM */
 	u32 tsval_fh; /* newest timestamp of FH's; with LH_FLOW_TSVAL_FH */
-	u16 nr_small; /* small segments cached */
 	u16 mss; /* of MH's SYN, or the largest payload cached; 0: unknown */
 	u8 wscale_fh, wscale_mh;
 	u32 fin_fh, fin_mh; /* sequence number after the FIN */
@@ -256,6 +258,7 @@ struct lh_flow {
 	/* Times, ns on the host's monotonic clock; 0: none. */
 	u64 seen_ns; /* last packet in either direction */
 	u64 progress_ns; /* last advance of una */
+	u64 reclaimed_ns; /* last call of lh_ring_reclaim() */
 	u64 syn_tx_ns; /* SYN or SYN-ACK that left towards MH, for a first local sample */
 	u64 syn_rx_ns; /* SYN or SYN-ACK that came from MH, for the wired round trip */
 	u64 held_since_ns; /* first suppression since the last forwarded ACK */

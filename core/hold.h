@@ -123,7 +123,7 @@ LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f)
 }
 
 /* Whether every loss that is known of can be repaired here, in time. */
-LH_INLINE bool lh_in_hand(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE bool lh_in_hand(struct lh_env *env, struct lh_flow *f)
 {
 	if (lh_hold_expired(env, f))
 		return false;
@@ -131,8 +131,7 @@ LH_INLINE bool lh_in_hand(struct lh_env *env, const struct lh_flow *f)
 }
 
 /* Whether the duplicate @s may be kept from FH. */
-LH_INLINE bool lh_suppressible(struct lh_env *env, const struct lh_flow *f,
-			       const struct lh_segment *s)
+LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	/* FH must have seen an ACK of this very number. */
 	return lh_bare(env, f, s) && !s->dsack && f->fwd_ack == s->ack && !f->outage.frozen &&

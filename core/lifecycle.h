@@ -16,8 +16,8 @@ LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 	u32 peer = f->peer, tag = f->peer_tag;
 
 	lh_cache_flush(env, f);
-	/* In two steps, as BPF has no memset(); an empty ring needs no directory. */
-	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, dir));
+	/* In two steps, as BPF has no memset(); the empty ring between them stays. */
+	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, head));
 	__builtin_memset(&f->nr_dup, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, nr_dup));
 	f->peer = peer;
 	f->peer_tag = tag;

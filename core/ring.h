@@ -14,6 +14,15 @@
  * that a sender can cause with segments in reverse order. */
 #define LH_SHIFT_MAX 512
 
+/*
+ * What MH has acknowledged leaves the ring at once, and its memory by and by: so many segments
+ * per packet, which is more than it can bring, and where no packet comes so many by the timer. An
+ * ACK of a whole window would take 100 us otherwise.
+ */
+#define LH_RECLAIM_SEGS 32
+#define LH_RECLAIM_IDLE_SEGS 512
+#define LH_RECLAIM_NS (10 * LH_MSEC)
+
 LH_INLINE u32 lh_cached(const struct lh_flow *f)
 {
 	return f->tail - f->head;
@@ -74,6 +83,8 @@ LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
 	if (!(f->tail & (LH_CHUNK_SEGS - 1))) {
 		u32 id;
 
+		if (f->tail - f->spent > (LH_FLOW_CHUNKS - 1) * LH_CHUNK_SEGS)
+			return false; /* the directory has no place, until more is reclaimed */
 		if (!lh_host_get_chunk(env, &id))
 			return false;
 		lh_barrier(d);
@@ -82,7 +93,7 @@ LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
 		if (c) {
 			c->oldest_tx_ns = env->now_ns;
 			c->again_tx_ns = ~0ULL;
-			c->nr_sacked = 0;
+			c->nr_sacked = c->sacked_bytes = 0;
 		}
 	}
 	f->tail++;
@@ -97,46 +108,90 @@ LH_INLINE void lh_ring_put_chunk(struct lh_env *env, struct lh_flow *f, u32 pos)
 	lh_host_put_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
 }
 
-/* The segment at @pos is SACKed no more. */
-LH_INLINE void lh_chunk_unsack(struct lh_env *env, const struct lh_flow *f, u32 pos)
+/* The segment at @pos, which begins and ends as @e, is SACKed no more. */
+LH_INLINE void lh_chunk_unsack(struct lh_env *env, const struct lh_flow *f, u32 pos,
+			       const struct lh_seg *e)
 {
 	struct lh_chunk *c = lh_chunk_at(env, f, pos);
 
-	if (c && c->nr_sacked)
-		c->nr_sacked--;
+	if (!c || !c->nr_sacked)
+		return;
+	c->nr_sacked--;
+	c->sacked_bytes -= e->end - e->seq;
 }
 
-/* Takes the head off the ring and gives its memory back. */
-LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f)
+/* Takes @n entries off the head, which keep their memory until it is reclaimed. */
+LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f, u32 n)
 {
-	struct lh_seg *s = lh_seg_at(env, f, f->head);
+	if (n && n == lh_cached(f))
+		lh_share_lose(env, f);
+	f->head += n;
+}
+
+/* Gives the memory of the oldest entry back that was taken off. */
+LH_INLINE void lh_ring_reclaim_one(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_seg *s = lh_seg_at(env, f, f->spent);
 
 	if (s) {
 		lh_host_put_slot(env, s->slot);
 		f->nr_small -= !!(s->flags & LH_SEG_SMALL);
-		if (s->flags & LH_SEG_SACKED)
-			lh_chunk_unsack(env, f, f->head);
 	}
-	lh_share_lose(env, f);
-	f->head++;
-	if (f->head == f->tail) {
-		lh_ring_put_chunk(env, f, f->head - 1);
-		f->head = f->tail = 0;
-	} else if (!(f->head & (LH_CHUNK_SEGS - 1))) {
-		lh_ring_put_chunk(env, f, f->head - 1);
+	f->spent++;
+	if (f->spent == f->tail) {
+		lh_ring_put_chunk(env, f, f->spent - 1);
+		f->spent = f->head = f->tail = 0;
+	} else if (!(f->spent & (LH_CHUNK_SEGS - 1))) {
+		lh_ring_put_chunk(env, f, f->spent - 1);
 	}
 }
 
-LH_FUNC int lh_cache_flush(struct lh_env *env, struct lh_flow *f)
+/* The same of at most @most. */
+LH_FUNC int lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most)
 {
 	int i;
 
-	lh_for (i, LH_FLOW_SEGS + 1) {
-		if (!lh_cached(f))
+	if (f->spent == f->head)
+		return 0;
+	f->reclaimed_ns = env->now_ns;
+	lh_for (i, (int)most) {
+		lh_ring_reclaim_one(env, f);
+		if (f->spent == f->head)
 			break;
-		lh_ring_pop(env, f);
 	}
 	return 0;
+}
+
+/* When lh_ring_reclaim() is wanted even if no packet comes; 0: never. */
+LH_INLINE u64 lh_ring_deadline(const struct lh_flow *f)
+{
+	return f->spent == f->head ? 0 : f->reclaimed_ns + LH_RECLAIM_NS;
+}
+
+/* Nothing is cached any more. */
+LH_INLINE void lh_cache_flush(struct lh_env *env, struct lh_flow *f)
+{
+	lh_ring_pop(env, f, lh_cached(f));
+}
+
+/* Nor is any memory taken: the flow is about to be forgotten. */
+LH_FUNC int lh_cache_free(struct lh_env *env, struct lh_flow *f)
+{
+	lh_cache_flush(env, f);
+	return lh_ring_reclaim(env, f, LH_FLOW_CHUNKS * LH_CHUNK_SEGS);
+}
+
+/* The SACKed entry that was moved from @at - 1 to @at is another chunk's now. */
+LH_INLINE void lh_chunk_moved(struct lh_env *env, const struct lh_flow *f, u32 at,
+			      const struct lh_seg *e)
+{
+	struct lh_chunk *to = lh_chunk_at(env, f, at);
+
+	lh_chunk_unsack(env, f, at - 1, e);
+	if (!to)
+		return;
+	to->nr_sacked++;
+	to->sacked_bytes += e->end - e->seq;
 }
 
 /* Moves the entries from @pos on up by one; the last one was just grown. */
@@ -158,10 +213,10 @@ LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
 			break;
 		*to = *from;
 		c = lh_chunk_at(env, f, at);
-		if (c) {
+		if (c)
 			c->oldest_tx_ns = c->again_tx_ns = 0;
-			c->nr_sacked = 0;
-		}
+		if (!(at & (LH_CHUNK_SEGS - 1)) && (to->flags & LH_SEG_SACKED))
+			lh_chunk_moved(env, f, at, to);
 	}
 	return 0;
 }

@@ -135,7 +135,8 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 }
 
 #define LH_SACK_NEWS 2
-/* So many per ACK; the next one, which says the same again, goes on. */
+/* So many per ACK, with those that its number covers; the next one, which says the same again,
+ * goes on. */
 #define LH_SACK_STEPS 256
 
 /* Marks the segment at @pos if it begins before @next and reaches no further
@@ -161,16 +162,20 @@ LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 nex
 	return LH_SACK_NEWS;
 }
 
-/* One segment more of the chunk at @pos is SACKed. */
+/* One segment more of the chunk at @pos is SACKed: that one. */
 LH_ENTRY int lh_sack_count(struct lh_env *env, struct lh_flow *f, u32 pos)
 {
 	struct lh_chunk *c;
+	struct lh_seg *e;
 
 	if (!env || !f)
 		return 0;
 	c = lh_chunk_at(env, f, pos);
-	if (c)
+	e = lh_seg_at(env, f, pos);
+	if (c && e) {
 		c->nr_sacked++;
+		c->sacked_bytes += e->end - e->seq;
+	}
 	return 0;
 }
 

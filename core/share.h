@@ -30,10 +30,10 @@ LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f)
 		lh_peer_gain(LH_DEVICE(env), p);
 }
 
-/* It is about to have one less. */
+/* It is about to have none. */
 LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_peer *p = f->tail - f->head == 1 ? lh_peer_of(env, f) : NULL;
+	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (p)
 		lh_peer_lose(LH_DEVICE(env), p);

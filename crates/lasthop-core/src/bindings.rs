@@ -443,9 +443,9 @@ pub struct lh_chunk {
     pub oldest_tx_ns: u64,
     #[doc = " the same of those that were sent again here"]
     pub again_tx_ns: u64,
-    #[doc = " of its segments, at least if all of them are"]
+    #[doc = " of its segments, and bytes of these"]
     pub nr_sacked: u32,
-    pub pad: u32,
+    pub sacked_bytes: u32,
     pub seg: [lh_seg; 64usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -459,7 +459,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_chunk, again_tx_ns) - 8usize];
     ["Offset of field: lh_chunk::nr_sacked"]
         [::core::mem::offset_of!(lh_chunk, nr_sacked) - 16usize];
-    ["Offset of field: lh_chunk::pad"][::core::mem::offset_of!(lh_chunk, pad) - 20usize];
+    ["Offset of field: lh_chunk::sacked_bytes"]
+        [::core::mem::offset_of!(lh_chunk, sacked_bytes) - 20usize];
     ["Offset of field: lh_chunk::seg"][::core::mem::offset_of!(lh_chunk, seg) - 24usize];
 };
 impl Default for lh_chunk {
@@ -862,10 +863,14 @@ pub struct lh_flow {
     pub max: u32,
     #[doc = " highest right edge of a SACK block above una, else una"]
     pub sacked_max: u32,
-    #[doc = " ring positions: cached are [head, tail)"]
+    #[doc = " The ring (ring.h), which outlives lh_flow_reset(). Positions: cached are [head, tail),\n and [spent, head) still have memory."]
     pub head: u32,
-    #[doc = " ring positions: cached are [head, tail)"]
+    #[doc = " The ring (ring.h), which outlives lh_flow_reset(). Positions: cached are [head, tail),\n and [spent, head) still have memory."]
     pub tail: u32,
+    #[doc = " The ring (ring.h), which outlives lh_flow_reset(). Positions: cached are [head, tail),\n and [spent, head) still have memory."]
+    pub spent: u32,
+    #[doc = " small segments in [spent, tail)"]
+    pub nr_small: u32,
     #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
     pub dir: [u32; 128usize],
     #[doc = " duplicates since the last new ACK"]
@@ -945,8 +950,6 @@ pub struct lh_flow {
     pub claim: lh_claim,
     #[doc = " newest timestamp of FH's; with LH_FLOW_TSVAL_FH"]
     pub tsval_fh: u32,
-    #[doc = " small segments cached"]
-    pub nr_small: u16,
     #[doc = " of MH's SYN, or the largest payload cached; 0: unknown"]
     pub mss: u16,
     pub wscale_fh: u8,
@@ -963,6 +966,8 @@ pub struct lh_flow {
     pub seen_ns: u64,
     #[doc = " last advance of una"]
     pub progress_ns: u64,
+    #[doc = " last call of lh_ring_reclaim()"]
+    pub reclaimed_ns: u64,
     #[doc = " SYN or SYN-ACK that left towards MH, for a first local sample"]
     pub syn_tx_ns: u64,
     #[doc = " SYN or SYN-ACK that came from MH, for the wired round trip"]
@@ -1002,7 +1007,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1368usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1384usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -1011,114 +1016,117 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
     ["Offset of field: lh_flow::head"][::core::mem::offset_of!(lh_flow, head) - 16usize];
     ["Offset of field: lh_flow::tail"][::core::mem::offset_of!(lh_flow, tail) - 20usize];
-    ["Offset of field: lh_flow::dir"][::core::mem::offset_of!(lh_flow, dir) - 24usize];
-    ["Offset of field: lh_flow::nr_dup"][::core::mem::offset_of!(lh_flow, nr_dup) - 536usize];
-    ["Offset of field: lh_flow::exp_dup"][::core::mem::offset_of!(lh_flow, exp_dup) - 540usize];
+    ["Offset of field: lh_flow::spent"][::core::mem::offset_of!(lh_flow, spent) - 24usize];
+    ["Offset of field: lh_flow::nr_small"][::core::mem::offset_of!(lh_flow, nr_small) - 28usize];
+    ["Offset of field: lh_flow::dir"][::core::mem::offset_of!(lh_flow, dir) - 32usize];
+    ["Offset of field: lh_flow::nr_dup"][::core::mem::offset_of!(lh_flow, nr_dup) - 544usize];
+    ["Offset of field: lh_flow::exp_dup"][::core::mem::offset_of!(lh_flow, exp_dup) - 548usize];
     ["Offset of field: lh_flow::recovery_point"]
-        [::core::mem::offset_of!(lh_flow, recovery_point) - 544usize];
+        [::core::mem::offset_of!(lh_flow, recovery_point) - 552usize];
     ["Offset of field: lh_flow::overflow_end"]
-        [::core::mem::offset_of!(lh_flow, overflow_end) - 548usize];
-    ["Offset of field: lh_flow::rtt_end"][::core::mem::offset_of!(lh_flow, rtt_end) - 552usize];
-    ["Offset of field: lh_flow::delivered"][::core::mem::offset_of!(lh_flow, delivered) - 556usize];
+        [::core::mem::offset_of!(lh_flow, overflow_end) - 556usize];
+    ["Offset of field: lh_flow::rtt_end"][::core::mem::offset_of!(lh_flow, rtt_end) - 560usize];
+    ["Offset of field: lh_flow::delivered"][::core::mem::offset_of!(lh_flow, delivered) - 564usize];
     ["Offset of field: lh_flow::sacked_bytes"]
-        [::core::mem::offset_of!(lh_flow, sacked_bytes) - 560usize];
+        [::core::mem::offset_of!(lh_flow, sacked_bytes) - 568usize];
     ["Offset of field: lh_flow::blocked_start"]
-        [::core::mem::offset_of!(lh_flow, blocked_start) - 564usize];
+        [::core::mem::offset_of!(lh_flow, blocked_start) - 572usize];
     ["Offset of field: lh_flow::blocked_end"]
-        [::core::mem::offset_of!(lh_flow, blocked_end) - 568usize];
+        [::core::mem::offset_of!(lh_flow, blocked_end) - 576usize];
     ["Offset of field: lh_flow::fh_rtx_end"]
-        [::core::mem::offset_of!(lh_flow, fh_rtx_end) - 572usize];
-    ["Offset of field: lh_flow::rtx_end"][::core::mem::offset_of!(lh_flow, rtx_end) - 576usize];
-    ["Offset of field: lh_flow::nr_probes"][::core::mem::offset_of!(lh_flow, nr_probes) - 580usize];
-    ["Offset of field: lh_flow::order_at"][::core::mem::offset_of!(lh_flow, order_at) - 584usize];
-    ["Offset of field: lh_flow::order_all"][::core::mem::offset_of!(lh_flow, order_all) - 588usize];
-    ["Offset of field: lh_flow::own_dups"][::core::mem::offset_of!(lh_flow, own_dups) - 592usize];
+        [::core::mem::offset_of!(lh_flow, fh_rtx_end) - 580usize];
+    ["Offset of field: lh_flow::rtx_end"][::core::mem::offset_of!(lh_flow, rtx_end) - 584usize];
+    ["Offset of field: lh_flow::nr_probes"][::core::mem::offset_of!(lh_flow, nr_probes) - 588usize];
+    ["Offset of field: lh_flow::order_at"][::core::mem::offset_of!(lh_flow, order_at) - 592usize];
+    ["Offset of field: lh_flow::order_all"][::core::mem::offset_of!(lh_flow, order_all) - 596usize];
+    ["Offset of field: lh_flow::own_dups"][::core::mem::offset_of!(lh_flow, own_dups) - 600usize];
     ["Offset of field: lh_flow::own_dups_end"]
-        [::core::mem::offset_of!(lh_flow, own_dups_end) - 596usize];
+        [::core::mem::offset_of!(lh_flow, own_dups_end) - 604usize];
     ["Offset of field: lh_flow::own_dups_ns"]
-        [::core::mem::offset_of!(lh_flow, own_dups_ns) - 600usize];
-    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 608usize];
-    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 640usize];
+        [::core::mem::offset_of!(lh_flow, own_dups_ns) - 608usize];
+    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 616usize];
+    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 648usize];
     ["Offset of field: lh_flow::rtx_xmit_ns"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 648usize];
-    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 656usize];
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 656usize];
+    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 664usize];
     ["Offset of field: lh_flow::rtx_xmit_end"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 660usize];
+        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 668usize];
     ["Offset of field: lh_flow::rack_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 664usize];
+        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 672usize];
     ["Offset of field: lh_flow::delivered_ns"]
-        [::core::mem::offset_of!(lh_flow, delivered_ns) - 672usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 680usize];
-    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 688usize];
+        [::core::mem::offset_of!(lh_flow, delivered_ns) - 680usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 688usize];
+    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 696usize];
     ["Offset of field: lh_flow::reo_seen_ns"]
-        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 696usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 704usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 708usize];
-    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 712usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 960usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1008usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1096usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1100usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1104usize];
+        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 704usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 712usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 716usize];
+    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 720usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 968usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1016usize];
+    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1104usize];
+    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1108usize];
+    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1112usize];
     ["Offset of field: lh_flow::fwd_flags"]
-        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1108usize];
+        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1116usize];
     ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 1110usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1112usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1128usize];
-    ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1144usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1168usize];
-    ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1180usize];
-    ["Offset of field: lh_flow::nr_small"][::core::mem::offset_of!(lh_flow, nr_small) - 1184usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1186usize];
+        [::core::mem::offset_of!(lh_flow, last_window) - 1118usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1120usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1136usize];
+    ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1152usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1176usize];
+    ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1188usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1192usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1188usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1194usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1189usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1192usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1196usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1195usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1196usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1200usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1200usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1204usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1208usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1204usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1208usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1216usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1224usize];
+    ["Offset of field: lh_flow::reclaimed_ns"]
+        [::core::mem::offset_of!(lh_flow, reclaimed_ns) - 1232usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1224usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1240usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1232usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1248usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1240usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1256usize];
     ["Offset of field: lh_flow::held_until_ns"]
-        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1248usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1256usize];
+        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1264usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1272usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1264usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1280usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1272usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1288usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1280usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1296usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1288usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1304usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1292usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1308usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1296usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1312usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1304usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1320usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1312usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1320usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1328usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1336usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1328usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1344usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1336usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1352usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1344usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1360usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1352usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1368usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1360usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1376usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1889,7 +1897,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1856usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1872usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1911,7 +1919,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1584usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1600usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

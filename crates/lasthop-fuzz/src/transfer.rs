@@ -26,6 +26,8 @@ const STEPS: usize = 600;
 const WAITS_MS: [u64; 16] = [
     0, 1, 2, 5, 10, 20, 40, 80, 120, 200, 300, 500, 1_000, 3_000, 11_000, 70_000,
 ];
+/// The most that a packet may have the core look at, segments and chunks.
+const LOOKS: u64 = 1_600;
 /// A timer that is served so often within one wait spins.
 const SERVED: usize = 20_000;
 
@@ -261,7 +263,7 @@ impl<'a> World<'a> {
     }
 
     fn rarely(&mut self) {
-        match self.input.byte() % 8 {
+        match self.input.byte() % 9 {
             0 => self.agent.set_alive(false),
             1 | 2 => self.agent.set_alive(true),
             kind @ (3 | 4) => {
@@ -276,7 +278,18 @@ impl<'a> World<'a> {
                     self.egress(again.to_mh(&self.ends));
                 }
             }
-            _ => self.mh.window = self.input.short(),
+            7 => self.mh.window = self.input.short(),
+            _ => self.fh_bursts(),
+        }
+    }
+
+    /// Enough for a window that takes its time to look through.
+    fn fh_bursts(&mut self) {
+        for _ in 0..400 {
+            let Some(tcp) = self.fh.new_segment(&self.mh) else {
+                return;
+            };
+            self.egress(tcp.to_mh(&self.ends));
         }
     }
 
@@ -302,10 +315,21 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Since `before` the core has looked at no more than it may for a packet.
+    fn worked(&self, before: u64) {
+        let looks = self.agent.host().pool().looks() - before;
+        if traced() {
+            eprintln!("{looks:>24} looks");
+        }
+        assert!(looks <= LOOKS, "{looks} looks for a packet");
+    }
+
     fn egress(&mut self, packet: Vec<u8>) {
         self.trace("to MH", &packet, true);
         self.watch.sends(&packet, self.now_ns);
+        let before = self.agent.host().pool().looks();
         let outcome = self.agent.on_egress(&packet, self.now_ns);
+        self.worked(before);
         assert!(!outcome.dropped, "data is never kept back");
         self.hop.push_back(packet);
         self.emit(outcome);
@@ -313,7 +337,9 @@ impl<'a> World<'a> {
 
     fn ingress(&mut self, packet: Vec<u8>) {
         self.trace("from MH", &packet, false);
+        let before = self.agent.host().pool().looks();
         let outcome = self.agent.on_ingress(&packet, self.now_ns);
+        self.worked(before);
         self.watch.answers(&packet, &outcome);
         let passed = outcome.passed.clone();
         let dropped = outcome.dropped;

@@ -23,6 +23,9 @@ fn show(name: &str, case: &Case) {
     let only = std::env::var("SCHEMES").unwrap_or_else(|_| "none,rack".into());
     for scheme in only.split(',') {
         let mut case = case.clone();
+        if let Ok(seed) = std::env::var("SEED") {
+            case.seed = seed.parse().expect("a number");
+        }
         if scheme == "rack" {
             let mut config = lasthop_core::Config::default();
             let set = |name: &str, to: &mut u32| {

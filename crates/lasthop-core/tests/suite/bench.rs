@@ -2,7 +2,7 @@
 //! One flow over a host, without packets: for tests that look inside.
 
 use lasthop_core::bindings::*;
-use lasthop_core::{Actions, Call, Config, Entry, Flow, Host, Limits, Segment};
+use lasthop_core::{Actions, Call, Config, Entry, Flow, Host, Limits, MSEC_NS, Segment};
 
 /// What MH has got before: a flow that has not proved itself may have few segments cached.
 pub const DELIVERED: u32 = 1_000;
@@ -111,6 +111,16 @@ impl Bench {
         self.entries().iter().map(|e| (e.seq, e.end)).collect()
     }
 
+    /// Slots and chunks taken, once what is acknowledged has been given back (core/ring.h).
+    pub fn settled(&mut self) -> (u32, u32) {
+        for _ in 0..20 {
+            self.now_ns += 10 * MSEC_NS;
+            self.timer();
+        }
+        self.memory()
+    }
+
+    /// Slots and chunks taken.
     pub fn memory(&self) -> (u32, u32) {
         let pool = self.host.pool();
         (pool.slots_used(), pool.chunks_used())

@@ -101,3 +101,88 @@ fn what_waits_for_fh_is_looked_at_in_turns() {
         assert!(n < 1_500, "ACK {i}: {n}");
     }
 }
+
+/// Nor is a window that is acknowledged at once: its memory comes back by and by, with packets
+/// and, where none come, by the timer.
+#[test]
+fn an_ack_of_a_whole_window_looks_at_little() {
+    let mut b = window();
+    let before = b.flow.raw().delivered;
+    let n = looks(&mut b, N + 1, &[]);
+    assert!(n < 700, "{n}");
+    let f = b.flow.raw();
+    assert_eq!((f.una, f.delivered - before), ((N + 1) * MSS, N * MSS));
+    assert_eq!((f.head, f.tail), (N, N));
+    assert_eq!(b.memory().0, N - 32);
+    b.data((N + 1) * MSS, MSS);
+    assert_eq!(b.memory().0, N - 63);
+    assert_eq!(b.settled(), (1, 1));
+    b.ack((N + 2) * MSS);
+    assert_eq!(b.memory(), (0, 0));
+}
+
+/// What the chunks know of their segments is what these would have told: windows in which
+/// segments came late, were SACKed here and there, and were then acknowledged in one go.
+#[test]
+fn whole_chunks_are_booked_as_their_segments() {
+    let mut rng = 1u32;
+    let mut random = |n: u32| {
+        rng = rng.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (rng >> 8) % n
+    };
+    for _ in 0..200 {
+        let (n, late) = (300 + random(600), 100 + random(400));
+        let mut b = Bench::with(Limits {
+            slots: 5_000,
+            chunks: 100,
+        });
+        b.flow.raw_mut().flags |= LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
+        b.data(0, MSS);
+        b.ack(MSS);
+        let before = b.flow.raw().delivered;
+        for i in (1..n).filter(|i| *i != late.min(n - 1)) {
+            b.data(i * MSS, MSS);
+        }
+        for _ in 0..6 {
+            let mut blocks = [(0, 0); 4];
+            for block in &mut blocks {
+                let left = 2 + random(n - 3);
+                *block = (left, (left + 1 + random(100)).min(n - 1));
+            }
+            looks(&mut b, 1, &blocks);
+        }
+        b.data(late.min(n - 1) * MSS, MSS);
+        let upto = 150 + random(n - 150);
+        looks(&mut b, upto, &[]);
+        let sacked: u32 = b
+            .entries()
+            .iter()
+            .map(|e| {
+                let yes = u32::from(e.flags) & LH_SEG_SACKED != 0;
+                if yes { e.end - e.seq } else { 0 }
+            })
+            .sum();
+        let f = b.flow.raw();
+        assert_eq!(f.sacked_bytes, sacked, "{n} segments, ACK of {upto}");
+        assert_eq!(
+            f.delivered - before,
+            (upto - 1) * MSS + sacked,
+            "{n} segments, ACK of {upto}"
+        );
+    }
+}
+
+/// Nor does each ACK have the window walked because FH has sent a segment again that MH has.
+#[test]
+fn what_fh_has_repeated_is_no_walk_each() {
+    let mut b = window();
+    b.config.suppress = LH_SUPPRESS_ON;
+    b.data((N - 10) * MSS, MSS);
+    for _ in 0..40 {
+        looks(&mut b, 1, &[(2, N + 1)]);
+    }
+    for i in 0..30 {
+        let n = looks(&mut b, 1 + i / 10, &[(100, N + i % 2)]);
+        assert!(n < 700, "ACK {i}: {n}");
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The dearest ACKs that a hostile receiver can send, beside honest ones. Those that cost most
+//! were found by hand and by the fuzzer, whose world counts what each packet makes the core look
+//! at (crates/lasthop-fuzz).
+
+use std::time::Duration;
+
+use anyhow::Result;
+use lasthop::agent::Agent;
+
+use crate::talk::{self, Talk};
+
+const MSS: u32 = 100; // the least that is cached without limit: more of them in a window
+const WINDOW: u32 = 3_600; // segments; a flow may have 4,096, new ones less a tenth
+const ACKS: usize = 20_000;
+
+type Times = Result<Vec<Duration>>;
+type Kind = (&'static str, fn(&Agent) -> Times);
+
+/// A window of [`WINDOW`] segments, none acknowledged.
+fn window(agent: &Agent, n: u16, sack: bool) -> Result<Talk> {
+    let mut talk = Talk::new(agent, n, MSS, sack)?;
+    // What is proved by an ACK may fill it.
+    talk.goes_on(agent)?;
+    let una = talk.next;
+    talk.acks(agent, una)?;
+    for _ in 0..WINDOW {
+        talk.goes_on(agent)?;
+    }
+    Ok(talk)
+}
+
+/// Where segment `n` of a fresh window begins.
+fn at(n: u32) -> u32 {
+    1 + MSS + n * MSS
+}
+
+/// Two segments each.
+fn honest(agent: &Agent) -> Times {
+    let mut talk = window(agent, 0, true)?;
+    (1..=ACKS as u32)
+        .map(|i| {
+            talk.goes_on(agent)?;
+            talk.goes_on(agent)?;
+            talk.acks(agent, at(2 * i))
+        })
+        .collect()
+}
+
+/// So many segments at once, of a full window.
+fn stretch(agent: &Agent, segments: u32, acks: usize) -> Times {
+    let mut talk = window(agent, 0, true)?;
+    let mut una = 0;
+    (0..acks)
+        .map(|_| {
+            una += segments;
+            let time = talk.acks(agent, at(una));
+            for _ in 0..segments {
+                talk.goes_on(agent)?;
+            }
+            time
+        })
+        .collect()
+}
+
+/// Two lists of blocks in turn: each is news beside the other.
+fn lists(agent: &Agent) -> Times {
+    let mut talk = window(agent, 0, true)?;
+    (0..ACKS)
+        .map(|i| {
+            let upto = if i % 2 == 0 { WINDOW / 3 } else { WINDOW };
+            let blocks: Vec<_> = (1..5).map(|k| (at(k), at(upto - k))).collect();
+            talk.sacks(agent, at(0), &blocks)
+        })
+        .collect()
+}
+
+/// Every other segment of a window is lost: each ACK tells of a few, and all are due at once.
+fn holes(agent: &Agent) -> Times {
+    let mut times = Vec::new();
+    for n in 0..(ACKS / 400) as u16 {
+        let mut talk = window(agent, n, true)?;
+        for i in 0..400 {
+            let blocks: Vec<_> = (0..4)
+                .map(|k| 8 * i + 2 * k + 1)
+                .map(|left| (at(left), at(left + 1)))
+                .collect();
+            times.push(talk.sacks(agent, at(0), &blocks)?);
+        }
+        talk.acks(agent, at(WINDOW))?;
+    }
+    Ok(times)
+}
+
+/// FH has sent a segment again, MH has that and the rest of the window, but not the first.
+fn repeated(agent: &Agent) -> Times {
+    let mut talk = window(agent, 0, true)?;
+    talk.sends(agent, at(WINDOW - 10), 0)?;
+    for _ in 0..40 {
+        talk.sacks(agent, at(0), &[(at(1), at(WINDOW))])?;
+    }
+    (0..ACKS as u32)
+        .map(|i| talk.sacks(agent, at(0), &[(at(1), at(WINDOW - i % 2))]))
+        .collect()
+}
+
+/// Half a window at once, and lists of blocks and of holes above it.
+fn all(agent: &Agent) -> Times {
+    let mut times = Vec::new();
+    for n in 0..100 {
+        let mut talk = window(agent, n, true)?;
+        let half = WINDOW / 2;
+        talk.sends(agent, at(WINDOW - 10), 0)?;
+        for i in 0..30 {
+            let block = (at(half + 8 * i), at(half + 8 * i + 1));
+            talk.sacks(agent, at(i), &[block])?;
+        }
+        let blocks: Vec<_> = (1..5)
+            .map(|k| (at(half + 250 * k), at(half + 250 * k + 200)))
+            .collect();
+        times.push(talk.sacks(agent, at(half), &blocks)?);
+        talk.acks(agent, at(WINDOW))?;
+    }
+    Ok(times)
+}
+
+fn at_percentile(times: &[Duration], share: f64) -> u64 {
+    let rank = (times.len() as f64 * share).ceil() as usize;
+    times[rank.clamp(1, times.len()) - 1].as_nanos() as u64
+}
+
+/// Prints a line per kind.
+pub fn bench() -> Result<()> {
+    println!("ACKs         count   median     p99   p99.99   (ns, the run itself included)");
+    let kinds: [Kind; 8] = [
+        ("honest", honest),
+        ("stretch-64", |a| stretch(a, 64, ACKS)),
+        ("stretch-256", |a| stretch(a, 256, 10_000)),
+        ("stretch-3600", |a| stretch(a, WINDOW, 500)),
+        ("lists", lists),
+        ("holes", holes),
+        ("repeated", repeated),
+        ("all", all),
+    ];
+    for (name, kind) in kinds {
+        let agent = talk::agent()?;
+        let mut times = kind(&agent)?;
+        times.sort_unstable();
+        let [median, p99, p9999] = [0.5, 0.99, 0.9999].map(|p| at_percentile(&times, p));
+        println!(
+            "{name:<12} {:>5} {median:>8} {p99:>7} {p9999:>8}",
+            times.len()
+        );
+        let line = serde_json::json!({
+            "bench": "dear", "acks": name, "count": times.len(),
+            "median_ns": median, "p99_ns": p99, "p9999_ns": p9999,
+        });
+        println!("{line}");
+    }
+    Ok(())
+}

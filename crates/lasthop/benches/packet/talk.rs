@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! A connection, packet by packet, through the BPF programs.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use lasthop::agent::{Agent, Program, Setup, SkbContext};
+use lasthop::daemon::now_ns;
+use lasthop_core::bindings::{LH_ACK, LH_SYN};
+use lasthop_core::packet::{Ends, Tcp, option};
+
+/// An agent that may hold ACKs back for an hour.
+pub fn agent() -> Result<Agent> {
+    let agent = Agent::load(&Setup {
+        ifindex: 1,
+        ..Setup::default()
+    })?;
+    agent.heartbeat(now_ns() + 3_600_000_000_000);
+    Ok(agent)
+}
+
+/// One run of a program, and how long the kernel says that it took.
+pub fn run(agent: &Agent, program: Program, packet: &[u8], mark: u32) -> Result<Duration> {
+    let context = SkbContext {
+        mark,
+        ..SkbContext::default()
+    };
+    Ok(agent.run(program, packet, &context, 1)?.duration)
+}
+
+/// One connection.
+pub struct Talk {
+    ends: Ends,
+    mss: u32,
+    data: Vec<u8>,
+    ack: Tcp,
+    /// What FH sends next.
+    pub next: u32,
+}
+
+impl Talk {
+    /// Connection `n`, whose segments carry `mss` bytes, after its handshake.
+    pub fn new(agent: &Agent, n: u16, mss: u32, sack: bool) -> Result<Self> {
+        let ends = Ends::v4(n);
+        let tcp = |flags, options| Tcp {
+            flags,
+            options,
+            ethernet: true,
+            ..Tcp::default()
+        };
+        let stamps = option::timestamps(1, 2);
+        let data = Tcp {
+            payload: vec![7; mss as usize],
+            ..tcp(LH_ACK, stamps.clone())
+        }
+        .to_mh(&ends);
+        let mut options = option::wscale(7);
+        if sack {
+            options.extend(option::sack_ok());
+        }
+        let syn = tcp(LH_SYN, options.clone()).to_mh(&ends);
+        run(agent, Program::Egress, &syn, 0)?;
+        let answer = Tcp {
+            ack: 1,
+            ..tcp(LH_SYN | LH_ACK, options)
+        };
+        run(agent, Program::Ingress, &answer.to_fh(&ends), 0)?;
+        let mut talk = Self {
+            ends,
+            mss,
+            data,
+            ack: tcp(LH_ACK, stamps),
+            next: 1,
+        };
+        talk.acks(agent, 1)?; // its window is scaled
+        Ok(talk)
+    }
+
+    /// FH sends the segment at `seq`. Nobody verifies the checksums of data: only the numbers
+    /// move.
+    pub fn sends(&mut self, agent: &Agent, seq: u32, mark: u32) -> Result<Duration> {
+        self.data[38..42].copy_from_slice(&seq.to_be_bytes());
+        run(agent, Program::Egress, &self.data, mark)
+    }
+
+    /// FH sends the next segment.
+    pub fn goes_on(&mut self, agent: &Agent) -> Result<Duration> {
+        let seq = self.next;
+        self.next += self.mss;
+        self.sends(agent, seq, 0)
+    }
+
+    /// MH acknowledges. Checksums of ACKs that no device has looked at are verified: that is part
+    /// of what is measured.
+    pub fn acks(&mut self, agent: &Agent, ack: u32) -> Result<Duration> {
+        self.ack.ack = ack;
+        run(agent, Program::Ingress, &self.ack.to_fh(&self.ends), 0)
+    }
+
+    /// The same with SACK blocks and without timestamps, for which there is no room beside four.
+    pub fn sacks(&mut self, agent: &Agent, ack: u32, blocks: &[(u32, u32)]) -> Result<Duration> {
+        let tcp = Tcp {
+            options: option::sack(blocks),
+            ack,
+            ..self.ack.clone()
+        };
+        run(agent, Program::Ingress, &tcp.to_fh(&self.ends), 0)
+    }
+}
