@@ -54,7 +54,7 @@ bench: build ## nanoseconds per packet, forwarding with and without the agent (B
 	@scripts/setup.sh bench
 	@scripts/bench.sh $(RELEASE) $(BENCH)
 
-fuzz: ## libFuzzer over what strangers' bytes reach (TARGET=packet|transfer|configuration|control|capture SECONDS=60)
+fuzz: ## libFuzzer over what strangers' bytes reach (TARGET=packet|transfer|twin|configuration|control|capture SECONDS=60)
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh run $(or $(TARGET),all) $(or $(SECONDS),60)
 

@@ -11,7 +11,12 @@ cd "$(dirname "$0")/.."
 verb=${1:-run}
 targets=${2:-all}
 seconds=${3:-60}
-[ "$targets" != all ] || targets="packet transfer configuration control capture"
+if [ "$targets" = all ]; then
+	targets="packet transfer configuration control capture"
+	# The BPF programs beside the native core, over the same inputs as transfer.
+	if [ "$verb" = run ] && [ "$(id -u)" = 0 ]; then targets+=" twin"; fi
+fi
+seeds() { echo "$corpus/${1/twin/transfer}"; }
 machine=$(rustc -vV | sed -n 's/^host: //p')
 clang=${LASTHOP_CLANG:-clang-19}
 rust=target/fuzz
@@ -39,9 +44,9 @@ run() {
 	local target
 	fuzzer
 	for target in $targets; do
-		mkdir -p "$rust/found/$target" "$rust/crashes/$target" "$corpus/$target"
+		mkdir -p "$rust/found/$target" "$rust/crashes/$target" "$(seeds "$target")"
 		echo "fuzz: $target: $seconds s"
-		LASTHOP_FUZZ=$target "$bin" "$rust/found/$target" "$corpus/$target" \
+		LASTHOP_FUZZ=$target "$bin" "$rust/found/$target" "$(seeds "$target")" \
 			-max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=2048 \
 			-print_final_stats=1 -artifact_prefix="$rust/crashes/$target/" \
 			2> >(grep -E '^(fuzz|stat::|==|.*(ERROR|SUMMARY|panicked|Test unit|runtime error))|cov: ' |

@@ -10,35 +10,56 @@ pub mod control;
 pub mod input;
 pub mod packet;
 pub mod transfer;
+pub mod twin;
 
 /// What is fuzzed.
 pub struct Target {
-    /// As `make fuzz TARGET=` knows it; also the name of its directory in `corpus/`.
+    /// As `make fuzz TARGET=` knows it.
     pub name: &'static str,
+    /// Its directory in `corpus/`; another target's if it takes the same inputs.
+    pub corpus: &'static str,
+    /// Whether it needs root.
+    pub root: bool,
     /// Takes any bytes.
     pub run: fn(&[u8]),
 }
 
 /// All targets.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     Target {
         name: "packet",
+        corpus: "packet",
+        root: false,
         run: packet::run,
     },
     Target {
         name: "transfer",
+        corpus: "transfer",
+        root: false,
         run: transfer::run,
     },
     Target {
         name: "configuration",
+        corpus: "configuration",
+        root: false,
         run: configuration::run,
     },
     Target {
         name: "control",
+        corpus: "control",
+        root: false,
         run: control::run,
     },
     Target {
         name: "capture",
+        corpus: "capture",
+        root: false,
         run: capture::run,
+    },
+    Target {
+        name: "twin",
+        corpus: "transfer",
+        root: true,
+        run: twin::run,
     },
 ];

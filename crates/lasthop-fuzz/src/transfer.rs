@@ -5,6 +5,7 @@
 //! Nobody can keep hosts from harm by who knows their numbers. The agent must not add to it
 //! (SECURITY.md), and that is checked at each step by [`watch`].
 
+mod gateway;
 mod hostile;
 mod hosts;
 mod watch;
@@ -14,8 +15,11 @@ use std::sync::OnceLock;
 
 use lasthop_core::bindings::{LH_ACK, LH_C_outages, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
-use lasthop_core::{Agent, Config, Key, Limits, MSEC_NS, Outcome, Setup, parse};
+use lasthop_core::{Config, Limits, MSEC_NS, Outcome, parse};
 
+pub use self::gateway::{Gateway, forget_all};
+
+use self::gateway::Native;
 use self::hosts::{Fh, Mh};
 use self::watch::Watch;
 use crate::input::Input;
@@ -33,7 +37,12 @@ const SERVED: usize = 20_000;
 
 /// One input.
 pub fn run(data: &[u8]) {
-    let mut world = World::new(Input::new(data));
+    drive(data, Native::new);
+}
+
+/// One input through the gateway that `make` makes of configuration and memory. Returns it.
+pub fn drive<G: Gateway>(data: &[u8], make: impl FnOnce(Config, Limits) -> G) -> G {
+    let mut world = World::new(Input::new(data), make);
     world.open();
     for _ in 0..STEPS {
         if world.input.is_empty() {
@@ -41,12 +50,13 @@ pub fn run(data: &[u8]) {
         }
         world.step();
     }
-    world.close();
+    world.forget();
+    world.gateway
 }
 
-struct World<'a> {
+struct World<'a, G> {
     input: Input<'a>,
-    agent: Agent,
+    gateway: G,
     watch: Watch,
     ends: Ends,
     now_ns: u64,
@@ -88,8 +98,8 @@ fn config(input: &mut Input<'_>) -> Config {
     }
 }
 
-impl<'a> World<'a> {
-    fn new(mut input: Input<'a>) -> Self {
+impl<'a, G: Gateway> World<'a, G> {
+    fn new(mut input: Input<'a>, make: impl FnOnce(Config, Limits) -> G) -> Self {
         let config = config(&mut input);
         let shape = input.byte();
         // Sometimes so little that it runs out.
@@ -103,26 +113,20 @@ impl<'a> World<'a> {
                 chunks: 64,
             },
         };
+        let gateway = make(config, limits);
         if traced() {
-            eprintln!("{config:?}");
+            eprintln!("{:?}", gateway.config());
         }
-        let setup = Setup {
-            config,
-            limits,
-            max_flows: 8,
-            flow_segments: 1_024,
-            ..Setup::default()
-        };
         let ends = if shape & 4 == 0 {
             Ends::v4(1)
         } else {
             Ends::v6(1)
         };
         Self {
-            agent: Agent::new(setup),
-            watch: Watch::new(config.max_local),
+            watch: Watch::new(gateway.config().max_local),
             ends,
-            now_ns: 1,
+            now_ns: gateway.start_ns(),
+            gateway,
             fh: Fh::new(input.word(), shape & 8 != 0),
             mh: Mh::new(input.word(), input.byte() % 15, shape & 16 != 0),
             hop: VecDeque::new(),
@@ -235,22 +239,23 @@ impl<'a> World<'a> {
     fn wait(&mut self) {
         let until_ns = self.now_ns + WAITS_MS[self.input.below(16)] * MSEC_NS;
         for served in 0.. {
-            let Some(at) = self.agent.next_deadline().filter(|at| *at <= until_ns) else {
+            let next = self.gateway.core().next_deadline();
+            let Some(at) = next.filter(|at| *at <= until_ns) else {
                 break;
             };
             assert!(served < SERVED, "a timer that spins");
             self.now_ns = self.now_ns.max(at);
-            for (_, outcome) in self.agent.on_timer(self.now_ns) {
+            for outcome in self.gateway.on_timer(self.now_ns) {
                 self.emit(outcome);
             }
-            let next = self.agent.next_deadline();
+            let next = self.gateway.core().next_deadline();
             assert!(
                 next.is_none_or(|next| next > self.now_ns),
                 "a timer that spins"
             );
         }
         self.now_ns = until_ns;
-        self.agent.sweep(self.now_ns);
+        self.gateway.sweep(self.now_ns);
     }
 
     fn hostile(&mut self) {
@@ -264,11 +269,11 @@ impl<'a> World<'a> {
 
     fn rarely(&mut self) {
         match self.input.byte() % 9 {
-            0 => self.agent.set_alive(false),
-            1 | 2 => self.agent.set_alive(true),
+            0 => self.gateway.set_alive(false),
+            1 | 2 => self.gateway.set_alive(true),
             kind @ (3 | 4) => {
                 self.watch.link();
-                for (_, outcome) in self.agent.on_link(kind == 3, self.now_ns) {
+                for outcome in self.gateway.on_link(kind == 3, self.now_ns) {
                     self.emit(outcome);
                 }
             }
@@ -317,7 +322,7 @@ impl<'a> World<'a> {
 
     /// Since `before` the core has looked at no more than it may for a packet.
     fn worked(&self, before: u64) {
-        let looks = self.agent.host().pool().looks() - before;
+        let looks = self.gateway.core().host().pool().looks() - before;
         if traced() {
             eprintln!("{looks:>24} looks");
         }
@@ -327,8 +332,8 @@ impl<'a> World<'a> {
     fn egress(&mut self, packet: Vec<u8>) {
         self.trace("to MH", &packet, true);
         self.watch.sends(&packet, self.now_ns);
-        let before = self.agent.host().pool().looks();
-        let outcome = self.agent.on_egress(&packet, self.now_ns);
+        let before = self.gateway.core().host().pool().looks();
+        let outcome = self.gateway.on_egress(&packet, self.now_ns);
         self.worked(before);
         assert!(!outcome.dropped, "data is never kept back");
         self.hop.push_back(packet);
@@ -337,8 +342,8 @@ impl<'a> World<'a> {
 
     fn ingress(&mut self, packet: Vec<u8>) {
         self.trace("from MH", &packet, false);
-        let before = self.agent.host().pool().looks();
-        let outcome = self.agent.on_ingress(&packet, self.now_ns);
+        let before = self.gateway.core().host().pool().looks();
+        let outcome = self.gateway.on_ingress(&packet, self.now_ns);
         self.worked(before);
         self.watch.answers(&packet, &outcome);
         let passed = outcome.passed.clone();
@@ -352,7 +357,7 @@ impl<'a> World<'a> {
     fn emit(&mut self, outcome: Outcome) {
         for packet in outcome.to_mh {
             self.trace("repair", &packet, true);
-            let outages = self.agent.counter(LH_C_outages);
+            let outages = self.gateway.core().counter(LH_C_outages);
             self.watch.repairs(&packet, self.now_ns, outages);
             self.hop.push_front(packet);
         }
@@ -364,17 +369,10 @@ impl<'a> World<'a> {
     }
 
     fn forget(&mut self) {
-        let keys: Vec<Key> = self.agent.keys().copied().collect();
-        for key in keys {
-            for packet in self.agent.forget(&key, self.now_ns) {
-                self.watch.releases(&packet);
-            }
+        for packet in self.gateway.forget(self.now_ns) {
+            self.watch.releases(&packet);
         }
-        let pool = self.agent.host().pool();
+        let pool = self.gateway.core().host().pool();
         assert_eq!((pool.slots_used(), pool.chunks_used()), (0, 0));
-    }
-
-    fn close(&mut self) {
-        self.forget();
     }
 }

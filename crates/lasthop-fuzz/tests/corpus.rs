@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What the fuzzer has found so far, replayed.
+//! What the fuzzer has found so far, replayed; with LASTHOP_FUZZ_FOUND=target/fuzz/found that, too.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use lasthop_fuzz::TARGETS;
@@ -25,11 +26,19 @@ fn files(directory: &Path, run: fn(&[u8])) -> usize {
 fn replay(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name);
     let target = target.expect("a target");
+    if target.root && !nix::unistd::geteuid().is_root() {
+        let _ = writeln!(std::io::stderr(), "skipped: fuzz target {name}: needs root");
+        return;
+    }
     (target.run)(&[]);
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    files(&here.join("findings").join(name), target.run);
-    let replayed = files(&here.join("corpus").join(name), target.run);
+    files(&here.join("findings").join(target.corpus), target.run);
+    let replayed = files(&here.join("corpus").join(target.corpus), target.run);
     assert!(replayed > 0, "no corpus of {name}");
+    if let Some(found) = std::env::var_os("LASTHOP_FUZZ_FOUND") {
+        let replayed = files(&Path::new(&found).join(target.corpus), target.run);
+        println!("{replayed} that were found since");
+    }
 }
 
 #[test]
@@ -55,4 +64,9 @@ fn control() {
 #[test]
 fn capture() {
     replay("capture");
+}
+
+#[test]
+fn twin() {
+    replay("twin");
 }

@@ -362,6 +362,16 @@ impl Agent {
         Ok(removed)
     }
 
+    /// Forgets what the flows of the device have taught, as if just loaded; for tests that replay.
+    ///
+    /// # Errors
+    /// The map can't be written.
+    pub fn reset_device(&mut self) -> Result<()> {
+        let device = find(&mut self.object, ".bss.device")?;
+        let zeros = vec![0u8; device.value_size() as usize];
+        Ok(device.update(&0u32.to_ne_bytes(), &zeros, MapFlags::ANY)?)
+    }
+
     /// The ring buffer of events.
     ///
     /// # Errors

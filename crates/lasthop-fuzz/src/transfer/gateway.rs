@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What stands between the hosts: the native agent, or that and the BPF programs beside it
+//! ([`crate::twin`]).
+
+use lasthop_core::{Agent, Config, Key, Limits, Outcome, Setup};
+
+/// Cached segments per flow.
+const FLOW_SEGMENTS: u32 = 1_024;
+
+/// Packets are without a layer 2; times never decrease.
+pub trait Gateway {
+    /// The native agent.
+    fn core(&self) -> &Agent;
+    /// What it is configured with.
+    fn config(&self) -> &Config;
+    /// When the world begins.
+    fn start_ns(&self) -> u64 {
+        1
+    }
+    /// Towards MH.
+    fn on_egress(&mut self, packet: &[u8], now_ns: u64) -> Outcome;
+    /// From MH.
+    fn on_ingress(&mut self, packet: &[u8], now_ns: u64) -> Outcome;
+    /// Runs the timers that are due.
+    fn on_timer(&mut self, now_ns: u64) -> Vec<Outcome>;
+    /// The link is said to be up, or down.
+    fn on_link(&mut self, up: bool, now_ns: u64) -> Vec<Outcome>;
+    /// Forgets what is over.
+    fn sweep(&mut self, now_ns: u64);
+    /// Forgets all flows, and returns what FH still gets.
+    fn forget(&mut self, now_ns: u64) -> Vec<Vec<u8>>;
+    /// Whether timers are served.
+    fn set_alive(&mut self, alive: bool);
+}
+
+/// The native agent alone.
+pub struct Native {
+    agent: Agent,
+    config: Config,
+}
+
+impl Native {
+    /// One that has seen nothing.
+    pub fn new(config: Config, limits: Limits) -> Self {
+        let setup = Setup {
+            config,
+            limits,
+            max_flows: 8,
+            flow_segments: FLOW_SEGMENTS,
+            ..Setup::default()
+        };
+        Self {
+            agent: Agent::new(setup),
+            config,
+        }
+    }
+}
+
+/// Forgets all flows of `agent`.
+pub fn forget_all(agent: &mut Agent, now_ns: u64) -> Vec<Vec<u8>> {
+    let keys: Vec<Key> = agent.keys().copied().collect();
+    keys.iter()
+        .flat_map(|key| agent.forget(key, now_ns))
+        .collect()
+}
+
+impl Gateway for Native {
+    fn core(&self) -> &Agent {
+        &self.agent
+    }
+
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn on_egress(&mut self, packet: &[u8], now_ns: u64) -> Outcome {
+        self.agent.on_egress(packet, now_ns)
+    }
+
+    fn on_ingress(&mut self, packet: &[u8], now_ns: u64) -> Outcome {
+        self.agent.on_ingress(packet, now_ns)
+    }
+
+    fn on_timer(&mut self, now_ns: u64) -> Vec<Outcome> {
+        let done = self.agent.on_timer(now_ns);
+        done.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    fn on_link(&mut self, up: bool, now_ns: u64) -> Vec<Outcome> {
+        let told = self.agent.on_link(up, now_ns);
+        told.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    fn sweep(&mut self, now_ns: u64) {
+        self.agent.sweep(now_ns);
+    }
+
+    fn forget(&mut self, now_ns: u64) -> Vec<Vec<u8>> {
+        forget_all(&mut self.agent, now_ns)
+    }
+
+    fn set_alive(&mut self, alive: bool) {
+        self.agent.set_alive(alive);
+    }
+}
