@@ -159,6 +159,92 @@ check_agent() {
 	fi
 }
 
+# An agent on device $1, or a line that says why not.
+start_agent() {
+	rm -f /tmp/out
+	lasthop attach "$1" >/tmp/out 2>/tmp/err </dev/null &
+	agent=$!
+	for _ in $(seq 60); do
+		grep -q attached /tmp/out 2>/dev/null && return
+		kill -0 $agent 2>/dev/null || break
+		sleep 1
+	done
+	echo "fail: attach to $1: $(head -n 5 /tmp/err | tr '\n' '|')"
+	return 1
+}
+
+# A transfer over the agent on device $1 with repairs. $2: what is special about it.
+helped() {
+	start_agent "$1" || return
+	transfer "$2"
+	timeout 10 lasthop status -j >/tmp/status 2>/tmp/err2 || echo "fail: status -j: $(cat /tmp/err2)"
+	positive local_retransmits
+	kill -TERM $agent
+	wait $agent
+}
+
+# The lossy device below and beside others. The agent is where losses are and routing is done.
+try_stacked() {
+	if ip link add br0 type bridge 2>/tmp/err; then
+		ip addr del 10.2.0.1/24 dev lossy0
+		ip link set lossy0 master br0
+		ip addr add 10.2.0.1/24 dev br0
+		ip link set br0 up
+		helped lossy0 "port of a bridge"
+		ip link del br0
+		ip addr add 10.2.0.1/24 dev lossy0
+	else
+		echo "note: no bridge: $(head -n 1 /tmp/err)"
+	fi
+	if ip link add vrf0 type vrf table 10 2>/tmp/err; then
+		ip link set vrf0 up
+		ip link set wired0 master vrf0
+		ip link set lossy0 master vrf0
+		helped lossy0 "in a VRF"
+		ip link set lossy0 nomaster
+		ip link set wired0 nomaster
+		ip link del vrf0
+	else
+		echo "note: no VRF: $(head -n 1 /tmp/err)"
+	fi
+	if ip link add bond9 type bond mode active-backup miimon 100 2>/tmp/err; then
+		ip addr del 10.2.0.1/24 dev lossy0
+		ip link set lossy0 down
+		ip link set lossy0 master bond9
+		ip addr add 10.2.0.1/24 dev bond9
+		ip link set bond9 up
+		helped bond9 "a bond"
+		ip link del bond9
+		ip addr add 10.2.0.1/24 dev lossy0
+		ip link set lossy0 up
+	else
+		echo "note: no bond: $(head -n 1 /tmp/err)"
+	fi
+}
+
+# Something happens to the machine in the middle of a transfer.
+try_events() {
+	cpu=/sys/devices/system/cpu/cpu1/online
+	if [ -w $cpu ]; then
+		(sleep 2 && echo 0 >$cpu && sleep 1 && echo 1 >$cpu) &
+		event=$!
+		helped lossy0 "a CPU goes and comes back"
+		wait $event || echo "fail: CPU 1 did not go"
+	else
+		echo "note: no CPU that could go"
+	fi
+	# Down to the last step, from which the kernel itself wakes after some seconds.
+	if echo core 2>/dev/null >/sys/power/pm_test && grep -qw mem /sys/power/state; then
+		(sleep 2 && echo mem >/sys/power/state) &
+		event=$!
+		helped lossy0 "the machine sleeps"
+		wait $event || echo "fail: the machine did not sleep"
+		echo none >/sys/power/pm_test
+	else
+		echo "note: the machine can't sleep"
+	fi
+}
+
 # What the kernel complains of, though all seems to work.
 check_log() {
 	if dmesg | grep -E 'WARNING:|BUG:|Oops|verifier bug|REG INVARIANTS' >/tmp/complaints; then
@@ -184,6 +270,7 @@ minor=${release#*.}
 minor=${minor%%[!0-9]*}
 if [ "$major" -gt 6 ] || { [ "$major" = 6 ] && [ "$minor" -ge 6 ]; }; then
 	check_agent
+	[ -s /tmp/tc ] || { try_stacked; try_events; }
 	try_schemes
 else
 	check_old

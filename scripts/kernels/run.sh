@@ -3,7 +3,8 @@
 # Boots stock kernels of Debian and Ubuntu in QEMU (pure emulation, no KVM) and
 # tries the agent on each (guest.sh): `lasthop check`, an attach to a lossy veth
 # with a transfer through it, the verifier's count of instructions with every
-# scheme; on a kernel before 6.6 that it fails with one clear line.
+# scheme, the device below a bridge and a bond and in a VRF, a CPU that goes,
+# sleep; on a kernel before 6.6 that it fails with one clear line.
 #   scripts/kernels/run.sh [KERNEL-PACKAGE...]
 # A package may be a pattern; the newest match is taken:
 #   scripts/kernels/run.sh 'linux-image-6.12.*-cloud-amd64' linux-image-6.8.0-31-generic
@@ -15,14 +16,15 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${LASTHOP_BIN_DIR:-${here%/scripts/kernels}/target/release}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lasthop/kernels
-modules=(veth sch_netem) # what the guest needs of a kernel's modules
+# What the guest needs of a kernel's modules.
+modules=(veth sch_netem bridge bonding vrf)
 boot_timeout=${LASTHOP_KERNEL_TIMEOUT:-300} # seconds per kernel
 
 die() { echo "kernels: $*" >&2; exit 1; }
 say() { echo "kernels: $*"; }
 
 case ${1:-} in
--h | --help) sed -n '3,15s/^# \{0,1\}//p' "$0" && exit ;;
+-h | --help) sed -n '3,16s/^# \{0,1\}//p' "$0" && exit ;;
 esac
 [ "$(uname -m)" = x86_64 ] || die "needs an x86-64 machine: the kernels run this machine's programs"
 [ -x "$bin/lasthop" ] || die "no $bin/lasthop: run make build, or set LASTHOP_BIN_DIR"
@@ -183,7 +185,7 @@ take_module() { # take_module TREE NAME DESTINATION
 # Downloads the kernel $1 into the cache: its vmlinuz and a few modules.
 fetch() {
 	local name=$1 dir=$cache/$1 parts m
-	[ -e "$dir/complete" ] && return
+	[ "$(cat "$dir/complete" 2>/dev/null)" = "${modules[*]}" ] && return
 	say "downloading $name"
 	parts=$(depends "$name" | sed -nE 's/^ *Depends: (linux-(binary|modules)-.*)/\1/p')
 	rm -rf "$tmp/deb" "$dir" && mkdir -p "$tmp/deb/tree" "$dir/modules"
@@ -199,7 +201,7 @@ fetch() {
 	for m in "${modules[@]}"; do
 		take_module "$tmp/deb/tree" "$m" "$dir/modules"
 	done
-	touch "$dir/complete"
+	echo "${modules[*]}" >"$dir/complete"
 	rm -rf "$tmp/deb"
 }
 
