@@ -14,6 +14,7 @@
 #include "wired.h"
 
 #define LH_LOSSY_LEAST_NS (2 * LH_SEC)
+#define LH_LOSSY_LEAST_RTTS 16 /* of the whole path: 2 s are three where that takes 600 ms */
 #define LH_LOSSY_MOST_NS (30 * LH_SEC)
 #define LH_LOSSY_GAPS 8 /* times between two losses for which a link counts as lossy */
 #define LH_TARGET_SEGS 2 /* so many are hardly a queue on a slow link (RFC 8289 section 4.4) */
@@ -145,12 +146,13 @@ LH_INLINE bool lh_queue_lossy(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
 {
 	u64 gap = lh_since(env->now_ns, p->lossy_ns), span = p->lossy_for_ns;
+	u64 least = lh_max(LH_LOSSY_LEAST_NS, LH_LOSSY_LEAST_RTTS * lh_base(env, f));
 
 	if (p->lossy_ns && gap < lh_srtt(env, f))
 		return;
 	if (p->lossy_ns)
 		span = span - span / 4 + LH_LOSSY_GAPS * lh_min(gap, LH_LOSSY_MOST_NS) / 4;
-	p->lossy_for_ns = lh_clamp64(span, LH_LOSSY_LEAST_NS, LH_LOSSY_MOST_NS);
+	p->lossy_for_ns = lh_min(lh_max(span, least), LH_LOSSY_MOST_NS);
 	p->lossy_ns = env->now_ns;
 }
 

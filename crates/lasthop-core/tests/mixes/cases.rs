@@ -235,6 +235,20 @@ fn a_long_hop_is_helped_too() {
     }
 }
 
+/// Two seconds without a loss are three round trips here: whoever is let go then, in the middle
+/// of his start, overflows the queue and does not come back (0.27, 0.29 and 0.30 of the bound).
+#[test]
+fn a_long_hop_stays_lossy_for_as_many_round_trips() {
+    for seed in [4, 7, 16] {
+        let case = Case {
+            seed,
+            ..long_hop(5.0, 600, 560, "reno", 0.01)
+        };
+        let rack = run(&case.with_agent());
+        assert!(rack.efficiency() >= 0.9, "{seed}: {}", rack.efficiency());
+    }
+}
+
 /// The rate jumps: what overflows when it falls is FH's to see.
 #[test]
 fn a_rate_that_varies_does_no_harm_without_loss() {
