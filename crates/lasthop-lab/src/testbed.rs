@@ -366,6 +366,30 @@ impl TestBed {
         self.plug(&LOSSY_CABLE)
     }
 
+    /// Moves `wl0` into the namespace of `host`, away from BS.
+    ///
+    /// # Errors
+    /// `ip` fails.
+    pub fn lossy_move_to(&self, host: Host) -> Result<()> {
+        self.move_lossy(Host::Bs, host)
+    }
+
+    /// Brings `wl0` back after [`TestBed::lossy_move_to`], with its addresses and routes.
+    ///
+    /// # Errors
+    /// `ip` or `ethtool` fails.
+    pub fn lossy_move_back(&self, host: Host) -> Result<()> {
+        self.move_lossy(host, Host::Bs)?;
+        self.set_offloads(&LOSSY_CABLE)?;
+        self.configure(&LOSSY_CABLE)
+    }
+
+    fn move_lossy(&self, from: Host, to: Host) -> Result<()> {
+        let to = self.namespace(to).name();
+        let words = ["ip", "link", "set", LOSSY_DEVICE, "netns", to];
+        self.command(from, &words).map(drop)
+    }
+
     /// Reserves `count` ports that no other transfer of this bed uses, and returns the first.
     ///
     /// # Errors

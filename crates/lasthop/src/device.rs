@@ -35,11 +35,13 @@ pub fn ifindex(name: &str) -> Option<u32> {
     nix::net::if_::if_nametoindex(name).ok()
 }
 
-/// The name of a device of this network namespace; none if it is gone.
+/// The name of a device of this network namespace; none if it is gone, or another namespace's.
 pub fn name_of(ifindex: u32) -> Option<String> {
+    // Of an index that there is not nix 0.30 says that the name is empty.
     nix::net::if_::if_indextoname(ifindex)
         .ok()
         .and_then(|name| name.into_string().ok())
+        .filter(|name| !name.is_empty())
 }
 
 /// The name by which the kernel knows a device; `name` itself if there is no such device. Devices
@@ -186,6 +188,7 @@ mod tests {
         assert!(lo.mtu_bytes > 0);
         assert!(running("lo").is_some());
         assert_eq!(running("nosuch0"), None);
+        assert_eq!(name_of(u32::MAX / 2), None);
         let missing = Device::find("nosuch0").unwrap_err().to_string();
         assert!(
             missing.contains("nosuch0") && missing.contains("ip link"),

@@ -6,7 +6,12 @@ use lasthop_lab::testbed::TestBed;
 
 /// TCX programs on wl0, both directions; 0 as well if the device is gone.
 pub fn programs_attached(bed: &TestBed) -> u32 {
-    bed.run_in(Host::Bs, || {
+    programs_attached_in(bed, Host::Bs)
+}
+
+/// The same where `host` has that device.
+pub fn programs_attached_in(bed: &TestBed, host: Host) -> u32 {
+    bed.run_in(host, || {
         let Ok(ifindex) = nix::net::if_::if_nametoindex("wl0") else {
             return 0;
         };
@@ -15,7 +20,7 @@ pub fn programs_attached(bed: &TestBed) -> u32 {
             .map(|hook| query(ifindex, hook))
             .sum()
     })
-    .expect("namespace of BS")
+    .expect("namespace")
 }
 
 fn query(ifindex: u32, hook: libbpf_sys::bpf_attach_type) -> u32 {

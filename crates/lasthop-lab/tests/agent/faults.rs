@@ -10,7 +10,7 @@ use lasthop_lab::process::find_binary;
 use lasthop_lab::testbed::TestBed;
 use lasthop_lab::transfer::{RunningTransfer, Transfer};
 
-use super::devices::programs_attached;
+use super::devices::{programs_attached, programs_attached_in};
 use super::{PATIENCE, able, check, counter, fast_link};
 
 const BYTES: u64 = 8_000_000;
@@ -118,6 +118,32 @@ fn device_gone_and_back_in_mid_transfer() {
     assert!(
         counter(&mut agent, "cached_segments") > 500,
         "the new device is not served"
+    );
+    agent.stop().expect("stop");
+}
+
+/// In another namespace it is somebody else's, and its index may be another device's there: the
+/// programs go, and come back with it.
+#[test]
+fn device_moved_to_another_namespace_and_back() {
+    if !able() {
+        return;
+    }
+    let (bed, mut agent, running) = underway(|bed| bed.start_waiting_agent("snoop", &[]));
+    bed.lossy_move_to(Host::Mh).expect("moved");
+    agent
+        .wait_for_line("lasthop: wl0 is gone")
+        .expect("noticed");
+    assert_eq!(programs_attached_in(&bed, Host::Mh), 0);
+    bed.lossy_move_back(Host::Mh).expect("back");
+    agent
+        .wait_for_line("lasthop: attached to wl0")
+        .expect("attached again");
+    assert_eq!(programs_attached(&bed), 2);
+    check(&running.wait().expect("the rest"));
+    assert!(
+        counter(&mut agent, "cached_segments") > 500,
+        "the device is not served"
     );
     agent.stop().expect("stop");
 }

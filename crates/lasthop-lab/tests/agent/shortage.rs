@@ -79,6 +79,76 @@ fn descriptors_run_out() {
     panic!("it needs more than {DESCRIPTORS} descriptors");
 }
 
+/// `lasthop attach` with small tables, and what strace says of its calls of bpf(2), one per line:
+/// thread, call. From the `n`-th of each thread on, if that is given, they find no memory.
+fn attach_traced(bed: &TestBed, n: Option<usize>) -> (Output, Vec<String>) {
+    let log = tempfile::NamedTempFile::new().expect("file");
+    let config = tempfile::NamedTempFile::new().expect("file");
+    std::fs::write(&config, "cache_total = \"1MiB\"\nmax_flows = 64\n").expect("configuration");
+    let binary = find_binary("lasthop").expect("lasthop");
+    let output = bed
+        .run_in(Host::Bs, || {
+            let mut command = Command::new("timeout");
+            command.args(["--preserve-status", "3", "strace", "-f", "-qq"]);
+            command.arg("-o").arg(log.path()).args(["-e", "trace=bpf"]);
+            if let Some(n) = n {
+                command.args(["-e", &format!("inject=bpf:error=ENOMEM:when={n}+")]);
+            }
+            command.arg(&binary).args(["attach", "wl0", "--once"]);
+            command.arg("--config").arg(config.path()).output()
+        })
+        .expect("namespace")
+        .expect("attach");
+    let text = std::fs::read_to_string(log.path()).expect("trace");
+    let calls = text.lines().filter(|line| line.contains("bpf("));
+    (output, calls.map(str::to_owned).collect())
+}
+
+/// The numbers of the calls, each in its thread, that make a map or a link, load a program, or
+/// enter the first or the last entry. libbpf's own questions are programs without a name of ours.
+fn calls_that_matter(calls: &[String]) -> Vec<(usize, &str)> {
+    let mut numbers = std::collections::HashMap::new();
+    let mut chosen = Vec::new();
+    let mut entries = Vec::new();
+    for call in calls {
+        let (thread, call) = call.split_once(' ').expect("a thread");
+        let n = numbers.entry(thread).or_insert(0);
+        *n += 1;
+        let ours = call.contains("prog_name=\"lh_") || call.contains("map_name=\"");
+        if call.contains("BPF_MAP_UPDATE_ELEM") {
+            entries.push((*n, call));
+        } else if call.contains("BPF_LINK_CREATE")
+            || (ours && (call.contains("BPF_PROG_LOAD") || call.contains("BPF_MAP_CREATE")))
+        {
+            chosen.push((*n, call));
+        }
+    }
+    chosen.extend(entries.first().into_iter().chain(entries.last()));
+    chosen
+}
+
+/// The kernel has no memory for a map, a program, an entry or a link.
+#[test]
+fn memory_of_the_kernel_runs_out() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    if Command::new("strace").arg("-V").output().is_err() {
+        println!("skipped: calls of bpf(2) that fail: needs strace");
+        return;
+    }
+    let (output, calls) = attach_traced(&bed, None);
+    assert!(attached(&bed, "nothing fails", &output));
+    let chosen = calls_that_matter(&calls);
+    assert!(chosen.len() > 20, "{chosen:#?}");
+    // One that fails libbpf tries again in another way; so do all that follow.
+    for (n, call) in chosen {
+        let (output, _) = attach_traced(&bed, Some(n));
+        assert!(!attached(&bed, call, &output), "{call}");
+    }
+}
+
 /// The runtime directory's file system has no room for the lock, or for the socket.
 #[test]
 fn the_disk_is_full() {
