@@ -21,6 +21,19 @@ step "bindings are those of the headers"
 libclang=$(dirname "$(find /usr/lib/llvm-*/lib -name 'libclang*.so*' | sort | tail -n 1)")
 LIBCLANG_PATH=$libclang cargo run --locked -q -p xtask -- bindings --check
 
+step "cargo deny: licences and origins of what we use, and what is known against it (deny.toml)"
+if cargo deny --version >/dev/null 2>&1; then
+	cargo deny --locked --log-level error check licenses bans sources
+	# What is known is in a repository of its own.
+	if timeout 60 cargo deny --locked fetch db >/dev/null 2>&1; then
+		cargo deny --locked --log-level error check --disable-fetch advisories
+	else
+		echo "skipped: advisories: no way to github.com/RustSec/advisory-db"
+	fi
+else
+	echo "skipped: cargo deny is not installed (cargo install cargo-deny --locked)"
+fi
+
 step "core: warnings as errors, gcc and clang, 32 bits and big-endian where there is a compiler"
 flags="-std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -ffreestanding -fsyntax-only"
 for cc in gcc clang-19 powerpc-linux-gnu-gcc mips-linux-gnu-gcc; do

@@ -67,6 +67,8 @@ run | bench)
 	PATH=$PATH:/usr/sbin need nginx nginx
 	need curl curl
 	need openssl openssl
+	# Calls that fail, for the tests.
+	need strace strace
 	;;
 fuzz)
 	need clang++-19 clang-19

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Forgers at the wired side and on the link, against transfers at 2 %. With LASTHOP_ATTACK=N in
-//! the environment each sends N times as many packets per second, and prints what came of it.
+//! the environment each sends N times as many packets per second, and prints what came of it. The
+//! long ones, `--ignored`, send a million of each kind and ten thousand, and floods for a minute.
+
+use std::time::{Duration, Instant};
 
 use lasthop_lab::forger::{ALL, Forgery, Kind, Numbers};
 use lasthop_lab::netns::Host;
 use lasthop_lab::options::LinkOptions;
 use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::Transfer;
+use lasthop_lab::transfer::{RunningTransfer, Transfer};
 
 use super::{PATIENCE, able, check, counter, lost};
 
@@ -150,4 +153,124 @@ fn a_flood_of_syns_keeps_nobody_out() {
     assert!(forged > 16_384, "{forged} SYNs");
     assert!(repairs > before, "the second transfer had no help");
     assert!(repairs as f64 > 0.8 * lost as f64, "{repairs} of {lost}");
+}
+
+/// Transfers one after the other for as long as `more` wants, each of `bytes`. Returns the mean rate
+/// in Mbit/s, repairs and losses.
+fn series(
+    bed: &TestBed,
+    scheme: Option<&str>,
+    bytes: u64,
+    mut more: impl FnMut(Duration) -> bool,
+) -> Came {
+    let mut agent = scheme.map(|scheme| bed.start_agent(scheme, &[]).expect("agent"));
+    let (began, mut ns, mut n) = (Instant::now(), 0, 0);
+    loop {
+        let transfer = Transfer::new().bytes(bytes).cc("cubic").deadline(PATIENCE);
+        let report = transfer
+            .start(bed)
+            .and_then(RunningTransfer::wait)
+            .expect("all of it");
+        check(&report);
+        ns += report.completion_ns().expect("completed");
+        n += 1;
+        if !more(began.elapsed()) {
+            break;
+        }
+    }
+    Came {
+        mbit: (n * bytes) as f64 * 8e3 / ns as f64,
+        forged: 0,
+        repairs: agent
+            .as_mut()
+            .map_or(0, |agent| counter(agent, "local_retransmits")),
+        lost: lost(bed),
+    }
+}
+
+/// The same under an attack, until `packets` are out.
+fn besieged(forgery: &Forgery, scheme: Option<&str>, bytes: u64, packets: u64) -> Came {
+    let bed = TestBed::up(&link()).expect("test bed");
+    let forger = forgery.clone().start(&bed).expect("forger");
+    let came = series(&bed, scheme, bytes, |_| forger.sent() < packets);
+    Came {
+        forged: forger.stop().expect("forger"),
+        ..came
+    }
+}
+
+#[test]
+#[ignore = "fifteen minutes"]
+fn a_million_forged_packets_of_each_kind() {
+    const EACH: u64 = 1_000_000;
+    const LONG: u64 = 30_000_000;
+    if !able() {
+        return;
+    }
+    let quiet = |scheme| {
+        let bed = TestBed::up(&link()).expect("test bed");
+        series(&bed, scheme, LONG, |_| false).mbit
+    };
+    let (none, alone) = (quiet(None), quiet(Some("rack")));
+    let mut attack = forgery(&ALL, Numbers::Random, Host::Mh);
+    attack.per_second = 20_000;
+    let under_none = besieged(&attack, None, LONG, 0).mbit;
+    let came = besieged(&attack, Some("rack"), LONG, EACH * ALL.len() as u64);
+    println!(
+        "random: {} packets at {} a second at the most: {:.2} Mbit/s, {:.2} without attack; without agent {under_none:.2} and {none:.2}; {} repairs for {} losses",
+        came.forged, attack.per_second, came.mbit, alone, came.repairs, came.lost
+    );
+    assert!(came.mbit >= 0.95 * under_none);
+    assert!(came.mbit - none >= 0.9 * (alone - none), "help kept");
+    assert!(came.repairs as f64 <= 1.1 * came.lost as f64);
+    for kind in [
+        Kind::Syn,
+        Kind::SynAck,
+        Kind::Ack,
+        Kind::Sack,
+        Kind::Checksum,
+    ] {
+        let attack = forgery(&[kind], Numbers::Exact, Host::Mh);
+        let under_none = besieged(&attack, None, BYTES, 0).mbit;
+        let came = besieged(&attack, Some("rack"), BYTES, EACH / 100);
+        println!(
+            "exact {kind:?}: {} packets: {:.2} Mbit/s, without agent {under_none:.2}; {} repairs for {} losses",
+            came.forged, came.mbit, came.repairs, came.lost
+        );
+        assert!(came.mbit >= 0.95 * under_none, "{kind:?}");
+    }
+}
+
+#[test]
+#[ignore = "two minutes"]
+fn a_flood_for_a_minute() {
+    const LONG: u64 = 30_000_000;
+    const MINUTE: Duration = Duration::from_secs(60);
+    if !able() {
+        return;
+    }
+    let quiet = |scheme| {
+        let bed = TestBed::up(&link()).expect("test bed");
+        series(&bed, scheme, LONG, |_| false).mbit
+    };
+    let (none, alone) = (quiet(None), quiet(Some("rack")));
+    let mut attack = forgery(&[Kind::Flood], Numbers::Random, Host::Mh);
+    attack.per_second = 100_000;
+    let bed = TestBed::up(&link()).expect("test bed");
+    let forger = attack.start(&bed).expect("forger");
+    let began = Instant::now();
+    let came = series(&bed, Some("rack"), LONG, |elapsed| elapsed < MINUTE);
+    let (forged, seconds) = (
+        forger.stop().expect("forger"),
+        began.elapsed().as_secs_f64(),
+    );
+    println!(
+        "{forged} SYNs in {seconds:.0} s, {:.0} a second: {:.2} Mbit/s, {alone:.2} without flood, {none:.2} without agent; {} repairs for {} losses",
+        forged as f64 / seconds,
+        came.mbit,
+        came.repairs,
+        came.lost
+    );
+    assert!(came.repairs as f64 >= 0.98 * came.lost as f64, "help kept");
+    assert!(came.repairs as f64 <= 1.1 * came.lost as f64);
 }
