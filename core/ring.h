@@ -19,7 +19,7 @@
  * per packet, which is more than it can bring, and where no packet comes so many by the timer. An
  * ACK of a whole window would take 100 us otherwise.
  */
-#define LH_RECLAIM_SEGS 32
+#define LH_RECLAIM_SEGS 16
 #define LH_RECLAIM_IDLE_SEGS 512
 #define LH_RECLAIM_NS (10 * LH_MSEC)
 

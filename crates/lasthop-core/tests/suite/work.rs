@@ -113,9 +113,9 @@ fn an_ack_of_a_whole_window_looks_at_little() {
     let f = b.flow.raw();
     assert_eq!((f.una, f.delivered - before), ((N + 1) * MSS, N * MSS));
     assert_eq!((f.head, f.tail), (N, N));
-    assert_eq!(b.memory().0, N - 32);
+    assert_eq!(b.memory().0, N - 16);
     b.data((N + 1) * MSS, MSS);
-    assert_eq!(b.memory().0, N - 63);
+    assert_eq!(b.memory().0, N - 31);
     assert_eq!(b.settled(), (1, 1));
     b.ack((N + 2) * MSS);
     assert_eq!(b.memory(), (0, 0));

@@ -200,7 +200,7 @@ fn besieged(forgery: &Forgery, scheme: Option<&str>, bytes: u64, packets: u64) -
 }
 
 #[test]
-#[ignore = "fifteen minutes"]
+#[ignore = "twenty minutes"]
 fn a_million_forged_packets_of_each_kind() {
     const EACH: u64 = 1_000_000;
     const LONG: u64 = 30_000_000;
@@ -213,7 +213,7 @@ fn a_million_forged_packets_of_each_kind() {
     };
     let (none, alone) = (quiet(None), quiet(Some("rack")));
     let mut attack = forgery(&ALL, Numbers::Random, Host::Mh);
-    attack.per_second = 20_000;
+    attack.per_second = 10_000; // more leave too little of the link to the real ACKs
     let under_none = besieged(&attack, None, LONG, 0).mbit;
     let came = besieged(&attack, Some("rack"), LONG, EACH * ALL.len() as u64);
     println!(
