@@ -212,7 +212,8 @@ fn look(places: &mut [Place], options: &Options) -> Result<bool> {
         if place.follows(options) {
             continue;
         }
-        if place.live.is_some() {
+        if let Some(live) = &mut place.live {
+            live.agent.detach(); // before anybody hears of it
             let text = if options.once {
                 format!("{} is gone: ending, because of --once", place.name)
             } else {
