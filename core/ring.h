@@ -108,7 +108,19 @@ LH_INLINE void lh_ring_put_chunk(struct lh_env *env, struct lh_flow *f, u32 pos)
 	lh_host_put_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
 }
 
-/* The segment at @pos, which begins and ends as @e, is SACKed no more. */
+/* The segment at @pos, which begins and ends as @e, is SACKed. */
+LH_INLINE void lh_chunk_sack(struct lh_env *env, const struct lh_flow *f, u32 pos,
+			     const struct lh_seg *e)
+{
+	struct lh_chunk *c = lh_chunk_at(env, f, pos);
+
+	if (!c)
+		return;
+	c->nr_sacked++;
+	c->sacked_bytes += e->end - e->seq;
+}
+
+/* It is SACKed no more. */
 LH_INLINE void lh_chunk_unsack(struct lh_env *env, const struct lh_flow *f, u32 pos,
 			       const struct lh_seg *e)
 {
@@ -181,19 +193,6 @@ LH_FUNC int lh_cache_free(struct lh_env *env, struct lh_flow *f)
 	return lh_ring_reclaim(env, f, LH_FLOW_CHUNKS * LH_CHUNK_SEGS);
 }
 
-/* The SACKed entry that was moved from @at - 1 to @at is another chunk's now. */
-LH_INLINE void lh_chunk_moved(struct lh_env *env, const struct lh_flow *f, u32 at,
-			      const struct lh_seg *e)
-{
-	struct lh_chunk *to = lh_chunk_at(env, f, at);
-
-	lh_chunk_unsack(env, f, at - 1, e);
-	if (!to)
-		return;
-	to->nr_sacked++;
-	to->sacked_bytes += e->end - e->seq;
-}
-
 /* Moves the entries from @pos on up by one; the last one was just grown. */
 LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
 {
@@ -215,8 +214,10 @@ LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
 		c = lh_chunk_at(env, f, at);
 		if (c)
 			c->oldest_tx_ns = c->again_tx_ns = 0;
-		if (!(at & (LH_CHUNK_SEGS - 1)) && (to->flags & LH_SEG_SACKED))
-			lh_chunk_moved(env, f, at, to);
+		if (!(at & (LH_CHUNK_SEGS - 1)) && (to->flags & LH_SEG_SACKED)) {
+			lh_chunk_unsack(env, f, at - 1, to);
+			lh_chunk_sack(env, f, at, to);
+		}
 	}
 	return 0;
 }

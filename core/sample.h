@@ -165,17 +165,13 @@ LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 nex
 /* One segment more of the chunk at @pos is SACKed: that one. */
 LH_ENTRY int lh_sack_count(struct lh_env *env, struct lh_flow *f, u32 pos)
 {
-	struct lh_chunk *c;
 	struct lh_seg *e;
 
 	if (!env || !f)
 		return 0;
-	c = lh_chunk_at(env, f, pos);
 	e = lh_seg_at(env, f, pos);
-	if (c && e) {
-		c->nr_sacked++;
-		c->sacked_bytes += e->end - e->seq;
-	}
+	if (e)
+		lh_chunk_sack(env, f, pos, e);
 	return 0;
 }
 

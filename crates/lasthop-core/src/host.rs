@@ -95,7 +95,7 @@ impl Flow {
         &self.0
     }
 
-    /// For tests that set a flow up by hand. Safe as long as the ring (`head`,
+    /// For tests that set a flow up by hand. Safe as long as the ring (`head`, `spent`,
     /// `tail`, `dir`) is left alone or empty; the pool finds out otherwise.
     pub fn raw_mut(&mut self) -> &mut lh_flow {
         &mut self.0

@@ -6,6 +6,21 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::bindings::LH_ACK;
 
+/// CE (RFC 3168) in the IP header of a frame with an Ethernet header, and what goes with it.
+///
+/// # Panics
+/// The frame is too short.
+pub fn set_ce(frame: &mut [u8]) {
+    if frame[14] >> 4 == 6 {
+        frame[15] |= 0x30;
+        return;
+    }
+    frame[15] |= 3;
+    frame[24..26].fill(0);
+    let sum = !checksum(&frame[14..34], 0);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+}
+
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {

@@ -11,7 +11,7 @@ use lasthop_core::bindings::{
     LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_CHUNKS, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP,
     LH_NR_COUNTERS, LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_slack, LH_SCHEME_snoop, lh_flow,
 };
-use lasthop_core::packet::checksum;
+use lasthop_core::packet::set_ce;
 use lasthop_core::{Agent, Config, Key, Limits, Outcome, Setup, parse};
 use nix::sched::{CloneFlags, unshare};
 
@@ -251,18 +251,6 @@ fn framed(packet: &[u8]) -> Vec<u8> {
     let mut frame = template(family.into())[..ETHERNET].to_vec();
     frame.extend(packet);
     frame
-}
-
-/// CE in a frame, and what goes with it.
-fn set_ce(frame: &mut [u8]) {
-    if frame[14] >> 4 == 6 {
-        frame[15] |= 0x30;
-        return;
-    }
-    frame[15] |= 3;
-    frame[24..26].fill(0);
-    let sum = !checksum(&frame[14..34], 0);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
 }
 
 fn unframed(mut outcome: Outcome) -> Outcome {

@@ -15,6 +15,16 @@ use super::{PATIENCE, able, check, counter, lost};
 
 const PER_SECOND: u64 = 2_000;
 const BYTES: u64 = 3_000_000;
+/// Transfers under long attacks.
+const LONG: u64 = 30_000_000;
+/// What who sees the packets can forge without ending or corrupting the connection itself.
+const ON_THE_LINK: [Kind; 5] = [
+    Kind::Syn,
+    Kind::SynAck,
+    Kind::Ack,
+    Kind::Sack,
+    Kind::Checksum,
+];
 
 fn times() -> u64 {
     let more = std::env::var("LASTHOP_ATTACK").ok();
@@ -96,16 +106,9 @@ fn forgers_on_the_link_are_no_stronger_for_the_agent() {
     if !able() {
         return;
     }
-    let kinds = [
-        Kind::Syn,
-        Kind::SynAck,
-        Kind::Ack,
-        Kind::Sack,
-        Kind::Checksum,
-    ];
     let attack = |kinds: &[Kind]| forgery(kinds, Numbers::Exact, Host::Mh);
-    let none = under(Some(attack(&kinds)), None);
-    for kind in kinds {
+    let none = under(Some(attack(&ON_THE_LINK)), None);
+    for kind in ON_THE_LINK {
         let came = under(Some(attack(&[kind])), Some("rack"));
         println!(
             "exact {kind:?}: {} packets, {:.2} Mbit/s, without agent under all {:.2}, {} repairs for {} losses",
@@ -188,6 +191,12 @@ fn series(
     }
 }
 
+/// The rate of a long transfer that nobody attacks, Mbit/s.
+fn quiet(scheme: Option<&str>) -> f64 {
+    let bed = TestBed::up(&link()).expect("test bed");
+    series(&bed, scheme, LONG, |_| false).mbit
+}
+
 /// The same under an attack, until `packets` are out.
 fn besieged(forgery: &Forgery, scheme: Option<&str>, bytes: u64, packets: u64) -> Came {
     let bed = TestBed::up(&link()).expect("test bed");
@@ -203,14 +212,9 @@ fn besieged(forgery: &Forgery, scheme: Option<&str>, bytes: u64, packets: u64) -
 #[ignore = "twenty minutes"]
 fn a_million_forged_packets_of_each_kind() {
     const EACH: u64 = 1_000_000;
-    const LONG: u64 = 30_000_000;
     if !able() {
         return;
     }
-    let quiet = |scheme| {
-        let bed = TestBed::up(&link()).expect("test bed");
-        series(&bed, scheme, LONG, |_| false).mbit
-    };
     let (none, alone) = (quiet(None), quiet(Some("rack")));
     let mut attack = forgery(&ALL, Numbers::Random, Host::Mh);
     attack.per_second = 10_000; // more leave too little of the link to the real ACKs
@@ -223,13 +227,7 @@ fn a_million_forged_packets_of_each_kind() {
     assert!(came.mbit >= 0.95 * under_none);
     assert!(came.mbit - none >= 0.9 * (alone - none), "help kept");
     assert!(came.repairs as f64 <= 1.1 * came.lost as f64);
-    for kind in [
-        Kind::Syn,
-        Kind::SynAck,
-        Kind::Ack,
-        Kind::Sack,
-        Kind::Checksum,
-    ] {
+    for kind in ON_THE_LINK {
         let attack = forgery(&[kind], Numbers::Exact, Host::Mh);
         let under_none = besieged(&attack, None, BYTES, 0).mbit;
         let came = besieged(&attack, Some("rack"), BYTES, EACH / 100);
@@ -244,15 +242,10 @@ fn a_million_forged_packets_of_each_kind() {
 #[test]
 #[ignore = "two minutes"]
 fn a_flood_for_a_minute() {
-    const LONG: u64 = 30_000_000;
     const MINUTE: Duration = Duration::from_secs(60);
     if !able() {
         return;
     }
-    let quiet = |scheme| {
-        let bed = TestBed::up(&link()).expect("test bed");
-        series(&bed, scheme, LONG, |_| false).mbit
-    };
     let (none, alone) = (quiet(None), quiet(Some("rack")));
     let mut attack = forgery(&[Kind::Flood], Numbers::Random, Host::Mh);
     attack.per_second = 100_000;

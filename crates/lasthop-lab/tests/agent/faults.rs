@@ -102,24 +102,29 @@ fn device_down_and_up_in_mid_transfer() {
     agent.stop().expect("stop");
 }
 
+/// The device is back: the agent takes it up, and the transfer ends well.
+fn served_again(bed: &TestBed, mut agent: AgentHandle, running: RunningTransfer) {
+    agent
+        .wait_for_line("lasthop: attached to wl0")
+        .expect("attached again");
+    assert_eq!(programs_attached(bed), 2);
+    check(&running.wait().expect("the rest"));
+    assert!(
+        counter(&mut agent, "cached_segments") > 500,
+        "the device is not served"
+    );
+    agent.stop().expect("stop");
+}
+
 #[test]
 fn device_gone_and_back_in_mid_transfer() {
     if !able() {
         return;
     }
-    let (bed, mut agent, running) = underway(|bed| bed.start_waiting_agent("snoop", &[]));
+    let (bed, agent, running) = underway(|bed| bed.start_waiting_agent("snoop", &[]));
     bed.lossy_unplug().expect("unplug");
     bed.lossy_plug().expect("plug");
-    agent
-        .wait_for_line("lasthop: attached to wl0")
-        .expect("attached again");
-    assert_eq!(programs_attached(&bed), 2);
-    check(&running.wait().expect("the rest"));
-    assert!(
-        counter(&mut agent, "cached_segments") > 500,
-        "the new device is not served"
-    );
-    agent.stop().expect("stop");
+    served_again(&bed, agent, running);
 }
 
 /// In another namespace it is somebody else's, and its index may be another device's there: the
@@ -136,16 +141,7 @@ fn device_moved_to_another_namespace_and_back() {
         .expect("noticed");
     assert_eq!(programs_attached_in(&bed, Host::Mh), 0);
     bed.lossy_move_back(Host::Mh).expect("back");
-    agent
-        .wait_for_line("lasthop: attached to wl0")
-        .expect("attached again");
-    assert_eq!(programs_attached(&bed), 2);
-    check(&running.wait().expect("the rest"));
-    assert!(
-        counter(&mut agent, "cached_segments") > 500,
-        "the device is not served"
-    );
-    agent.stop().expect("stop");
+    served_again(&bed, agent, running);
 }
 
 /// Under another name it is the same device: it is served on, and answers by that name.

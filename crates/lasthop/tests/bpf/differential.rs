@@ -10,7 +10,7 @@ use lasthop_core::bindings::{
     LH_ACK, LH_ECE, LH_FIN, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_PSH, LH_RST, LH_SCHEME_rack,
     LH_SCHEME_slack, LH_SUPPRESS_OFF, LH_SUPPRESS_ON, LH_SYN, LH_URG, lh_config,
 };
-use lasthop_core::packet::{Ends, Tcp, checksum, checksum_ok, option};
+use lasthop_core::packet::{Ends, Tcp, checksum_ok, option, set_ce};
 use lasthop_core::{Key, parse};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -355,18 +355,6 @@ impl Pair {
             assert_eq!(bpf, native, "counters after step {step}");
         }
     }
-}
-
-/// CE in a frame with an Ethernet header, and what goes with it.
-fn set_ce(frame: &mut [u8]) {
-    if frame[14] >> 4 == 6 {
-        frame[15] |= 0x30;
-        return;
-    }
-    frame[15] |= 3;
-    frame[24..26].fill(0);
-    let sum = !checksum(&frame[14..34], 0);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
 }
 
 fn compare(config: lh_config, seed: u64) -> BTreeMap<&'static str, u64> {
