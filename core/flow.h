@@ -90,6 +90,10 @@ struct lh_end {
 	u32 edge; /* rightmost edge of a window that the other end has granted it */
 	u32 most; /* widest window that it has itself granted, bytes; 0: it was not heard */
 	u32 known; /* 1: end and edge are valid */
+	/* In mid-stream, where no window's scale is known (accept.h). */
+	u32 used; /* most that it had on its way, and the other end got, bytes */
+	u32 round_start,
+		round_end; /* what the other end had, and this one had sent, a round trip ago */
 };
 
 /* A SYN on a live connection: kept aside until the other end has answered it (lifecycle.h). */

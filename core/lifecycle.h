@@ -214,10 +214,10 @@ LH_INLINE enum lh_accepted lh_accept_fh(struct lh_flow *f, const struct lh_segme
 {
 	enum lh_accepted is = lh_acceptable(&f->fh, &f->mh, s, lh_whole(f));
 
-	if (is == LH_REFUSED)
+	if (is == LH_REFUSED || is == LH_FAR)
 		lh_claim_note(f, s);
 	else
-		lh_ends_learn(&f->fh, &f->mh, s, lh_granted(f, s, f->wscale_fh));
+		lh_ends_learn(&f->fh, &f->mh, s, lh_granted(f, &f->mh, s, f->wscale_fh));
 	return is;
 }
 
@@ -336,11 +336,31 @@ LH_ENTRY int lh_pick_up(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	f->max = f->fh.end = end;
 	f->fh.edge = end + LH_UNHEARD_BYTES;
 	f->fh.known = 1;
-	lh_ends_learn(&f->mh, &f->fh, s, lh_granted(f, s, 0));
+	lh_ends_learn(&f->mh, &f->fh, s, lh_granted(f, &f->fh, s, 0));
 	f->seen_ns = f->progress_ns = env->now_ns;
 	f->flags |= LH_FLOW_LIVE;
 	lh_host_count(env, LH_C_resynchronised, 1);
 	return 0;
+}
+
+/* The numbers of @s from MH: are they its? If not, both ends may yet agree on them. */
+LH_INLINE bool lh_accept_mh(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	enum lh_accepted is = lh_acceptable(&f->mh, &f->fh, s, lh_whole(f));
+
+	if (is == LH_FAR && lh_claim_answered(f, s)) {
+		lh_claim_take(f, s);
+	} else if (is == LH_REFUSED || is == LH_FAR) {
+		lh_host_count(env, LH_C_bypass_unacceptable, 1);
+		if (lh_claim_proved(env, f, s))
+			lh_pick_up(env, f, s);
+		return false;
+	} else if (lh_claim_below(env, f, s)) {
+		lh_pick_up(env, f, s);
+		return false;
+	}
+	lh_ends_learn(&f->mh, &f->fh, s, lh_granted(f, &f->fh, s, f->wscale_mh));
+	return true;
 }
 
 /* Any segment from MH. @return whether it is the flow's and the core may act on it. */
@@ -350,17 +370,8 @@ LH_INLINE bool lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct l
 		lh_track_mh_syn(env, f, s);
 		return false; /* nothing is acknowledged that a scheme would look after */
 	}
-	if (lh_acceptable(&f->mh, &f->fh, s, lh_whole(f)) == LH_REFUSED) {
-		lh_host_count(env, LH_C_bypass_unacceptable, 1);
-		if (lh_claim_proved(env, f, s))
-			lh_pick_up(env, f, s);
+	if (!lh_accept_mh(env, f, s))
 		return false;
-	}
-	if (lh_claim_below(env, f, s)) {
-		lh_pick_up(env, f, s);
-		return false;
-	}
-	lh_ends_learn(&f->mh, &f->fh, s, lh_granted(f, s, f->wscale_mh));
 	f->seen_ns = env->now_ns;
 	if (s->flags & LH_RST) {
 		f->flags |= LH_FLOW_RESET;

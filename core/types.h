@@ -86,4 +86,9 @@ LH_INLINE bool lh_after(u32 a, u32 b)
 	return (s32)(b - a) < 0;
 }
 
+LH_INLINE u32 lh_later(u32 a, u32 b)
+{
+	return lh_after(a, b) ? a : b;
+}
+
 #endif /* LH_TYPES_H */

@@ -534,16 +534,25 @@ pub struct lh_end {
     pub most: u32,
     #[doc = " 1: end and edge are valid"]
     pub known: u32,
+    #[doc = " most that it had on its way, and the other end got, bytes"]
+    pub used: u32,
+    pub round_start: u32,
+    #[doc = " what the other end had, and this one had sent, a round trip ago"]
+    pub round_end: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_end"][::core::mem::size_of::<lh_end>() - 16usize];
+    ["Size of lh_end"][::core::mem::size_of::<lh_end>() - 28usize];
     ["Alignment of lh_end"][::core::mem::align_of::<lh_end>() - 4usize];
     ["Offset of field: lh_end::end"][::core::mem::offset_of!(lh_end, end) - 0usize];
     ["Offset of field: lh_end::edge"][::core::mem::offset_of!(lh_end, edge) - 4usize];
     ["Offset of field: lh_end::most"][::core::mem::offset_of!(lh_end, most) - 8usize];
     ["Offset of field: lh_end::known"][::core::mem::offset_of!(lh_end, known) - 12usize];
+    ["Offset of field: lh_end::used"][::core::mem::offset_of!(lh_end, used) - 16usize];
+    ["Offset of field: lh_end::round_start"]
+        [::core::mem::offset_of!(lh_end, round_start) - 20usize];
+    ["Offset of field: lh_end::round_end"][::core::mem::offset_of!(lh_end, round_end) - 24usize];
 };
 #[doc = " A SYN on a live connection: kept aside until the other end has answered it (lifecycle.h)."]
 #[repr(C)]
@@ -1007,7 +1016,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1384usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1408usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -1072,61 +1081,61 @@ const _: () = {
     ["Offset of field: lh_flow::last_window"]
         [::core::mem::offset_of!(lh_flow, last_window) - 1118usize];
     ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1120usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1136usize];
-    ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1152usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1176usize];
-    ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1188usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1192usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1148usize];
+    ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1176usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1200usize];
+    ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1212usize];
+    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1216usize];
     ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1194usize];
+        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1218usize];
     ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1195usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1196usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1200usize];
+        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1219usize];
+    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1220usize];
+    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1224usize];
     ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1204usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1208usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1216usize];
+        [::core::mem::offset_of!(lh_flow, ts_recent) - 1228usize];
+    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1232usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1240usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1224usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1248usize];
     ["Offset of field: lh_flow::reclaimed_ns"]
-        [::core::mem::offset_of!(lh_flow, reclaimed_ns) - 1232usize];
+        [::core::mem::offset_of!(lh_flow, reclaimed_ns) - 1256usize];
     ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1240usize];
+        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1264usize];
     ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1248usize];
+        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1272usize];
     ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1256usize];
+        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1280usize];
     ["Offset of field: lh_flow::held_until_ns"]
-        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1264usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1272usize];
+        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1288usize];
+    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1296usize];
     ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1280usize];
+        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1304usize];
     ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1288usize];
+        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1312usize];
     ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1296usize];
+        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1320usize];
     ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1304usize];
+        [::core::mem::offset_of!(lh_flow, level_now) - 1328usize];
     ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1308usize];
+        [::core::mem::offset_of!(lh_flow, level_before) - 1332usize];
     ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1312usize];
+        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1336usize];
     ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1320usize];
+        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1344usize];
     ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1328usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1336usize];
+        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1352usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1360usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1344usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1368usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1352usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1376usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1360usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1384usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1368usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1392usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1376usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1400usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1897,7 +1906,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1872usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1896usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -1919,7 +1928,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1600usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1624usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

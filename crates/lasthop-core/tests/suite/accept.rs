@@ -268,19 +268,24 @@ fn a_claim_lasts_until_fh_goes_on() {
     assert_eq!(rig.count(LH_C_resynchronised), 0);
 }
 
-/// In mid-stream nobody knows what FH had sent before: an ACK far ahead may be right. If not,
-/// both ends go on below it, and after a second that counts.
-#[test]
-fn in_mid_stream_a_far_ack_is_believed_for_a_second() {
-    let mut rig = Rig::silent(&Options {
+/// Nobody saw its handshake.
+fn mid_stream() -> Rig {
+    Rig::silent(&Options {
         sack: true,
         config: Config::default(),
         ..Options::default()
-    });
+    })
+}
+
+/// In mid-stream nobody knows what FH had sent before: an ACK ahead of what we saw may be right.
+/// If not, both ends go on below it, and after a second that counts.
+#[test]
+fn in_mid_stream_an_ack_ahead_is_believed_for_a_second() {
+    let mut rig = mid_stream();
     rig.burst(0, 0, 100, 10);
     ack!(rig, 12, 0 => pass);
-    ack!(rig, 13, 5_000_000 => pass);
-    assert_eq!(rig.flow().raw().una, wire(5_000_000));
+    ack!(rig, 13, 50_000 => pass);
+    assert_eq!(rig.flow().raw().una, wire(50_000));
     for i in 0..20 {
         let (ms, seq) = (100 + 100 * i as u64, 1_000 + 100 * i);
         rig.data(ms, seq, 100);
@@ -289,6 +294,102 @@ fn in_mid_stream_a_far_ack_is_believed_for_a_second() {
     assert_eq!(rig.count(LH_C_resynchronised), 1);
     rig.burst(3_000, 3_000, 100, 5);
     ack!(rig, 3_012, 3_000, sack [(3_100, 3_200)] => pass, resend [3_000]);
+}
+
+/// Beyond several times what was on its way before, one end's word is not enough, though the
+/// window's scale may be 14.
+#[test]
+fn in_mid_stream_what_was_used_bounds_what_may_be() {
+    let mut rig = mid_stream();
+    rig.burst(0, 0, 100, 10);
+    ack!(rig, 12, 0 => pass);
+    ack!(rig, 13, 5_000_000 => pass);
+    assert!(!rig.data(14, 5_000_000, 100), "no data of FH's");
+    assert_eq!(rig.count(LH_C_bypass_unacceptable), 2);
+    rig.data(15, 1_000, 100);
+    ack!(rig, 16, 5_000_100 => pass);
+    assert_eq!(
+        rig.flow().raw().una,
+        wire(0),
+        "FH's own data take the claim back"
+    );
+    assert_eq!(rig.flow().raw().max, wire(1_100));
+    ack!(rig, 20, 0, sack [(100, 200)] => pass, resend [0]);
+}
+
+/// Slow start doubles what is on its way with each round trip: that is no jump.
+#[test]
+fn in_mid_stream_slow_start_is_followed() {
+    let mut rig = mid_stream();
+    let (mut ms, mut sent, mut flight) = (0, 0, 10_000);
+    while flight < 1_000_000 {
+        for _ in 0..flight / 1_000 {
+            assert!(rig.data(ms, sent, 1_000), "{sent} of {flight}");
+            sent += 1_000;
+        }
+        // Each ACK has FH send twice as much.
+        let una = sent - flight;
+        for i in 1..=flight / 2_000 {
+            rig.ack(ms + 20, una + 2_000 * i, &[]);
+            for _ in 0..4 {
+                assert!(rig.data(ms + 20, sent, 1_000), "{sent} of {flight}");
+                sent += 1_000;
+            }
+        }
+        (ms, flight) = (ms + 40, sent - una - flight);
+        rig.ack(ms, sent - flight, &[]);
+        rig.ack(ms + 1, sent, &[]);
+    }
+    assert_eq!(rig.count(LH_C_bypass_unacceptable), 0);
+}
+
+/// What was on its way when we came counts as used, whoever is heard first.
+#[test]
+fn in_mid_stream_a_flight_is_found_at_once() {
+    for mh_first in [true, false] {
+        let mut rig = mid_stream();
+        if !mh_first {
+            assert!(rig.data(0, 999_900, 100));
+        }
+        ack!(rig, 1, 0 => pass);
+        for i in 0..2_000 {
+            rig.data(2, 1_000_000 + 1_000 * i, 1_000);
+            if i > 50 {
+                rig.ack(3, 1_000 * (i - 50), &[]);
+            }
+        }
+        assert_eq!(
+            rig.ring().len() / 100,
+            9,
+            "all of what is on its way, but for the first"
+        );
+        assert_eq!(rig.count(LH_C_bypass_unacceptable), 0);
+    }
+}
+
+/// After a pause FH may send more at once than ever before. Its first answer shows that.
+#[test]
+fn in_mid_stream_a_larger_burst_is_helped_after_its_first_answer() {
+    let mut rig = mid_stream();
+    rig.burst(0, 0, 1_000, 10);
+    ack!(rig, 12, 10_000 => pass);
+    let burst = 300_000;
+    for i in 0..burst / 1_000 {
+        rig.data(100, 10_000 + 1_000 * i, 1_000);
+    }
+    assert!(
+        !rig.data(100, 10_000 + burst, 1_000),
+        "more than twice 64 kB"
+    );
+    for i in 1..=burst / 1_000 {
+        rig.ack(112, 10_000 + 1_000 * i, &[]);
+    }
+    assert_eq!(rig.flow().raw().una, wire(10_000 + burst));
+    assert_eq!(rig.count(LH_C_resynchronised), 0, "what was learned stays");
+    rig.burst(120, 11_000 + burst, 1_000, 5);
+    let (una, left) = (11_000 + burst, 12_000 + burst);
+    ack!(rig, 130, una => pass);
+    ack!(rig, 131, una, sack [(left, left + 1_000)] => pass, resend [una as u32]);
 }
 
 /// The port's next connection begins once both have said so, whoever asked in between.

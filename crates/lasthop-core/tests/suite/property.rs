@@ -211,7 +211,7 @@ proptest! {
             params(rack().boxed()), params(config().boxed()), params(slack().boxed()),
         ],
     ) {
-        let attacked = Params { handshake: true, blind: 20, ..params };
+        let attacked = Params { blind: 20, ..params };
         let noise = Params { noise: true, ..attacked.clone() };
         prop_assert_eq!(Sim::new(attacked).run(), Sim::new(noise).run());
     }

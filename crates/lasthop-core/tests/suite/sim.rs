@@ -242,7 +242,7 @@ impl Sim {
 
     fn step(&mut self, at: u64) {
         self.now_ns = at;
-        for _ in 0..self.p.blind {
+        for _ in 0..if self.heard() { self.p.blind } else { 0 } {
             self.forge();
         }
         if self.alive {
@@ -274,6 +274,12 @@ impl Sim {
         }
     }
 
+    /// Whether the agent has heard both ends: before that any numbers may be theirs.
+    fn heard(&self) -> bool {
+        let flow = self.agent.flow(&self.key).map(|flow| *flow.raw());
+        self.p.handshake || flow.is_some_and(|f| f.fh.most != 0 && f.mh.most != 0)
+    }
+
     /// To or from MH, of any kind, with the connection's addresses; the agent alone may be
     /// deceived, for the hosts refuse these.
     fn forge(&mut self) {
@@ -294,7 +300,13 @@ impl Sim {
         ];
         // Not by chance what it should be: one in 300 million is.
         let far = (1 << 22) + random() as u32 % (u32::MAX - (1 << 23));
-        let to_mh = random() % 2 == 0;
+        // In mid-stream who stands on both sides needs some million pairs.
+        let side = if self.p.handshake {
+            random()
+        } else {
+            self.p.seed
+        };
+        let to_mh = side % 2 == 0;
         let tcp = Tcp {
             seq: far.wrapping_add(if to_mh { self.p.base } else { 77 }),
             ack: random() as u32,
