@@ -16,6 +16,7 @@ mod clock_rules;
 mod device;
 mod edit;
 mod ends;
+mod fingerprint;
 mod guard;
 mod lifecycle;
 mod model;

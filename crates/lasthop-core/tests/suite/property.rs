@@ -18,7 +18,7 @@ fn path(delay: u64, jitter: u64, loss: u32, dup: u32) -> impl Strategy<Value = P
     })
 }
 
-fn config() -> impl Strategy<Value = Config> {
+pub fn config() -> impl Strategy<Value = Config> {
     (
         any::<bool>(),
         1u32..4,
@@ -43,7 +43,7 @@ fn config() -> impl Strategy<Value = Config> {
 }
 
 /// Scheme rack with everything that may be set.
-fn rack() -> impl Strategy<Value = Config> {
+pub fn rack() -> impl Strategy<Value = Config> {
     let suppress = prop_oneof![
         3 => Just(LH_SUPPRESS_AUTO),
         1 => Just(LH_SUPPRESS_ON),
@@ -71,7 +71,7 @@ fn rack() -> impl Strategy<Value = Config> {
 }
 
 /// Scheme slack on top of what the classic rules leave open.
-fn slack() -> impl Strategy<Value = Config> {
+pub fn slack() -> impl Strategy<Value = Config> {
     (config(), any::<bool>(), 0u32..4, 1u32..4, 20u64..400).prop_map(
         |(classic, freeze, handoff, slack_bursts, rto_min_ms)| Config {
             scheme: LH_SCHEME_slack,
@@ -102,7 +102,7 @@ fn foreign() -> impl Strategy<Value = Foreign> {
 }
 
 prop_compose! {
-    fn params(config: BoxedStrategy<Config>)(
+    pub fn params(config: BoxedStrategy<Config>)(
         (seed, base, config) in (any::<u64>(), base(), config),
         (segments, max_segment, window_segments) in (1usize..100, 1usize..200, 1usize..40),
         (sack, delay_acks, handshake, resegment) in any::<(bool, bool, bool, bool)>(),

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
@@ -120,6 +121,8 @@ pub struct Sim {
     echo: (u32, u32),
     /// Packets on the hop: towards MH, and from it.
     crossed: [u64; 2],
+    nr_calls: u64,
+    print: DefaultHasher,
 }
 
 impl Sim {
@@ -162,6 +165,8 @@ impl Sim {
             closed: false,
             echo: (0, 0),
             crossed: [0; 2],
+            nr_calls: 0,
+            print: DefaultHasher::new(),
             p,
         };
         if sim.p.handshake {
@@ -213,6 +218,28 @@ impl Sim {
     }
 
     pub fn run(mut self) -> Report {
+        self.finish();
+        Report {
+            done_ns: self.now_ns,
+            sender_resent: self.sender.nr_resent,
+            repairs: self.watch.nr_repairs,
+            held: self.watch.nr_held,
+            events: self.nr,
+        }
+    }
+
+    /// Calls of the core, and a hash of all that came of them.
+    pub fn fingerprint(mut self) -> (u64, u64) {
+        self.finish();
+        (self.nr_calls, self.print.finish())
+    }
+
+    fn note(&mut self, outcome: &Outcome) {
+        self.nr_calls += 1;
+        format!("{outcome:?}").hash(&mut self.print);
+    }
+
+    fn finish(&mut self) {
         let first = self.sender.pump(self.now_ns, &mut self.random);
         self.send(first);
         while !self.sender.done() {
@@ -223,13 +250,6 @@ impl Sim {
         }
         assert!(self.receiver.got.iter().all(|&got| got));
         self.close();
-        Report {
-            done_ns: self.now_ns,
-            sender_resent: self.sender.nr_resent,
-            repairs: self.watch.nr_repairs,
-            held: self.watch.nr_held,
-            events: self.nr,
-        }
     }
 
     fn next_ns(&self) -> Option<u64> {
@@ -260,6 +280,7 @@ impl Sim {
         if self.alive && self.agent.next_deadline().is_some_and(|d| d <= at) {
             for (key, outcome) in self.agent.on_timer(at) {
                 self.watch.on_timer(&outcome, &self.agent, &key, at);
+                self.note(&outcome);
                 self.emit(outcome);
             }
             let next = self.agent.next_deadline();
@@ -354,6 +375,7 @@ impl Sim {
         let (s, _) = parse(packet, 0, None, true).expect("TCP");
         self.watch
             .on_egress(packet, &s, &outcome, &self.agent, self.now_ns);
+        self.note(&outcome);
         let start = self.hop_free_ns.max(self.now_ns);
         self.hop_free_ns = start + self.p.tx_us * 1_000;
         self.travel(self.hop_free_ns, self.p.down, Event::Mh(packet.to_vec()));
@@ -364,6 +386,7 @@ impl Sim {
         let (s, key) = parse(packet, 0, None, false).expect("TCP");
         self.watch
             .on_ingress(packet, &s, &outcome, &self.agent, &key, self.now_ns);
+        self.note(&outcome);
         let passed = outcome.passed.clone().or_else(|| {
             // No flow, no edit: the packet as it is.
             (!outcome.dropped && outcome.actions.is_none()).then(|| packet.to_vec())
