@@ -175,7 +175,7 @@ LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 id)
 	env->slots_taken--;
 }
 
-#include "../core/agent.h"
+#include "../core/unit.h"
 
 LH_INLINE struct lh_scratch *lh_scratch(void)
 {

@@ -8,165 +8,31 @@
 
 #include "ring.h"
 
-#define LH_SHED_MOST 8 /* segments evicted per segment that comes */
-
 /* Segments that MH says it has may be looked at again: one of them changed. */
-LH_INLINE void lh_sack_forget(struct lh_flow *f)
-{
-	int i;
-
-	for (i = 0; i < LH_MAX_SACK; i++)
-		f->seen[i].left = f->seen[i].right = 0;
-}
+LH_INLINE void lh_sack_forget(struct lh_flow *f);
 
 /* [left, right) can't be repaired here, or its loss is not to be hidden. Until
  * una has passed it lh_cache_covers() looks closer; elsewhere it need not. */
-LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right)
-{
-	if (!(f->flags & LH_FLOW_BLOCKED)) {
-		f->flags |= LH_FLOW_BLOCKED;
-		f->blocked_start = left;
-		f->blocked_end = right;
-		return;
-	}
-	if (lh_before(left, f->blocked_start))
-		f->blocked_start = left;
-	if (lh_after(right, f->blocked_end))
-		f->blocked_end = right;
-}
+LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right);
 
 /* Something that had departed already departs once more, or late. */
-LH_INLINE void lh_cache_again(struct lh_flow *f)
-{
-	f->flags |= LH_FLOW_RTX;
-	f->rtx_end = f->max;
-}
+LH_INLINE void lh_cache_again(struct lh_flow *f);
 
 /* FH itself has sent what ends at @right again: MH may report that to it. */
-LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right)
-{
-	if (!(f->flags & LH_FLOW_FH_RTX) || lh_after(right, f->fh_rtx_end))
-		f->fh_rtx_end = right;
-	f->flags |= LH_FLOW_FH_RTX;
-	lh_cache_again(f);
-}
-
-/* The same of [left, right), which MH lacks. */
-LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
-{
-	lh_cache_block(f, left, right);
-	lh_cache_fh_again(f, right);
-}
+LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right);
 
 /*
  * The oldest that are cached go, down to @keep, @most at a time: nobody has asked for them in
  * all that time. What they leave is a hole that can't be repaired here, so that an ACK that
  * was kept for it goes out.
  */
-LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 most)
-{
-	int i;
+LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 most);
 
-	lh_for (i, (int)most) {
-		struct lh_seg *e;
-
-		if (lh_cached(f) <= keep)
-			break;
-		e = lh_seg_at(env, f, f->head);
-		if (!e)
-			break;
-		if (e->flags & LH_SEG_SACKED) {
-			f->sacked_bytes -= e->end - e->seq;
-			f->delivered -= e->end - e->seq; /* the ACK books it, as uncached */
-			lh_sack_forget(f);
-		}
-		lh_cache_block(f, e->seq, e->end);
-		lh_ring_pop(env, f, 1);
-		lh_host_count(env, LH_C_evicted_segments, 1);
-	}
-	return 0;
-}
-
-/* Marks what [left, right) touches as sent again by the sender: repairs start
- * anew (SPEC 2.2), even though the cached bytes stay the old ones. */
-LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
-{
-	u32 pos = lh_cache_find(env, f, left);
-	int i;
-
-	lh_cache_fh_rtx(f, left, right);
-	lh_for (i, 64) {
-		struct lh_seg *s;
-
-		if (pos == f->tail)
-			break;
-		s = lh_seg_at(env, f, pos++);
-		if (!s || !lh_before(s->seq, right))
-			break;
-		lh_cache_block(f, s->seq, s->end);
-		s->flags |= LH_SEG_SENDER_RTX;
-		s->n_local = 0;
-		s->last_tx_ns = env->now_ns;
-	}
-	return 0;
-}
-
-LH_INLINE u32 lh_mss(const struct lh_flow *f)
-{
-	return f->mss ? f->mss : 536; /* RFC 9293 section 3.7.1 */
-}
+LH_INLINE u32 lh_mss(const struct lh_flow *f);
 
 /* A new entry for @s at ring position @pos; sets the action to copy it. */
 LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       u32 pos, u8 flags, struct lh_actions *out)
-{
-	struct lh_seg *e;
-	u32 slot;
-
-	if (f->tail - pos > LH_SHIFT_MAX) {
-		lh_host_count(env, LH_C_uncached_overlap, 1);
-		return false;
-	}
-	if (s->payload_bytes < LH_SMALL_BYTES) {
-		if (f->nr_small >= LH_SMALL_MOST) {
-			lh_host_count(env, LH_C_uncached_small, 1);
-			return false;
-		}
-		flags |= LH_SEG_SMALL;
-	}
-	if (!lh_host_get_slot(env, &slot)) {
-		lh_host_count(env, LH_C_uncached_full, 1);
-		return false;
-	}
-	if (!lh_ring_grow(env, f)) {
-		lh_host_put_slot(env, slot);
-		lh_host_count(env, LH_C_uncached_full, 1);
-		return false;
-	}
-	if (pos + 1 != f->tail)
-		lh_ring_shift(env, f, pos);
-	e = lh_seg_at(env, f, pos);
-	if (!e)
-		return false;
-	e->last_tx_ns = env->now_ns;
-	e->seq = s->seq;
-	e->end = s->end;
-	e->slot = slot;
-	e->delivered = lh_receiver_delivered(env, f);
-	e->tsval = s->tsval;
-	e->n_local = 0;
-	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_BARE);
-	f->nr_small += !!(flags & LH_SEG_SMALL);
-	lh_share_gain(env, f);
-	out->store_slot = slot;
-	out->store_pos = pos;
-	/* Of a flow whose SYN was not seen, or had no such option. */
-	if (s->payload_bytes > lh_mss(f))
-		f->mss = s->payload_bytes;
-	lh_host_count(env, LH_C_cached_segments, 1);
-	lh_host_count(env, LH_C_cached_bytes, s->payload_bytes);
-	return true;
-}
+			       u32 pos, u8 flags, struct lh_actions *out);
 
 /*
  * Whether MH would drop the cached copy as a duplicate of old (PAWS, RFC 7323
@@ -174,71 +40,15 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
  * and that arrived. Only FH can repair the rest of the window now; copies
  * without end went into this trap (8,800 repairs for 3,600 losses).
  */
-LH_INLINE bool lh_seg_stale(const struct lh_flow *f, const struct lh_seg *e)
-{
-	return (f->flags & LH_FLOW_TS) && lh_before(e->tsval, f->ts_recent);
-}
+LH_INLINE bool lh_seg_stale(const struct lh_flow *f, const struct lh_seg *e);
 
 /* The least silence of MH that may be an outage (outage.h). */
-LH_INLINE u64 lh_quiet(struct lh_env *env, const struct lh_flow *f)
-{
-	return lh_max(2 * f->srtt_ns, LH_CFG(env)->slack_quiet_ns);
-}
-
-/*
- * Whether the copy that is here is better than FH's new one @s: in an outage, or what
- * may become one, that one gets lost, and should ours with its timestamp arrive first,
- * PAWS would make MH drop the rest of the window, which has older ones. The older one
- * also lets FH see that its timeout was in vain (RFC 4015).
- */
-LH_INLINE bool lh_cache_keeps(struct lh_env *env, const struct lh_flow *f,
-			      const struct lh_segment *s, const struct lh_seg *e)
-{
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !(f->flags & LH_FLOW_TS) ||
-	    (e->flags & LH_SEG_NO_COPY) || e->end != s->end || lh_seg_stale(f, e))
-		return false;
-	return f->outage.since_ns || lh_since(env->now_ns, f->outage.heard_ns) >= lh_quiet(env, f);
-}
+LH_INLINE u64 lh_quiet(struct lh_env *env, const struct lh_flow *f);
 
 /* The sender sent [s->seq, s->end) again, or something that overlaps what is
  * cached from @pos on. @e: the entry at @pos. */
 LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       u32 pos, struct lh_seg *e, struct lh_actions *out)
-{
-	struct lh_seg *next = pos + 1 == f->tail ? NULL : lh_seg_at(env, f, pos + 1);
-	bool fits = e->seq == s->seq && !lh_before(s->end, e->end) &&
-		    !(next && lh_before(next->seq, s->end));
-	bool keep;
-
-	if (!fits) {
-		lh_cache_mark_sender(env, f, s->seq, s->end);
-		lh_host_count(env, LH_C_uncached_overlap, 1);
-		return;
-	}
-	keep = lh_cache_keeps(env, f, s, e);
-	/* The newer bytes are kept: the same data with a younger timestamp, or
-	 * more of it (SPEC: keep the longer), not SACKed as a whole then. Repairs
-	 * start anew (S4). */
-	if (e->end != s->end && (e->flags & LH_SEG_SACKED)) {
-		f->sacked_bytes -= e->end - e->seq;
-		e->flags &= LH_SEG_SMALL;
-		lh_chunk_unsack(env, f, pos, e);
-		lh_sack_forget(f);
-	}
-	e->flags = (e->flags & (LH_SEG_SACKED | LH_SEG_SMALL)) | LH_SEG_SENDER_RTX |
-		   (s->payload_bytes ? 0 : LH_SEG_BARE);
-	e->end = s->end;
-	if (!keep)
-		e->tsval = s->tsval;
-	lh_cache_fh_rtx(f, s->seq, s->end);
-	e->n_local = 0;
-	e->last_tx_ns = env->now_ns;
-	lh_host_count(env, LH_C_refreshed_segments, 1);
-	if (keep)
-		return;
-	out->store_slot = e->slot;
-	out->store_pos = pos;
-}
+			       u32 pos, struct lh_seg *e, struct lh_actions *out);
 
 /*
  * Puts the data segment @s into the cache, if it may be there. Sets
@@ -246,111 +56,21 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
  * earlier segment, which is needed first, still fits (Click's rule).
  */
 LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			  struct lh_actions *out)
-{
-	u32 cap = lh_share_of(env, f);
-	bool fresh = !lh_before(s->seq, f->max);
-	struct lh_seg *e = NULL;
-	u32 pos;
-
-	f->sent_ns = env->now_ns;
-	if (env->pool_segments) {
-		lh_cache_shed(env, f, cap, LH_SHED_MOST);
-		lh_ring_reclaim(env, f, LH_SHED_MOST);
-	}
-	if (fresh) {
-		if (s->seq != f->max)
-			lh_cache_block(f, f->max, s->seq);
-		f->max = s->end;
-		cap -= cap / 10;
-		pos = f->tail;
-	} else {
-		if (lh_after(s->end, f->max))
-			f->max = s->end;
-		pos = lh_cache_find(env, f, s->seq);
-		if (pos != f->tail)
-			e = lh_seg_at(env, f, pos);
-	}
-	if (e && lh_before(e->seq, s->end)) {
-		lh_cache_resent(env, f, s, pos, e, out);
-		return 0;
-	}
-	if (!env->accepted || lh_cached(f) >= cap) {
-		if (env->accepted)
-			lh_host_count(env, LH_C_uncached_full, 1);
-		lh_cache_block(f, s->seq, s->end);
-		return 0;
-	}
-	if (fresh) {
-		if (!lh_cache_insert(env, f, s, pos, 0, out))
-			lh_cache_block(f, s->seq, s->end);
-		return 0;
-	}
-	/* Below what has departed, but not here: lost or reordered upstream, or
-	 * forwarded uncached and now resent. Its duplicates are the sender's. */
-	f->nr_upstream_lost++;
-	lh_host_count(env, LH_C_upstream_lost, 1);
-	lh_cache_block(f, s->seq, s->end);
-	lh_sack_forget(f); /* MH may have told of it already */
-	lh_cache_insert(env, f, s, pos, LH_SEG_CONG, out);
-	return 0;
-}
+			  struct lh_actions *out);
 
 /* The newest timestamp that MH has taken is @tsecr. */
-LH_INLINE void lh_cache_echo(struct lh_env *env, struct lh_flow *f, u32 tsecr)
-{
-	struct lh_seg *e;
-
-	if ((f->flags & LH_FLOW_TSVAL_FH) && lh_after(tsecr, f->tsval_fh))
-		return; /* FH has not sent that yet: nothing is known of what MH took */
-	if (!(f->flags & LH_FLOW_TS) || lh_after(tsecr, f->ts_recent))
-		f->ts_recent = tsecr;
-	f->flags |= LH_FLOW_TS; /* in every segment or in none */
-	e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
-	if (e && lh_seg_stale(f, e))
-		lh_cache_block(f, f->una, f->max);
-}
+LH_INLINE void lh_cache_echo(struct lh_env *env, struct lh_flow *f, u32 tsecr);
 
 /* Whether the segment's loss is left to FH as one of the queue (guard.h). */
-LH_INLINE bool lh_seg_overflow(const struct lh_flow *f, const struct lh_seg *e)
-{
-	return (f->flags & LH_FLOW_OVERFLOW) && lh_before(e->seq, f->overflow_end) &&
-	       !(e->flags & LH_SEG_SENDER_RTX);
-}
+LH_INLINE bool lh_seg_overflow(const struct lh_flow *f, const struct lh_seg *e);
 
 /* Whether a copy of the segment may go out, by itself: it is here, MH would take
  * it, and its loss is not FH's affair. */
-LH_INLINE bool lh_seg_sendable(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
-{
-	return !(e->flags & (LH_SEG_CONG | LH_SEG_NO_COPY)) && !lh_seg_overflow(f, e) &&
-	       !lh_seg_stale(f, e) && e->n_local < LH_CFG(env)->max_local;
-}
+LH_INLINE bool lh_seg_sendable(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e);
 
 /* Whether the segment can still be repaired here without hiding congestion. */
 LH_INLINE bool lh_seg_repairable(struct lh_env *env, const struct lh_flow *f,
-				 const struct lh_seg *e)
-{
-	return !(e->flags & LH_SEG_SENDER_RTX) && lh_seg_sendable(env, f, e);
-}
-
-/* So many entries and chunks are looked at per call of lh_cache_covers(). */
-#define LH_COVER_STEPS 256
-
-/* Whether the chunk that begins at @pos has been SACKed as a whole, without a gap, from @at on. */
-LH_INLINE struct lh_seg *lh_chunk_arrived(struct lh_env *env, const struct lh_flow *f, u32 pos,
-					  u32 at)
-{
-	struct lh_chunk *c;
-	struct lh_seg *last;
-
-	if ((pos & (LH_CHUNK_SEGS - 1)) || f->tail - pos < LH_CHUNK_SEGS)
-		return NULL;
-	c = lh_chunk_at(env, f, pos);
-	if (!c || c->nr_sacked != LH_CHUNK_SEGS || lh_after(c->seg[0].seq, at))
-		return NULL;
-	last = &c->seg[LH_CHUNK_SEGS - 1];
-	return last->end - c->seg[0].seq == c->sacked_bytes ? last : NULL;
-}
+				 const struct lh_seg *e);
 
 /*
  * Whether every byte in [una, upto) is either SACKed or repairable here (bsnoop's rule, SPEC
@@ -358,38 +78,6 @@ LH_INLINE struct lh_seg *lh_chunk_arrived(struct lh_env *env, const struct lh_fl
  * up what is found to be in order, so that nothing is looked at twice. Where that takes longer
  * than one call may, the answer is no: FH gets the ACK.
  */
-LH_FUNC bool lh_cache_covers(struct lh_env *env, struct lh_flow *f, u32 upto)
-{
-	u32 at = f->blocked_start, end = f->blocked_end, pos;
-	int i;
-
-	if (!(f->flags & LH_FLOW_BLOCKED) || !lh_before(at, upto))
-		return true;
-	if (lh_before(upto, end))
-		end = upto;
-	pos = lh_cache_find(env, f, at);
-	lh_for (i, LH_COVER_STEPS) {
-		struct lh_seg *e;
-
-		if (!lh_before(at, end) || pos == f->tail)
-			break;
-		e = lh_chunk_arrived(env, f, pos, at);
-		if (e) {
-			pos += LH_CHUNK_SEGS;
-			at = e->end;
-			continue;
-		}
-		e = lh_seg_at(env, f, pos++);
-		if (!e || lh_after(e->seq, at) ||
-		    (!(e->flags & LH_SEG_SACKED) && !lh_seg_repairable(env, f, e)))
-			break;
-		at = e->end;
-	}
-	if (lh_after(at, f->blocked_start))
-		f->blocked_start = at;
-	if (!lh_before(at, f->blocked_end))
-		f->flags &= ~LH_FLOW_BLOCKED;
-	return !lh_before(at, end);
-}
+LH_FUNC bool lh_cache_covers(struct lh_env *env, struct lh_flow *f, u32 upto);
 
 #endif /* LH_CACHE_H */

@@ -4,6 +4,7 @@
  * agent.h as exported functions, over a host that lends memory through a
  * table of callbacks.
  */
+#define LH_UNIT
 #include "core.h"
 
 struct lh_host {
@@ -42,7 +43,7 @@ LH_INLINE void lh_host_count(struct lh_env *env, enum lh_counter id, u64 n)
 	env->host->ops.count(env->host->ops.ctx, id, n);
 }
 
-#include "agent.h"
+#include "unit.h"
 
 /* One call's environment from the flat argument of the exported functions. */
 static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,

@@ -11,70 +11,17 @@
 
 #include "flow.h"
 
-#define LH_PEER_PROBES 4 /* places where one receiver may be found */
-#define LH_PEER_IDLE_NS (60 * LH_SEC)
-
 /* The flow's receiver, NULL: it found no place, or has lost it to another. */
-LH_INLINE struct lh_peer *lh_peer_of(struct lh_env *env, const struct lh_flow *f)
-{
-	u32 i = f->peer;
-	struct lh_peer *p;
-
-	lh_barrier(i);
-	i &= LH_PEERS - 1;
-	p = &LH_DEVICE(env)->peer[i];
-	return i && p->tag == f->peer_tag ? p : NULL;
-}
-
-LH_INLINE u32 lh_peer_hash(const u8 *addr)
-{
-	u32 h = 2166136261U; /* FNV-1a */
-	int i;
-
-	for (i = 0; i < 16; i++)
-		h = (h ^ addr[i]) * 16777619U;
-	return h ^ h >> 15;
-}
-
-LH_INLINE bool lh_peer_is(const struct lh_peer *p, const u8 *addr)
-{
-	u8 diff = 0;
-	int i;
-
-	for (i = 0; i < 16; i++)
-		diff |= p->addr[i] ^ addr[i];
-	return !diff;
-}
+LH_INLINE struct lh_peer *lh_peer_of(struct lh_env *env, const struct lh_flow *f);
 
 /* One flow more of @p's has something cached. */
-LH_INLINE void lh_peer_gain(struct lh_device *d, struct lh_peer *p)
-{
-	if (!__sync_fetch_and_add(&p->active, 1))
-		__sync_fetch_and_add(&d->busy_peers, 1);
-}
+LH_INLINE void lh_peer_gain(struct lh_device *d, struct lh_peer *p);
 
 /* One less. */
-LH_INLINE void lh_peer_lose(struct lh_device *d, struct lh_peer *p)
-{
-	if (__sync_fetch_and_add(&p->active, -1U) == 1)
-		__sync_fetch_and_add(&d->busy_peers, -1U);
-}
-
-/* The place is that of the receiver @addr from now on. */
-LH_INLINE void lh_peer_reset(struct lh_device *d, struct lh_peer *p, const u8 *addr, u32 tag)
-{
-	if (p->active)
-		__sync_fetch_and_add(&d->busy_peers, -1U);
-	__builtin_memset(p, 0, sizeof(*p));
-	__builtin_memcpy(p->addr, addr, sizeof(p->addr));
-	p->tag = tag;
-}
+LH_INLINE void lh_peer_lose(struct lh_device *d, struct lh_peer *p);
 
 /* Whether both ends of the connection were heard. Until then it may be anybody's idea. */
-LH_INLINE bool lh_answered(const struct lh_flow *f)
-{
-	return f->fh.most && f->mh.most;
-}
+LH_INLINE bool lh_answered(const struct lh_flow *f);
 
 /*
  * Finds the place of the receiver @key->mh for the flow @f: its own, or, if FH was heard, one that
@@ -82,182 +29,36 @@ LH_INLINE bool lh_answered(const struct lh_flow *f)
  * and for one that has no place (f->peer is 0) before each of MH's: so that who sends to
  * addresses that nobody has, or from them, takes nobody's place.
  */
-LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh_flow_key *key)
-{
-	u32 hash, found = 0, unused = 0;
-	struct lh_peer *p;
-	int i;
-
-	if (!env || !f || !key)
-		return 0;
-	hash = lh_peer_hash(key->mh);
-	lh_for (i, LH_PEER_PROBES) {
-		u32 at = (hash + i) & (LH_PEERS - 1);
-
-		lh_barrier(at);
-		at &= LH_PEERS - 1;
-		p = &LH_DEVICE(env)->peer[at];
-		if (at && p->seen_ns && lh_peer_is(p, key->mh)) {
-			found = at;
-			break;
-		}
-		if (at && !unused && f->fh.most &&
-		    (!p->seen_ns || lh_since(env->now_ns, p->seen_ns) > LH_PEER_IDLE_NS))
-			unused = at;
-	}
-	if (!found && unused) {
-		lh_barrier(unused);
-		p = &LH_DEVICE(env)->peer[unused & (LH_PEERS - 1)];
-		lh_peer_reset(LH_DEVICE(env), p, key->mh, hash);
-		found = unused;
-	}
-	if (found && f->fh.most) {
-		lh_barrier(found);
-		p = &LH_DEVICE(env)->peer[found & (LH_PEERS - 1)];
-		p->seen_ns = env->now_ns;
-		/* What it has from before it had a place. */
-		if (!f->peer && f->tail != f->head)
-			lh_peer_gain(LH_DEVICE(env), p);
-	}
-	f->peer = found;
-	f->peer_tag = hash;
-	return 0;
-}
-
-/* Begins the bin of now, if another one was the newest; who is first empties
- * those in between. */
-LH_INLINE void lh_device_turn(struct lh_env *env, u64 bin)
-{
-	struct lh_device *d = LH_DEVICE(env);
-	u64 old = d->bin;
-	int i;
-
-	if (old >= bin || __sync_val_compare_and_swap(&d->bin, old, bin) != old)
-		return;
-	lh_for (i, LH_DEVICE_BINS) {
-		u32 k = (bin - i) & (LH_DEVICE_BINS - 1);
-
-		if (bin - i <= old)
-			break;
-		lh_barrier(k);
-		k &= LH_DEVICE_BINS - 1;
-		d->bytes[k] = 0;
-		d->flows[k] = 0;
-	}
-}
+LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh_flow_key *key);
 
 /* @bytes were delivered to MH. @first: the flow's first ones in this bin. */
-LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first)
-{
-	u64 bin = env->now_ns / LH_BIN_NS;
-	u32 k = bin & (LH_DEVICE_BINS - 1);
-
-	lh_device_turn(env, bin);
-	lh_barrier(k);
-	k &= LH_DEVICE_BINS - 1;
-	__sync_fetch_and_add(&LH_DEVICE(env)->bytes[k], bytes);
-	if (first)
-		__sync_fetch_and_add(&LH_DEVICE(env)->flows[k], 1);
-}
+LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first);
 
 /* Bytes that a rate delivers in a time. */
-LH_INLINE u64 lh_rate_times(u64 rate, u64 ns)
-{
-	return rate * (ns / 1000) / 1000000;
-}
+LH_INLINE u64 lh_rate_times(u64 rate, u64 ns);
 
 /* How long a rate takes to deliver bytes; 0: there is no rate. */
-LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes)
-{
-	return rate ? bytes * LH_MSEC / lh_max(rate / 1000, 1) : 0;
-}
+LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes);
 
 /* Link rate in bytes per second, as far as the flows have shown it lately: the
  * best of the last @bins complete bins. */
-LH_FUNC u64 lh_device_rate(struct lh_env *env, u32 bins)
-{
-	struct lh_device *d = LH_DEVICE(env);
-	u64 bin = env->now_ns / LH_BIN_NS, best = 0;
-	int i;
-
-	lh_device_turn(env, bin);
-	lh_for (i, LH_DEVICE_BINS - 1) {
-		u32 k = (bin - 1 - i) & (LH_DEVICE_BINS - 1);
-
-		if ((u32)i >= bins)
-			break;
-		lh_barrier(k);
-		k &= LH_DEVICE_BINS - 1;
-		best = lh_max(best, d->bytes[k]);
-	}
-	return best * (LH_SEC / LH_BIN_NS);
-}
+LH_FUNC u64 lh_device_rate(struct lh_env *env, u32 bins);
 
 /* How many flows make it up: those of the last complete bin, or of the present
  * one if it has more; at least 1. */
-LH_INLINE u64 lh_device_flows(struct lh_env *env)
-{
-	struct lh_device *d = LH_DEVICE(env);
-	u64 bin = env->now_ns / LH_BIN_NS, n;
-
-	lh_device_turn(env, bin);
-	n = lh_max(d->flows[bin & (LH_DEVICE_BINS - 1)],
-		   d->flows[(bin - 1) & (LH_DEVICE_BINS - 1)]);
-	return lh_max(n, 1);
-}
+LH_INLINE u64 lh_device_flows(struct lh_env *env);
 
 /* Begins the receiver's bin of now: the old one's rate counts if it is the best
  * of late, whose memory fades by a sixty-fourth per bin. */
-LH_INLINE void lh_peer_turn(struct lh_peer *p, u64 bin)
-{
-	u64 old = p->bin, rate, passed;
-
-	if (old >= bin || __sync_val_compare_and_swap(&p->bin, old, bin) != old)
-		return;
-	passed = bin - old;
-	rate = p->bytes * (LH_SEC / LH_BIN_NS);
-	p->rate -= passed < 64 ? p->rate / 64 * passed : p->rate;
-	p->rate = lh_max(p->rate, rate);
-	p->rate_before = passed == 1 ? rate : 0;
-	p->flows_before = passed == 1 ? p->flows : 0;
-	if (bin / LH_CROWD_BINS != old / LH_CROWD_BINS) {
-		p->crowd_before = passed <= LH_CROWD_BINS ? p->crowd : 0;
-		p->crowd = 0;
-	}
-	p->bytes = 0;
-	p->flows = 0;
-}
+LH_INLINE void lh_peer_turn(struct lh_peer *p, u64 bin);
 
 /* @bytes were delivered to the receiver @p. @last: the flow's last bin before. */
-LH_INLINE void lh_peer_add(struct lh_env *env, struct lh_peer *p, u32 bytes, u64 last)
-{
-	u64 bin = env->now_ns / LH_BIN_NS;
-
-	lh_peer_turn(p, bin);
-	__sync_fetch_and_add(&p->bytes, bytes);
-	__sync_fetch_and_add(&p->delivered, bytes);
-	if (last < bin)
-		__sync_fetch_and_add(&p->flows, 1);
-	if (last / LH_CROWD_BINS < bin / LH_CROWD_BINS)
-		__sync_fetch_and_add(&p->crowd, 1);
-}
+LH_INLINE void lh_peer_add(struct lh_env *env, struct lh_peer *p, u32 bytes, u64 last);
 
 /* What the flow's receiver has got, all flows together, as far as that is known. */
-LH_INLINE u32 lh_receiver_delivered(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-
-	return p ? p->delivered : f->delivered;
-}
+LH_INLINE u32 lh_receiver_delivered(struct lh_env *env, const struct lh_flow *f);
 
 /* How many flows the receiver has, as lh_device_flows(). */
-LH_INLINE u64 lh_peer_flows(struct lh_env *env, struct lh_peer *p)
-{
-	u64 n;
-
-	lh_peer_turn(p, env->now_ns / LH_BIN_NS);
-	n = lh_max(p->flows, p->flows_before);
-	return lh_max(n, 1);
-}
+LH_INLINE u64 lh_peer_flows(struct lh_env *env, struct lh_peer *p);
 
 #endif /* LH_DEVICE_H */

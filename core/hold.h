@@ -10,62 +10,27 @@
 #include "cache.h"
 #include "rtt.h"
 
-/* Flags whose change FH must see (CAKE's ACK filter refuses the same). */
-#define LH_ECN_FLAGS (LH_ECE | LH_CWR | LH_AE)
-
-LH_INLINE bool lh_flow_sack(const struct lh_flow *f)
-{
-	u32 both = LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
-
-	return (f->flags & both) == both || (f->flags & LH_FLOW_SACK_SEEN);
-}
+LH_INLINE bool lh_flow_sack(const struct lh_flow *f);
 
 /* Whether @s has nothing but an ACK to tell. */
-LH_INLINE bool lh_pure(const struct lh_segment *s)
-{
-	u32 more = LH_FIN | LH_SYN | LH_RST | LH_PSH | LH_URG | LH_RESERVED;
-
-	return !s->payload_bytes && !(s->flags & more) &&
-	       !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN));
-}
+LH_INLINE bool lh_pure(const struct lh_segment *s);
 
 /* Right edge of the window in @s; just the ACK where the scale is unknown. */
-LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s)
-{
-	if (!(f->flags & LH_FLOW_WSCALE))
-		return s->ack;
-	return s->ack + ((u32)s->window << (f->wscale_mh & 15));
-}
+LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s);
 
 /* The same as FH gets to see it, with the edits of @out. */
 LH_INLINE u32 lh_edited_edge(const struct lh_flow *f, const struct lh_segment *s,
-			     const struct lh_actions *out)
-{
-	if (out->window == LH_KEEP_WINDOW)
-		return lh_window_edge(f, s);
-	return s->ack + (out->window << (f->wscale_mh & 15));
-}
+			     const struct lh_actions *out);
 
 /*
  * The edge that FH is held to once an edited ACK has shown it @edge. What rounding takes is
  * granted still: were it taken for good, each ACK would take as much again, and the edge
  * pass by what FH has sent.
  */
-LH_INLINE u32 lh_kept_edge(const struct lh_flow *f, u32 edge)
-{
-	u32 unit = 1U << (f->wscale_mh & 15);
-
-	return lh_before(edge, f->fwd_edge) && lh_before(f->fwd_edge, edge + unit) ? f->fwd_edge
-										   : edge;
-}
+LH_INLINE u32 lh_kept_edge(const struct lh_flow *f, u32 edge);
 
 /* The edge that FH has seen: fwd_edge, rounded. */
-LH_INLINE u32 lh_shown_edge(const struct lh_flow *f)
-{
-	u32 shift = f->wscale_mh & 15;
-
-	return f->fwd_ack + ((f->fwd_edge - f->fwd_ack) >> shift << shift);
-}
+LH_INLINE u32 lh_shown_edge(const struct lh_flow *f);
 
 /*
  * SPEC Q17: receivers that tune their buffer open the window on duplicates.
@@ -73,94 +38,36 @@ LH_INLINE u32 lh_shown_edge(const struct lh_flow *f)
  * when the window shrinks or its scale is unknown.
  */
 LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
-				const struct lh_segment *s)
-{
-	u32 edge = lh_window_edge(f, s);
-
-	if (!(f->flags & LH_FLOW_WSCALE) || !(f->flags & LH_FLOW_FWD))
-		return s->window != f->last_window;
-	/* Against what FH knows, not what came last: that one may have been kept
-	 * back when FH had room, and has none now. */
-	if (edge == f->fwd_edge)
-		return false;
-	return LH_CFG(env)->strict_window || lh_before(edge, f->fwd_edge) ||
-	       !lh_before(f->max + 2 * lh_mss(f), f->fwd_edge);
-}
+				const struct lh_segment *s);
 
 /* Whether MH reports something that went by unseen. */
-LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *s)
-{
-	int i;
-
-	for (i = 0; i < LH_MAX_SACK; i++)
-		if (i < s->nr_sack && lh_after(s->sack[i].right, f->max))
-			return true;
-	return false;
-}
+LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *s);
 
 /* Whether the first SACK block of @s reports a second copy that can't be of
  * FH's own making: FH never sent it twice, so the repair was superfluous. */
-LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s)
-{
-	return s->dsack &&
-	       (!(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->fh_rtx_end));
-}
+LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s);
 
 /* Whether @s carries nothing but its number, window and SACK blocks, so that
  * FH may be told of the latter later. */
-LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
-{
-	if (!env->alive || (f->flags & (LH_FLOW_ABANDONED | LH_FLOW_MPTCP | LH_FLOW_AUTH)))
-		return false;
-	return lh_pure(s) && (f->flags & LH_FLOW_FWD) &&
-	       !((f->fwd_flags ^ s->flags) & LH_ECN_FLAGS);
-}
+LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s);
 
 /* Whether an ACK has been kept for as long as one may be. */
-LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f)
-{
-	return (f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_until_ns;
-}
+LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f);
 
 /* Whether every loss that is known of can be repaired here, in time. */
-LH_INLINE bool lh_in_hand(struct lh_env *env, struct lh_flow *f)
-{
-	if (lh_hold_expired(env, f))
-		return false;
-	return lh_cache_covers(env, f, lh_flow_sack(f) ? f->sacked_max : f->una + 1);
-}
+LH_INLINE bool lh_in_hand(struct lh_env *env, struct lh_flow *f);
 
 /* Whether the duplicate @s may be kept from FH. */
-LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
-{
-	/* FH must have seen an ACK of this very number. */
-	return lh_bare(env, f, s) && !s->dsack && f->fwd_ack == s->ack && !f->outage.frozen &&
-	       !lh_window_needed(env, f, s) && lh_in_hand(env, f);
-}
+LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
 
-LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	if (!(f->flags & LH_FLOW_HELD)) {
-		f->flags |= LH_FLOW_HELD;
-		f->held_since_ns = env->now_ns;
-		f->held_until_ns = env->now_ns + lh_hold_time(env, f);
-	}
-	f->nr_suppressed++;
-	lh_host_count(env, LH_C_suppressed_acks, 1);
-	out->verdict = LH_DROP;
-	out->hold = 1;
-}
+LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 /*
  * Another ACK of the kept one's number passes, a window update for instance.
  * Without SACK it says all that the kept one says and takes its place: copies
  * of the older one would move the window's edge left later (invariant 16).
  */
-LH_INLINE void lh_hold_newer(struct lh_flow *f, const struct lh_segment *s, struct lh_actions *out)
-{
-	if ((f->flags & LH_FLOW_HELD) && !lh_flow_sack(f) && lh_pure(s))
-		out->hold = 1;
-}
+LH_INLINE void lh_hold_newer(struct lh_flow *f, const struct lh_segment *s, struct lh_actions *out);
 
 /*
  * The repair is given up: FH gets what was kept, and everything from here to
@@ -169,30 +76,10 @@ LH_INLINE void lh_hold_newer(struct lh_flow *f, const struct lh_segment *s, stru
  * duplicate passes by itself in this call.
  */
 LH_INLINE void lh_abandon(struct lh_env *env, struct lh_flow *f, bool passing,
-			  struct lh_actions *out)
-{
-	u32 copies = lh_flow_sack(f) ? 1 : 3;
-
-	if (f->flags & LH_FLOW_HELD) {
-		out->emit_held = copies - passing;
-		f->nr_released += out->emit_held;
-		lh_host_count(env, LH_C_released_acks, out->emit_held);
-	}
-	f->flags &= ~LH_FLOW_HELD;
-	f->flags |= LH_FLOW_ABANDONED;
-}
+			  struct lh_actions *out);
 
 /* @s goes on to FH, with the edits of @out. */
 LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s,
-			    const struct lh_actions *out)
-{
-	u32 edge = lh_edited_edge(f, s, out);
-
-	f->flags |= LH_FLOW_FWD;
-	f->fwd_ack = s->ack;
-	f->fwd_edge = out->window == LH_KEEP_WINDOW ? edge : lh_kept_edge(f, edge);
-	f->fwd_flags = s->flags;
-	f->outage.frozen = 0; /* FH has MH's own word on the window again */
-}
+			    const struct lh_actions *out);
 
 #endif /* LH_HOLD_H */

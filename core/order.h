@@ -15,12 +15,7 @@
 #include "clock.h"
 #include "detect.h"
 
-#define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
 #define LH_PROBE_SLACK_NS (4 * LH_MSEC)
-#define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
-#define LH_PATTERN_SEGS 8 /* delivered behind a loss: enough to tell what it was */
-#define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
-#define LH_BARE_MAX 3 /* repairs of a SYN, SYN-ACK or FIN */
 
 /*
  * The head arrived although something later had arrived before it. Without a
@@ -29,364 +24,44 @@
  * up to twice the unloaded round trip, before it counts as lost. @e: the head,
  * about to leave the cache.
  */
-LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
-{
-	u64 lmin = lh_lmin(env, f), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
-
-	if ((e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED)) || e->n_local > 1)
-		return;
-	if (e->n_local && age >= lmin - lmin / 4)
-		return;
-	if (!e->n_local) {
-		if (e->last_tx_ns >= f->xmit_ns)
-			return;
-		if (age > f->rack_rtt_ns)
-			step = lh_max(step, age - f->rack_rtt_ns);
-	}
-	f->reo_ns = lh_min(f->reo_ns + step, 2 * lmin);
-	f->reo_seen_ns = env->now_ns;
-	lh_host_count(env, LH_C_reordered, 1);
-}
-
-/* Patience with the segments of this flow: none on a link that keeps the order
- * (a superfluous repair costs one frame), less again when none was needed for
- * a while. */
-LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
-{
-	return env->now_ns - f->reo_seen_ns < LH_REO_KEPT_NS ? f->reo_ns : 0;
-}
-
-/* Whether something that departed after @e has arrived. Departures in one
- * burst bear the same time: their order is that of the numbers. */
-LH_INLINE bool lh_order_passed(const struct lh_flow *f, const struct lh_seg *e)
-{
-	if (e->last_tx_ns < f->xmit_ns || (e->n_local && e->last_tx_ns < f->rtx_xmit_ns) ||
-	    e->last_tx_ns < f->outage.lost_ns)
-		return true;
-	if (e->n_local)
-		return e->last_tx_ns == f->rtx_xmit_ns && lh_before(e->end, f->rtx_xmit_end);
-	return e->last_tx_ns == f->xmit_ns && lh_before(e->end, f->xmit_end);
-}
-
-/* Whether time order says that @e is lost (RFC 8985 section 6.2, step 5). */
-LH_INLINE bool lh_order_lost(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
-{
-	u64 reo = lh_reo(env, f);
-
-	if (!lh_order_passed(f, e))
-		return false;
-	return !reo || env->now_ns - e->last_tx_ns >= f->rack_rtt_ns + reo;
-}
-
-/* Whether the bytes are here and may go out once more. */
-LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
-				   const struct lh_seg *e)
-{
-	u32 max = LH_CFG(env)->max_local;
-
-	if (e->flags & LH_SEG_BARE)
-		max = lh_min(max, LH_BARE_MAX);
-	return !(e->flags & LH_SEG_NO_COPY) && !lh_seg_overflow(f, e) && !lh_seg_stale(f, e) &&
-	       e->n_local < max;
-}
+LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e);
 
 /* What lh_order_try() found at a position. */
 enum lh_tried { LH_TRIED_NOTHING, LH_TRIED_WAITS, LH_TRIED_SENT, LH_TRIED_OURS };
 
-/*
- * A slow start that overflows the queue loses every other segment from there on, the link
- * loses one here and there. So a while after the loss of @e it shows which one it was.
- * @return LH_TRIED_WAITS: not yet; LH_TRIED_OURS: the link.
- */
-LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flow *f,
-					 const struct lh_seg *e)
-{
-	u32 range = f->sacked_max - e->seq, mss = lh_mss(f);
-	u32 missing = f->sacked_max - f->una - f->sacked_bytes;
-
-	if (missing >= lh_max(3 * mss, range / 4))
-		return LH_TRIED_NOTHING;
-	if (range < LH_PATTERN_SEGS * mss &&
-	    env->now_ns < e->last_tx_ns + f->rack_rtt_ns + lh_lmin(env, f))
-		return LH_TRIED_WAITS;
-	return LH_TRIED_OURS;
-}
-
-/* @e counts as lost: whose loss is it? @return LH_TRIED_OURS: the link's, and so ours to
- * repair; LH_TRIED_NOTHING: FH's, as without an agent. */
-LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow *f,
-				       const struct lh_seg *e)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-
-	if (!e->n_local && lh_queue_managed(env, f))
-		return LH_TRIED_NOTHING;
-	if (!lh_queue_overflowed(env, f, e))
-		return LH_TRIED_OURS;
-	if (p && lh_queue_rising(p) && lh_flow_sack(f))
-		return lh_order_pattern(env, f, e);
-	return LH_TRIED_NOTHING;
-}
-
 /* The same, and what follows: everything in flight is left to FH, or FH is braked. */
 LH_INLINE enum lh_tried lh_order_whose(struct lh_env *env, struct lh_flow *f,
-				       const struct lh_seg *e)
-{
-	enum lh_tried whose = lh_order_judge(env, f, e);
-
-	if (whose == LH_TRIED_NOTHING)
-		lh_guard_leave(env, f);
-	else if (whose == LH_TRIED_OURS && !e->n_local)
-		env->ack.deprived = 1;
-	return whose;
-}
-
-/* Repairs the segment at @pos if it is lost and may be sent. */
-LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct lh_actions *out)
-{
-	struct lh_seg *e;
-
-	if (!env || !f || !out)
-		return LH_TRIED_NOTHING;
-	e = lh_seg_at(env, f, pos);
-	if (!e || (e->flags & LH_SEG_SACKED))
-		return LH_TRIED_NOTHING;
-	/* What is not ours now may be once the overflow is over, or FH has sent it again: the
-	 * chunk's bound holds. */
-	if (!lh_order_repairable(env, f, e))
-		return lh_seg_overflow(f, e) ? LH_TRIED_WAITS : LH_TRIED_NOTHING;
-	if (!lh_order_lost(env, f, e))
-		return LH_TRIED_WAITS;
-	if (lh_order_whose(env, f, e) != LH_TRIED_OURS || !lh_resend(env, f, e, LH_BY_ORDER, out))
-		return LH_TRIED_WAITS;
-	return LH_TRIED_SENT;
-}
-
-/*
- * Repairs at most @budget lost segments of the chunk that holds @pos, oldest
- * sequence number first. @return how many.
- */
-LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 budget,
-			    struct lh_actions *out)
-{
-	u64 oldest = env ? env->now_ns : 0, again = ~0ULL;
-	struct lh_chunk *c;
-	u32 done = 0;
-	int i;
-
-	if (!env || !f || !out)
-		return 0;
-	lh_for (i, LH_CHUNK_SEGS) {
-		int tried;
-
-		if (pos == f->tail || done >= budget)
-			break;
-		tried = lh_order_try(env, f, pos, out);
-		done += tried == LH_TRIED_SENT;
-		if (tried != LH_TRIED_NOTHING) {
-			struct lh_seg *e = lh_seg_at(env, f, pos);
-
-			oldest = e ? lh_min(oldest, e->last_tx_ns) : 0;
-			if (!e || e->n_local)
-				again = lh_min(again, oldest);
-		}
-		pos++;
-		if (!(pos & (LH_CHUNK_SEGS - 1)))
-			break;
-	}
-	c = lh_chunk_at(env, f, pos - 1);
-	if (c && done < budget) {
-		c->oldest_tx_ns = oldest;
-		c->again_tx_ns = again;
-	}
-	return done;
-}
+				       const struct lh_seg *e);
 
 /* Whether anything may have departed out of the numbers' order, or arrived so:
  * otherwise no segment above una can have been overtaken, and none need be
  * looked at. */
-LH_INLINE bool lh_order_disturbed(const struct lh_flow *f)
-{
-	return (f->flags & LH_FLOW_RTX) || lh_after(f->sacked_max, f->una);
-}
-
-/*
- * Whether something in the chunk may be lost. What arrived of the repairs convicts repairs
- * only: without a bound of their own each ACK of the window behind a repair looked at all
- * of it (74 us for 3,600 segments, 1 us now).
- */
-LH_INLINE bool lh_order_due(const struct lh_flow *f, const struct lh_chunk *c)
-{
-	return f->order_all || c->oldest_tx_ns <= lh_max(f->xmit_ns, f->outage.lost_ns) ||
-	       c->again_tx_ns <= f->rtx_xmit_ns;
-}
-
-/* Chunks that are looked through per call. Where a window waits, for it is FH's to repair or
- * the host has no room, the next call goes on. */
-#define LH_ORDER_CHUNKS 4
+LH_INLINE bool lh_order_disturbed(const struct lh_flow *f);
 
 /* Repairs up to @budget of the segments that time order calls lost: those of the first chunk, and
  * from f->order_at on. */
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
-			    struct lh_actions *out)
-{
-	u32 pos = f->head, done = 0, looked = 0;
-	int i;
-
-	lh_for (i, LH_FLOW_SEGS / LH_CHUNK_SEGS + 1) {
-		struct lh_chunk *c;
-
-		if ((s32)(f->tail - pos) <= 0 || done >= budget || looked == LH_ORDER_CHUNKS)
-			break;
-		c = lh_chunk_at(env, f, pos);
-		if (!c)
-			break;
-		if (lh_order_due(f, c)) {
-			done += lh_order_chunk(env, f, pos, budget - done, out);
-			looked++;
-		}
-		pos = (pos | (LH_CHUNK_SEGS - 1)) + 1;
-		if (!i && (s32)(f->tail - pos) > 0 && f->order_at - pos < f->tail - pos)
-			pos = f->order_at;
-	}
-	/* With the budget used up the oldest come first again. */
-	f->order_at = looked == LH_ORDER_CHUNKS && done < budget ? pos : 0;
-	if ((s32)(f->tail - pos) <= 0)
-		f->order_all = 0;
-	return done;
-}
+			    struct lh_actions *out);
 
 /* The first cached segment that MH lacks (una stands before it), if it may be
  * sent again. */
-LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_seg *e = lh_head(env, f);
-
-	return e && lh_order_repairable(env, f, e) ? e : NULL;
-}
+LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow *f);
 
 /* When the patience with the head ends, and if it has, when it is clear whose loss that is
  * (lh_order_pattern()); 0: it is not being waited for. What FH has sent again and lost to
  * the queue again is for the probe timer, and so is what MH has reported and dropped all the
  * same (RFC 2018 section 8): time order does not look at it, and the timer would spin. */
-LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_seg *e = lh_order_head(env, f);
-	u64 reo = lh_reo(env, f), at;
-
-	if (!reo || !lh_flow_sack(f) || !e || (e->flags & LH_SEG_SACKED) || !lh_order_passed(f, e))
-		return 0;
-	at = e->last_tx_ns + f->rack_rtt_ns;
-	if (env->now_ns < at + reo)
-		return at + reo;
-	switch (lh_order_judge(env, f, e)) {
-	case LH_TRIED_NOTHING:
-		return 0;
-	case LH_TRIED_WAITS:
-		return at + lh_lmin(env, f);
-	default:
-		return at + reo;
-	}
-}
-
-/*
- * How long MH may be silent before the head is sent once more. Without a hole
- * twice the local round trip (RFC 8985 section 7.2), and a delayed ACK more for
- * a lone segment. While MH holds something above a hole it answers whatever
- * arrives at once (RFC 5681 section 4.2), so that little more than the last
- * sojourn is long enough.
- */
-LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
-{
-	u64 srtt = lh_srtt(env, f);
-
-	if (!srtt)
-		return LH_PROBE_BLIND_NS;
-	if (lh_after(f->sacked_max, f->una)) {
-		srtt = lh_max(srtt, f->rack_rtt_ns);
-		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
-	}
-	if (lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD))
-		return 2 * srtt + LH_PROBE_SLACK_NS + LH_DELACK_NS;
-	return 2 * srtt + LH_PROBE_SLACK_NS;
-}
-
-/*
- * Until when the head @e may well be on its way: while what comes to MH departed before it
- * did, and a little longer, for it is next. 50 flows that began at once sent 425 probes
- * before their first ACK.
- */
-LH_INLINE u64 lh_queued_until(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 next;
-
-	if (!p || p->xmit_ns >= e->last_tx_ns)
-		return 0;
-	next = lh_max(2 * lh_rate_time(p->rate, lh_mss(f)), LH_PROBE_SLACK_NS);
-	return lh_min(p->delivered_ns + next, e->last_tx_ns + LH_CFG(env)->lrto_max_ns);
-}
+LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f);
 
 /*
  * When the next probe is due: so long after the last delivery or departure. A
  * probe or its answer may be lost as well, so that only from the fourth on the
  * time doubles. 0: never.
  */
-LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
-{
-	u32 n = f->nr_probes, shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
-	struct lh_seg *e = lh_order_head(env, f);
-	u64 wait;
-
-	/* Where no ACK ever came by they take another way: nothing can be known. */
-	if (!e || !(f->flags & LH_FLOW_FWD || e->flags & LH_SEG_BARE))
-		return 0;
-	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
-	return lh_max(lh_max(f->delivered_ns, f->sent_ns) + wait, lh_queued_until(env, f, e));
-}
-
-/* Sends the segment at @pos again if MH lacks it. @return 1: it does. */
-LH_ENTRY int lh_probe_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct lh_actions *out)
-{
-	struct lh_seg *e;
-
-	if (!env || !f || !out)
-		return 1;
-	e = lh_seg_at(env, f, pos);
-	if (!e)
-		return 1;
-	if ((e->flags & LH_SEG_SACKED) || !lh_order_repairable(env, f, e))
-		return 0;
-	lh_resend(env, f, e, LH_BY_TIMER, out);
-	return 1;
-}
+LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f);
 
 /* The deadline has passed: the head goes out. MH's answer lets time order find
  * the rest; should it be lost again, the next probe takes two. */
-LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	struct lh_seg *e = lh_order_head(env, f);
-	u32 pos = f->head + 1;
-	int i;
-
-	if (!e)
-		return;
-	/* Lost where the queue is full, with nothing behind it to tell: FH's, too. Probes of
-	 * 400 flows with a segment or two each were repairs without end. */
-	if (lh_queue_overflowed(env, f, e)) {
-		lh_guard_leave(env, f);
-		f->sent_ns = env->now_ns; /* the timer of what FH itself has repeated goes on */
-		f->nr_probes++;
-		return;
-	}
-	lh_resend(env, f, e, LH_BY_TIMER, out);
-	if (f->nr_probes++ == 0)
-		return;
-	lh_for (i, LH_CHUNK_SEGS) {
-		if (pos == f->tail || lh_probe_one(env, f, pos, out))
-			break;
-		pos++;
-	}
-}
+LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 #endif /* LH_ORDER_H */

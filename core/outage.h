@@ -19,38 +19,10 @@
 #include "clock.h"
 #include "order.h"
 
-#define LH_OUTAGE_RESENDS 2 /* repairs of the head that have to fail first */
-#define LH_OUTAGE_PROBES 64 /* per outage: enough for minutes, see lh_outage_probe_at() */
-#define LH_OUTAGE_COPIES 3 /* RFC 5681 section 3.2 */
 #define LH_OUTAGE_BURST LH_MAX_RETRANSMIT /* repairs per ACK once MH is back */
-#define LH_OUTAGE_LOOKS 16 /* segments looked at per ACK, the most */
-/* So long a link that is down is not probed. Then the event that it is up again
- * may have got lost. */
-#define LH_OUTAGE_TRUST_NS (5 * LH_SEC)
-/* Probes of scheme rack: lh_outage_every(), lh_outage_rack_at(). */
-#define LH_OUTAGE_EVERY_NS (32 * LH_MSEC)
-#define LH_OUTAGE_SHARE 8 /* at most this part of what the hop carries */
-#define LH_OUTAGE_PART 160 /* from 5 s on this part of the outage apart */
-#define LH_OUTAGE_LAST_NS (300 * LH_SEC) /* then FH's own have to do: 810 probes */
-
-/* FH's timeout as Linux reckons it: the variation counts at least rto_min. */
-LH_INLINE u64 lh_outage_rto(struct lh_env *env, const struct lh_flow *f)
-{
-	return f->srtt_ns + f->wired_rtt_ns + lh_max(4 * f->rttvar_ns, LH_CFG(env)->rto_min_ns);
-}
 
 /* Whether the host has a copy of the last ACK that FH has seen. */
-LH_INLINE bool lh_outage_has_ack(const struct lh_flow *f)
-{
-	return f->outage.kept && (f->flags & LH_FLOW_FWD) && f->outage.kept_ack == f->fwd_ack &&
-	       !(f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH));
-}
-
-/* Whether copies of it may go to FH now. */
-LH_INLINE bool lh_outage_may_tell(struct lh_env *env, const struct lh_flow *f)
-{
-	return env->alive && f->una == f->fwd_ack && lh_outage_has_ack(f);
-}
+LH_INLINE bool lh_outage_has_ack(const struct lh_flow *f);
 
 /*
  * The ACK of this call is done with: the host shall have a copy of the last one
@@ -59,92 +31,16 @@ LH_INLINE bool lh_outage_may_tell(struct lh_env *env, const struct lh_flow *f)
  * data of MH's, a bare copy is out of date: FH drops it for its old number.
  */
 LH_INLINE void lh_outage_keep(struct lh_flow *f, const struct lh_segment *s,
-			      enum lh_ack_class class, struct lh_actions *out)
-{
-	if (!lh_pure(s) || (f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH))) {
-		f->outage.kept = 0;
-		return;
-	}
-	if (out->verdict == LH_PASS) {
-		if (class == LH_ACK_OLD || ((f->flags & LH_FLOW_HELD) && lh_flow_sack(f)))
-			return;
-		out->hold = 1;
-	}
-	if (!out->hold)
-		return;
-	f->outage.kept = 1;
-	f->outage.kept_ack = s->ack;
-}
+			      enum lh_ack_class class, struct lh_actions *out);
 
 /* Data departs. If it is the oldest outstanding, FH's timer started when FH sent
  * it, half a wired round trip ago; an ACK takes another half to get there. */
-LH_INLINE void lh_outage_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
-{
-	if (!lh_after(s->seq, f->una))
-		f->outage.rto_from_ns = lh_since(env->now_ns, f->wired_rtt_ns);
-}
-
-/* How often the head went out in vain. Scheme rack counts its probes, for a repair
- * by time order may just have got lost; a SYN that nobody answers is no outage, nor is
- * what was left to FH as the queue's. */
-LH_INLINE u32 lh_outage_failures(struct lh_env *env, const struct lh_flow *f,
-				 const struct lh_seg *e)
-{
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
-		return e->n_local;
-	return (e->flags & LH_SEG_BARE) || !e->n_local ? 0 : f->nr_probes;
-}
-
-/* When MH was heard last. For scheme rack by whichever of its flows: while others go
- * on, this one's misfortune is its own, or MH has forgotten it. */
-LH_INLINE u64 lh_outage_heard_ns(struct lh_env *env, const struct lh_flow *f)
-{
-	const struct lh_peer *p = lh_peer_of(env, f);
-
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !p)
-		return f->outage.heard_ns;
-	return lh_max(f->outage.heard_ns, p->heard_ns);
-}
+LH_INLINE void lh_outage_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
 
 /* When the head's failures and MH's silence amount to an outage, 0: they don't. */
-LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f)
-{
-	const struct lh_seg *e = lh_head(env, f);
-	u32 enough = lh_min((u32)LH_OUTAGE_RESENDS, LH_CFG(env)->max_local);
-	u64 failed;
+LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f);
 
-	if (!e || lh_outage_failures(env, f, e) < enough)
-		return 0;
-	failed = e->last_tx_ns + (f->srtt_ns ? f->srtt_ns : lh_lrto(env, f));
-	return lh_max(failed, lh_outage_heard_ns(env, f) + lh_quiet(env, f));
-}
-
-/*
- * The time between two probes of a receiver, scheme rack: short, because what the
- * outage costs beyond its length is this, and FH's own attempt may happen to come
- * right after the end. But no more than a share of what the hop carries, LRTO at the
- * most. A segment takes no longer than the unloaded round trip: a thin flow's rate
- * tells nothing about the hop.
- */
-LH_FUNC u64 lh_outage_every(struct lh_env *env, const struct lh_flow *f)
-{
-	u64 rate = lh_device_rate(env, LH_DEVICE_BINS), wire = lh_lmin(env, f);
-
-	if (rate)
-		wire = lh_min(wire, lh_mss(f) * LH_SEC / rate);
-	return lh_clamp64(LH_OUTAGE_SHARE * wire, LH_OUTAGE_EVERY_NS,
-			  lh_max(lh_lrto(env, f), LH_OUTAGE_EVERY_NS));
-}
-
-LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f)
-{
-	f->outage.since_ns = env->now_ns;
-	f->outage.nr_probes = f->outage.mute = 0;
-	f->outage.back_ns = f->outage.lost_ns = 0;
-	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
-		f->outage.every_ns = lh_outage_every(env, f);
-	lh_host_count(env, LH_C_outages, 1);
-}
+LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f);
 
 /*
  * When FH is to be told, 0: not. At three quarters of its timeout, with what is
@@ -153,105 +49,23 @@ LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f)
  * in fast recovery already. A closed window helps it even then, its timer stops
  * doubling.
  */
-LH_INLINE u64 lh_outage_tell_at(struct lh_env *env, const struct lh_flow *f)
-{
-	const struct lh_seg *e = lh_head(env, f);
-	u64 rto = lh_outage_rto(env, f);
-	bool freeze = LH_CFG(env)->freeze;
-
-	if (f->outage.mute || f->outage.told >= (freeze ? 1 : LH_CFG(env)->slack_bursts))
-		return 0;
-	if (!freeze && !f->outage.told && e && (e->flags & LH_SEG_SENDER_RTX))
-		return 0;
-	return f->outage.rto_from_ns + rto - rto / 4;
-}
-
-/* The labelled exception to invariant 16: FH is to believe the window closed (as
- * in M-TCP) and to wait. MH's next ACK opens it, whatever it says. */
-LH_INLINE void lh_outage_freeze(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	out->emit_held = 1;
-	out->held_window = 0;
-	f->flags &= ~LH_FLOW_HELD;
-	f->outage.frozen = 1;
-	f->fwd_edge = f->fwd_ack;
-	lh_host_count(env, LH_C_freezes, 1);
-}
+LH_INLINE u64 lh_outage_tell_at(struct lh_env *env, const struct lh_flow *f);
 
 /* The window opens again, as wide as MH said last. */
-LH_INLINE void lh_outage_thaw(struct lh_flow *f, struct lh_actions *out)
-{
-	out->emit_held = 1;
-	f->outage.frozen = 0;
-	f->fwd_edge = f->own_edge;
-}
+LH_INLINE void lh_outage_thaw(struct lh_flow *f, struct lh_actions *out);
 
-/*
- * @copies of the last ACK, at once. What is kept back goes out instead, and by its
- * own rule. A sender that uses SACK makes nothing of repeated ACKs without new
- * blocks (SPEC section 1, class 5). @return how many go out.
- */
-LH_INLINE u32 lh_outage_copies(struct lh_env *env, struct lh_flow *f, u32 copies,
-			       struct lh_actions *out)
-{
-	if (f->flags & LH_FLOW_HELD) {
-		lh_abandon(env, f, false, out);
-	} else if (!lh_flow_sack(f)) {
-		out->emit_held = copies;
-		f->flags |= LH_FLOW_ABANDONED; /* FH is at it: it gets MH's own, too */
-	}
-	return out->emit_held;
-}
-
-LH_INLINE void lh_outage_tell(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	if (!lh_outage_may_tell(env, f))
-		f->outage.mute = 1;
-	else if (LH_CFG(env)->freeze)
-		lh_outage_freeze(env, f, out);
-	else if (lh_outage_copies(env, f, LH_OUTAGE_COPIES, out))
-		lh_host_count(env, LH_C_slack_bursts, 1);
-	else
-		f->outage.mute = 1;
-	if (f->outage.mute) {
-		lh_host_count(env, LH_C_slack_inapplicable, 1);
-		return;
-	}
-	f->outage.told++;
-	f->outage.rto_from_ns = env->now_ns; /* fast retransmit restarts FH's timer */
-}
+LH_INLINE void lh_outage_tell(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 /*
  * When the head goes out again to see whether MH is back, 0: never. LRTO apart at
  * first, then an eighth of the outage, so that its end is noticed soon in
  * proportion; the 64th comes after some 700 times eight LRTO.
  */
-LH_INLINE u64 lh_outage_probe_at(struct lh_env *env, const struct lh_flow *f)
-{
-	const struct lh_outage *o = &f->outage;
-	const struct lh_seg *e = lh_head(env, f);
-	u64 at;
-
-	if (!e || (e->flags & LH_SEG_NO_COPY) || lh_seg_stale(f, e) ||
-	    o->nr_probes >= LH_OUTAGE_PROBES)
-		return 0;
-	at = e->last_tx_ns + lh_max(lh_lrto(env, f), lh_since(e->last_tx_ns, o->since_ns) / 8);
-	return o->down_ns ? lh_max(at, o->down_ns + LH_OUTAGE_TRUST_NS) : at;
-}
-
-/* How much longer than the prober a flow that stands by waits, from a quarter of
- * @every to a half: not all of them shall wake at once. */
-LH_INLINE u64 lh_outage_turn(const struct lh_flow *f, u64 every)
-{
-	return every / 4 + every / 64 * (f->una * 2654435761U >> 28);
-}
+LH_INLINE u64 lh_outage_probe_at(struct lh_env *env, const struct lh_flow *f);
 
 /* Whether another flow of the receiver @p has heard it in our outage: what was still
  * on its way when the link was said to be down does not count. */
-LH_INLINE bool lh_outage_known_over(const struct lh_flow *f, const struct lh_peer *p)
-{
-	return p && p->heard_ns > f->outage.since_ns + f->srtt_ns;
-}
+LH_INLINE bool lh_outage_known_over(const struct lh_flow *f, const struct lh_peer *p);
 
 /*
  * The same for scheme rack, where all flows of a receiver share one prober: the
@@ -259,145 +73,26 @@ LH_INLINE bool lh_outage_known_over(const struct lh_flow *f, const struct lh_pee
  * own, should it end. A hundred flows would else be a hundred probes each time. When
  * one of them hears MH the others find out as soon as they look.
  */
-LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f)
-{
-	const struct lh_outage *o = &f->outage;
-	const struct lh_peer *p = lh_peer_of(env, f);
-	const struct lh_seg *e = lh_head(env, f);
-	u64 last, every;
-
-	if (!e || (e->flags & (LH_SEG_NO_COPY | LH_SEG_BARE)) || lh_seg_stale(f, e))
-		return 0;
-	last = e->last_tx_ns;
-	if (p && lh_outage_known_over(f, p))
-		return lh_max(last + f->srtt_ns, p->heard_ns);
-	if (p && p->probe_ns > last)
-		last = p->probe_ns;
-	if (last > o->since_ns + LH_OUTAGE_LAST_NS)
-		return 0;
-	every = lh_max(o->every_ns, lh_since(last, o->since_ns) / LH_OUTAGE_PART);
-	if (last != e->last_tx_ns)
-		every += lh_outage_turn(f, every);
-	return o->down_ns ? lh_max(last + every, o->down_ns + LH_OUTAGE_TRUST_NS) : last + every;
-}
+LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f);
 
 /*
  * For a host to whom lh_on_timer() is dear, and who has not got the flow's lock: until
  * when a flow that stands by need not be looked after although its deadline has come;
  * 0: it must be. @now_ns: of the host.
  */
-LH_INLINE u64 lh_outage_stands_by(struct lh_env *env, const struct lh_flow *f, u64 now_ns)
-{
-	const struct lh_peer *p = lh_peer_of(env, f);
-	u64 until;
-
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !f->outage.since_ns ||
-	    (f->flags & LH_FLOW_HELD) || !p || lh_outage_known_over(f, p))
-		return 0;
-	until = p->probe_ns + f->outage.every_ns;
-	return until > now_ns ? until + lh_outage_turn(f, f->outage.every_ns) : 0;
-}
+LH_INLINE u64 lh_outage_stands_by(struct lh_env *env, const struct lh_flow *f, u64 now_ns);
 
 /* Sends the head, not as one of its max_local tries: that many would be used up
  * before a longer outage ends. */
-LH_INLINE void lh_outage_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	struct lh_seg *e = lh_head(env, f);
-	struct lh_peer *p = lh_peer_of(env, f);
-
-	if (!e || !lh_send_again(env, f, e, LH_BY_TIMER, out))
-		return;
-	e->n_local = lh_max(e->n_local, 1); /* Karn: it was sent twice */
-	f->outage.nr_probes++;
-	if (p)
-		p->probe_ns = env->now_ns;
-}
-
-/*
- * The next segment of the lost window goes out, once per outage, unless it departed
- * so lately that its ACK may be on its way. What FH had sent again was lost with the
- * rest; what it sends again now need not be. @return 1: there may be more.
- */
-LH_ENTRY int lh_outage_repair_one(struct lh_env *env, struct lh_flow *f, u32 why,
-				  struct lh_actions *out)
-{
-	struct lh_seg *e;
-	u32 pos;
-
-	if (!env || !f || !out)
-		return 0;
-	pos = lh_cache_find(env, f, f->outage.next);
-	e = pos == f->tail ? NULL : lh_seg_at(env, f, pos);
-	if (!e || !lh_before(e->seq, f->outage.lost_end))
-		return 0;
-	if (!(e->flags & LH_SEG_SACKED) && lh_seg_sendable(env, f, e) &&
-	    e->last_tx_ns < f->outage.back_ns && env->now_ns - e->last_tx_ns >= f->srtt_ns &&
-	    !lh_resend(env, f, e, why, out))
-		return 0;
-	f->outage.next = e->end;
-	return 1;
-}
+LH_INLINE void lh_outage_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 /* Up to @budget repairs of the lost window, in order: a duplicate then tells that
  * the head's own was lost, so that none is expected (lh_flow.exp_dup). */
 LH_INLINE void lh_outage_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
-				enum lh_reason why, struct lh_actions *out)
-{
-	int i;
-
-	if (lh_before(f->outage.next, f->una))
-		f->outage.next = f->una;
-	lh_for (i, LH_OUTAGE_LOOKS)
-		if (out->nr_retransmit >= budget || !lh_outage_repair_one(env, f, why, out))
-			break;
-}
-
-/* Everything that had departed is in doubt: the recovery point. The tries that
- * failed say nothing about the hop as it is now. */
-LH_INLINE void lh_outage_doubt(struct lh_env *env, struct lh_flow *f)
-{
-	struct lh_outage *o = &f->outage;
-	struct lh_seg *e = lh_head(env, f);
-	struct lh_chunk *c;
-
-	if (f->una == f->max)
-		return;
-	o->back_ns = env->now_ns;
-	o->next = f->una;
-	o->lost_end = f->max;
-	if (!e)
-		return;
-	e->n_local = lh_min(e->n_local, 1);
-	c = lh_chunk_at(env, f, f->head); /* it may be repaired again */
-	if (c)
-		c->oldest_tx_ns = lh_min(c->oldest_tx_ns, e->last_tx_ns);
-}
+				enum lh_reason why, struct lh_actions *out);
 
 /* An ACK has come from MH, which ends an outage. */
-LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f)
-{
-	struct lh_outage *o = &f->outage;
-
-	o->heard_ns = env->now_ns;
-	o->down_ns = 0;
-	if (!o->since_ns)
-		return;
-	o->since_ns = 0;
-	if (f->una == f->max)
-		return;
-	lh_outage_doubt(env, f);
-	f->recovery_point = f->max;
-	f->flags |= LH_FLOW_RECOVERY;
-}
-
-/* Of what the outage cannot have kept back if it left so long ago: later answers would
- * have come before this ACK. */
-LH_INLINE u64 lh_outage_horizon(struct lh_env *env, const struct lh_flow *f)
-{
-	u64 srtt = lh_srtt(env, f);
-
-	return lh_since(env->now_ns, srtt + srtt / 4 + LH_PROBE_SLACK_NS);
-}
+LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f);
 
 /*
  * The same for scheme rack; also where another flow has heard MH. The order on the
@@ -405,121 +100,13 @@ LH_INLINE u64 lh_outage_horizon(struct lh_env *env, const struct lh_flow *f)
  * answers since then would have come before this one. Without SACK it is repaired in
  * order, as by scheme slack.
  */
-LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f)
-{
-	struct lh_outage *o = &f->outage;
-
-	o->heard_ns = o->ended_ns = env->now_ns;
-	o->since_ns = o->down_ns = o->back_ns = o->lost_ns = 0;
-	f->nr_probes = 0;
-	lh_clock_resume(env, f);
-	lh_outage_doubt(env, f);
-	if (!o->back_ns)
-		return;
-	if (lh_flow_sack(f)) {
-		o->lost_ns = lh_outage_horizon(env, f);
-	} else {
-		f->recovery_point = f->max;
-		f->flags |= LH_FLOW_RECOVERY;
-	}
-}
-
-/*
- * Whether something like an outage has just ended that was not noticed: MH was silent
- * for as long, and lacks what left at the beginning. Either FH sent on until the end, so
- * that no probe was due, and a hole shows; or the answer to a probe came before the
- * verdict: it tells nothing of what is behind (340 ms for an outage of 200). Where the newest
- * that arrives after the silence left before it, the hop has kept it: a pause or a queue,
- * there or on the way back, and no outage.
- */
-LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
-{
-	u64 newest = lh_max(env->ack.xmit_ns, env->ack.rtx_xmit_ns);
-	u64 quiet = lh_quiet(env, f) + f->srtt_ns; /* the answer takes as long */
-	const struct lh_seg *e = lh_head(env, f);
-
-	/* Others of the receiver's flows may have heard it meanwhile. */
-	if (!f->outage.heard_ns || lh_since(env->now_ns, lh_outage_heard_ns(env, f)) < quiet || !e)
-		return false;
-	/* The way may take as long, or the hop has kept what it had. */
-	if (!f->srtt_ns || newest < lh_outage_horizon(env, f))
-		return false;
-	if (f->nr_probes)
-		return true;
-	return env->now_ns - e->last_tx_ns >= quiet && lh_after(f->sacked_max, f->una);
-}
+LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f);
 
 /* An ACK has come from MH, scheme rack; before anything is learnt from it. */
-LH_ENTRY int lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f)
-{
-	struct lh_peer *p;
-
-	if (!env || !f)
-		return 0;
-	p = lh_peer_of(env, f);
-	env->ack.ended = f->outage.since_ns || lh_outage_missed(env, f);
-	if (env->ack.ended)
-		lh_outage_over(env, f);
-	if (p && lh_since(env->now_ns, p->heard_ns) >= LH_MSEC)
-		p->heard_ns = env->now_ns; /* all CPUs see this line: not each time */
-	f->outage.heard_ns = env->now_ns;
-	/* What departed before measured the outage, and no queue. */
-	if (env->ack.sample_ns < f->outage.ended_ns)
-		env->ack.sample_ns = 0;
-	return 0;
-}
-
-/* The link is down: no need to wait for failures. */
-LH_INLINE void lh_outage_down(struct lh_env *env, struct lh_flow *f)
-{
-	if (f->una == f->max)
-		return;
-	f->outage.down_ns = env->now_ns;
-	if (!f->outage.since_ns)
-		lh_outage_begin(env, f);
-}
-
-/*
- * The link is up. The outage lasts until MH is heard, for the word may be early,
- * but the head goes out at once, and probing starts anew. FH's timer may have
- * grown long in the meantime: `handoff` copies make it send now (SPEC 2.10).
- */
-LH_INLINE void lh_outage_up(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	struct lh_outage *o = &f->outage;
-	const struct lh_seg *e = lh_head(env, f);
-	u32 copies = LH_CFG(env)->handoff;
-
-	o->down_ns = 0;
-	if (f->una == f->max)
-		return;
-	if (o->since_ns)
-		o->since_ns = env->now_ns;
-	o->nr_probes = 0;
-	if (o->frozen && lh_outage_has_ack(f)) {
-		lh_outage_thaw(f, out);
-		copies = lh_min(copies, LH_OUTAGE_COPIES - 1U);
-	}
-	if (copies && lh_outage_may_tell(env, f)) {
-		u32 opened = out->emit_held;
-
-		out->emit_held = 0;
-		copies = lh_outage_copies(env, f, copies, out);
-		lh_host_count(env, LH_C_handoff_acks, copies);
-		out->emit_held = opened + copies;
-	}
-	if (e && !(e->flags & LH_SEG_NO_COPY) && !lh_seg_stale(f, e) &&
-	    env->now_ns - e->last_tx_ns >= f->srtt_ns)
-		lh_outage_probe(env, f, out);
-}
+LH_ENTRY int lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f);
 
 /* The host's word on the link. */
-LH_INLINE void lh_outage_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh_actions *out)
-{
-	if (up)
-		lh_outage_up(env, f, out);
-	else
-		lh_outage_down(env, f);
-}
+LH_INLINE void lh_outage_link(struct lh_env *env, struct lh_flow *f, u32 up,
+			      struct lh_actions *out);
 
 #endif /* LH_OUTAGE_H */

@@ -13,48 +13,15 @@
 #include "guard.h"
 #include "wired.h"
 
-#define LH_LOSSY_LEAST_NS (2 * LH_SEC)
-#define LH_LOSSY_LEAST_RTTS 16 /* of the whole path: 2 s are three where that takes 600 ms */
-#define LH_LOSSY_MOST_NS (30 * LH_SEC)
-#define LH_LOSSY_GAPS 8 /* times between two losses for which a link counts as lossy */
-#define LH_TARGET_SEGS 2 /* so many are hardly a queue on a slow link (RFC 8289 section 4.4) */
-#define LH_TARGET_YOUNG 4 /* times the configured target, for a flow that has just begun */
-#define LH_TARGET_MOST 5 /* the same, on an unsteady hop */
 #define LH_YOUNG_INTERVALS 5 /* so long: what a page's objects take */
-#define LH_DEFIED_INTERVALS 12 /* a queue of ours has answered to C, or was tried, by then */
-/* CoDel drops once a queue has stood above 5 ms for 100 (RFC 8289 section 4); what MH's
- * ACKs show of both is a little less. */
-#define LH_AQM_TARGET_NS (4 * LH_MSEC)
-#define LH_AQM_INTERVAL_NS (75 * LH_MSEC)
-#define LH_FULL_PERIOD_NS (10 * LH_SEC)
-#define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
-
-/* The time that the hop takes for @segs segments. */
-LH_INLINE u64 lh_segs_time(struct lh_env *env, const struct lh_flow *f, u64 segs)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 rate = p ? p->rate : lh_device_rate(env, LH_RATE_BINS);
-
-	return lh_rate_time(rate, segs * lh_mss(f));
-}
 
 /* The queue to aim at, if that is @least at least. */
-LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 least)
-{
-	u64 t = LH_CFG(env)->target_ns;
-
-	if (lh_peer_of(env, f)) /* what a slow one's segments take */
-		least = lh_max(least, lh_segs_time(env, f, LH_TARGET_SEGS));
-	return lh_clamp64(least, t, LH_TARGET_MOST * t);
-}
+LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 least);
 
 /* The queue to aim at in the long run: more on a hop that pauses (batches, jitter), or
  * the pauses would drain the queue, and pass for one; and on a slow one, whose segments
  * take long. */
-LH_INLINE u64 lh_target_steady(struct lh_env *env, const struct lh_flow *f)
-{
-	return lh_target_from(env, f, 2 * lh_max(f->clock.gap_ns, f->clock.gap_now_ns));
-}
+LH_INLINE u64 lh_target_steady(struct lh_env *env, const struct lh_flow *f);
 
 /*
  * The queue to aim at now: more for a flow that has just begun. Where flows come and go,
@@ -62,145 +29,41 @@ LH_INLINE u64 lh_target_steady(struct lh_env *env, const struct lh_flow *f)
  * itself. With the aim of a long flow a page of 40 objects took 1.44 of the lossless time
  * at 2 %, with four times that 1.21.
  */
-LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
-{
-	u64 t = lh_target_steady(env, f);
-
-	if (f->clock.age >= LH_YOUNG_INTERVALS)
-		return t;
-	return lh_max(t, LH_TARGET_YOUNG * LH_CFG(env)->target_ns);
-}
+LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f);
 
 /* Where the queue comes to rest with the target @t: a segment per flow is the least, and
  * with many flows more than that. */
-LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 flows = p ? lh_peer_flows(env, p) : lh_device_flows(env);
-
-	return lh_max(t, lh_segs_time(env, f, flows));
-}
+LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t);
 
 /* Where it comes to rest by the clock's law. */
-LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
-{
-	return lh_aim_of(env, f, lh_target(env, f));
-}
+LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f);
 
 /* The queue that a sojourn of @r on the hop shows. */
-LH_INLINE u64 lh_queue(struct lh_env *env, const struct lh_flow *f, u64 r)
-{
-	return lh_since(r, lh_lmin(env, f));
-}
+LH_INLINE u64 lh_queue(struct lh_env *env, const struct lh_flow *f, u64 r);
 
 /* Whether a queue above @q stands: even the least of the last samples shows it. */
-LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 q)
-{
-	u64 above = lh_lmin(env, f) + q;
-	int i;
-
-	for (i = 0; i < LH_RECENT_SAMPLES; i++)
-		if (f->clock.recent_ns[i] <= above)
-			return false;
-	return true;
-}
+LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 q);
 
 /*
  * Whether the flows are so many that a share is less than two segments per round trip,
  * even if the queue held as much again as three quarters of the way does. Nobody can
  * be braked further then; what overflows is FH's.
  */
-LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 flows, base = lh_base(env, f);
-
-	if (!p || !p->rate)
-		return false;
-	flows = lh_max(p->crowd, p->crowd_before);
-	return flows * lh_mss(f) > lh_rate_times(p->rate, base - base / 4);
-}
+LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f);
 
 /* Whether nothing forbids for good to edit the window of the flow's ACKs. */
-LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f)
-{
-	u32 need = LH_FLOW_WSCALE | LH_FLOW_FWD;
-
-	return LH_CFG(env)->scheme == LH_SCHEME_rack && (f->flags & need) == need &&
-	       !(f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP));
-}
+LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f);
 
 /* Whether the link has lost something of late that its sender was not told. */
-LH_INLINE bool lh_queue_lossy(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 at = p ? lh_max(p->lossy_ns, f->clock.lossy_ns) : f->clock.lossy_ns;
-
-	if (LH_CFG(env)->clock == LH_CLOCK_ALWAYS)
-		return true;
-	return at && lh_since(env->now_ns, at) < (p ? p->lossy_for_ns : LH_LOSSY_LEAST_NS);
-}
+LH_INLINE bool lh_queue_lossy(struct lh_env *env, const struct lh_flow *f);
 
 /* The link has lost something. How long that says anything about it depends on how
  * often it does; losses within a round trip count as one. */
-LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
-{
-	u64 gap = lh_since(env->now_ns, p->lossy_ns), span = p->lossy_for_ns;
-	u64 least = lh_max(LH_LOSSY_LEAST_NS, LH_LOSSY_LEAST_RTTS * lh_base(env, f));
-
-	if (p->lossy_ns && gap < lh_srtt(env, f))
-		return;
-	if (p->lossy_ns)
-		span = span - span / 4 + LH_LOSSY_GAPS * lh_min(gap, LH_LOSSY_MOST_NS) / 4;
-	p->lossy_for_ns = lh_min(lh_max(span, least), LH_LOSSY_MOST_NS);
-	p->lossy_ns = env->now_ns;
-}
-
-/* The longest queue of late. */
-LH_INLINE u64 lh_queue_longest(const struct lh_peer *p)
-{
-	return lh_max(p->full_now_ns, p->full_before_ns);
-}
-
-/* Whether the queue was near the longest of late, in time or in bytes, for the segment of
- * this call's sample, and no trifle. */
-LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
-				  const struct lh_peer *p)
-{
-	u64 full = lh_queue_longest(p);
-	u64 least = f->clock.state == LH_CLOCK_HELD ? lh_aim(env, f) : LH_CFG(env)->target_ns;
-
-	if (p->queue_ns < 2 * least)
-		return false;
-	if (p->queue_ns >= full - full / 4)
-		return true;
-	full = lh_max(p->full_now, p->full_before);
-	return p->ahead >= full - full / 4;
-}
+LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p);
 
 /* A queue of @q has been seen: since when has it stood? Two segments on a slow link are
  * none (RFC 8289 section 4.4). */
-LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *since_ns, u64 q)
-{
-	if (q < lh_target_from(env, f, LH_AQM_TARGET_NS))
-		*since_ns = 0;
-	else if (!*since_ns)
-		*since_ns = env->now_ns;
-}
-
-/*
- * For how long a queue has to stand before an AQM drops. On a long hop senders need as
- * long to hear of it, and the bursts of a slow start stand for longer than CoDel's usual
- * 100 ms: whoever runs an AQM there has set it accordingly (RFC 8289 section 4.3). By
- * 75 ms the first loss of the link at 560 of 600 ms, 1 %, ended the start for good: 0.23
- * of the bound with Reno at 5 Mbit/s, and 0.92 by this.
- */
-LH_INLINE u64 lh_aqm_interval(struct lh_env *env, const struct lh_flow *f)
-{
-	u64 lmin = lh_lmin(env, f);
-
-	return lh_max(LH_AQM_INTERVAL_NS, lmin - lmin / 4);
-}
+LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *since_ns, u64 q);
 
 /*
  * Whether the queue has stood for so long that an AQM may drop, while FH sees its losses
@@ -208,17 +71,7 @@ LH_INLINE u64 lh_aqm_interval(struct lh_env *env, const struct lh_flow *f)
  * flow's own samples, whose queue may be its own (RFC 8290), and of all of the receiver's,
  * for the flow may have paused.
  */
-LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 mine = f->clock.above_ns, all = p ? p->above_ns : 0, interval;
-
-	if (!LH_CFG(env)->queue_guard || f->clock.state != LH_CLOCK_FREE || lh_queue_lossy(env, f))
-		return false;
-	interval = lh_aqm_interval(env, f);
-	return (mine && lh_since(env->now_ns, mine) >= interval) ||
-	       (all && lh_since(env->now_ns, all) >= interval);
-}
+LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f);
 
 /*
  * Whether the loss of @e looks like an overflow of the queue before the hop: it departed
@@ -228,75 +81,18 @@ LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f)
  * time, it is somebody else's.
  */
 LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
-				   const struct lh_seg *e)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 slack;
-
-	if (!p || !p->full_tx_ns || e->n_local || !LH_CFG(env)->queue_guard)
-		return false;
-	if (f->clock.state == LH_CLOCK_HELD && f->clock.doubt < LH_DEFIED_INTERVALS)
-		return false;
-	/* A flow that C cannot hold keeps its queue full, and every loss looks like this. */
-	if (!lh_window_editable(env, f) && lh_queue_lossy(env, f))
-		return false;
-	/* It takes as long to drain so far. */
-	slack = lh_queue_longest(p) / 4;
-	if (e->last_tx_ns + slack < p->full_from_ns)
-		return false;
-	/* Nothing newer is known, with many flows of a segment or two each. */
-	if (p->full_seen_ns && lh_since(env->now_ns, p->full_seen_ns) < LH_FULL_GAP_NS)
-		return true;
-	return e->last_tx_ns <= p->full_tx_ns + slack;
-}
+				   const struct lh_seg *e);
 
 /*
  * Whether the longest queue has grown by half within a round trip or two, as in somebody's
  * slow start. Where it would end is not known yet: full is whatever it is now.
  */
-LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
-{
-	u64 before = p->full_mark_before_ns;
-
-	return lh_queue_longest(p) > before + before / 2;
-}
+LH_INLINE bool lh_queue_rising(const struct lh_peer *p);
 
 /*
  * A sample @r: how long the queue was. An ACK of one segment may have been delayed, others
  * may have got lost; what departed later has not arrived before, in a queue.
  */
-LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
-{
-	bool newest = env->ack.sample_ns >= p->newest_tx_ns;
-	u64 q = lh_queue(env, f, r);
-
-	lh_queue_above(env, f, &p->above_ns, q);
-	if (lh_since(env->now_ns, p->full_since_ns) > LH_FULL_PERIOD_NS) {
-		p->full_before_ns = p->full_now_ns;
-		p->full_before = p->full_now;
-		p->full_now_ns = p->full_now = 0;
-		p->full_since_ns = env->now_ns;
-	}
-	p->newest_tx_ns = lh_max(p->newest_tx_ns, env->ack.sample_ns);
-	if (!lh_ack_at_once(&env->ack) || !newest)
-		return;
-	p->queue_ns = q;
-	p->queue_at_ns = env->now_ns;
-	p->ahead = p->delivered - env->ack.sample_delivered;
-	if (lh_since(env->now_ns, p->full_mark_at_ns) > lh_base(env, f)) {
-		p->full_mark_before_ns = p->full_mark_ns;
-		p->full_mark_ns = lh_queue_longest(p);
-		p->full_mark_at_ns = env->now_ns;
-	}
-	p->full_now_ns = lh_max(p->full_now_ns, p->queue_ns);
-	p->full_now = lh_max(p->full_now, p->ahead);
-	p->full_seen_ns = 0;
-	if (!lh_queue_near_full(env, f, p))
-		return;
-	p->full_seen_ns = env->now_ns;
-	if (env->ack.sample_ns > p->full_tx_ns + LH_FULL_GAP_NS)
-		p->full_from_ns = env->ack.sample_ns;
-	p->full_tx_ns = env->ack.sample_ns;
-}
+LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r);
 
 #endif /* LH_QUEUE_H */

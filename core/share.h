@@ -9,10 +9,6 @@
 
 #include "device.h"
 
-/* While one end alone was heard: twice the first window of most senders (RFC 6928). */
-#define LH_SHARE_UNANSWERED 24
-/* Until MH has acknowledged data: the first window of the others. */
-#define LH_SHARE_UNPROVED 128
 #define LH_SHARE_LEAST 4 /* what nobody goes below */
 /* A slot holds one segment, however small: so many below so many bytes are enough for
  * keystrokes and requests. */
@@ -22,45 +18,12 @@
 #define LH_SHARE_STALE_NS (10 * LH_SEC)
 
 /* The flow has a segment more. */
-LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_peer *p = f->tail - f->head == 1 ? lh_peer_of(env, f) : NULL;
-
-	if (p)
-		lh_peer_gain(LH_DEVICE(env), p);
-}
+LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f);
 
 /* It is about to have none. */
-LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-
-	if (p)
-		lh_peer_lose(LH_DEVICE(env), p);
-}
-
-/* An equal part of the pool for each receiver, and of that for each of its flows. */
-LH_INLINE u32 lh_share_pressed(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 peers = LH_DEVICE(env)->busy_peers, part;
-
-	if (!p)
-		return env->part_segments;
-	part = env->pool_segments / lh_clamp64(peers, 1, LH_PEERS);
-	return lh_clamp64(part / lh_max(p->active, 1U), LH_SHARE_LEAST, LH_FLOW_SEGS);
-}
+LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f);
 
 /* Segments that the flow may have cached now. */
-LH_INLINE u32 lh_share_of(struct lh_env *env, const struct lh_flow *f)
-{
-	u32 cap = lh_min(env->cap_segments, (u32)LH_FLOW_SEGS);
-
-	if (env->pool_segments)
-		cap = lh_min(cap, lh_share_pressed(env, f));
-	if (!lh_answered(f))
-		return lh_min(cap, (u32)LH_SHARE_UNANSWERED);
-	return f->delivered ? cap : lh_min(cap, (u32)LH_SHARE_UNPROVED);
-}
+LH_INLINE u32 lh_share_of(struct lh_env *env, const struct lh_flow *f);
 
 #endif /* LH_SHARE_H */

@@ -24,17 +24,32 @@ typedef int64_t s64;
 #define lh_for(i, n) for ((i) = 0; (i) < (int)(n); (i)++)
 #endif
 
-#define LH_INLINE static inline __attribute__((always_inline))
-/* Big shared steps: a real function in BPF keeps the program small. All return
- * an int, and `used` keeps clang from dropping it: a function that ends with a
- * stack pointer left in r0 is refused by the verifier. */
-#define LH_FUNC static __attribute__((noinline, used))
+/* A few words of arithmetic, with their bodies where they are declared. */
+#define LH_TINY static inline __attribute__((always_inline))
 
-/* The entry points: global functions in BPF, verified once each. */
-#ifdef LH_BPF
+/*
+ * How functions are declared, in X.h, and defined, in X.c. All bodies are one unit (unit.h) that a
+ * host includes; who needs the types alone (bindings, hosts in C++) sees declarations that
+ * nobody defines.
+ *
+ *   LH_INLINE  part of its caller
+ *   LH_FUNC    a big shared step: a real function in BPF keeps the program small. All return an
+ *              int, and `used` keeps clang from dropping it: a function that ends with a stack
+ *              pointer left in r0 is refused by the verifier
+ *   LH_ENTRY   an entry point: a global function in BPF, verified once
+ */
+#if defined(LH_BPF)
+#define LH_INLINE LH_TINY
+#define LH_FUNC static __attribute__((noinline, used))
 #define LH_ENTRY __attribute__((noinline))
-#else
+#elif defined(LH_UNIT)
+#define LH_INLINE LH_TINY
+#define LH_FUNC static __attribute__((noinline, used))
 #define LH_ENTRY static __attribute__((noinline, used))
+#else
+#define LH_INLINE extern
+#define LH_FUNC extern
+#define LH_ENTRY extern
 #endif
 
 /* Keeps the compiler from proving a bound away that the verifier must see. */
@@ -56,37 +71,37 @@ typedef int64_t s64;
 #define lh_max(a, b) ((a) > (b) ? (a) : (b))
 
 /* Time since @then, 0 if that lies ahead: CPUs read the clock at their own moment. */
-LH_INLINE u64 lh_since(u64 now_ns, u64 then_ns)
+LH_TINY u64 lh_since(u64 now_ns, u64 then_ns)
 {
 	return now_ns > then_ns ? now_ns - then_ns : 0;
 }
 
 /* The lesser of two times of which either may be 0, unknown. */
-LH_INLINE u64 lh_least(u64 a, u64 b)
+LH_TINY u64 lh_least(u64 a, u64 b)
 {
 	if (!a || !b)
 		return a ? a : b;
 	return lh_min(a, b);
 }
 
-LH_INLINE u64 lh_clamp64(u64 v, u64 lo, u64 hi)
+LH_TINY u64 lh_clamp64(u64 v, u64 lo, u64 hi)
 {
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
 /* Sequence arithmetic modulo 2^32 (RFC 9293 section 3.4): valid while the two
  * numbers lie less than 2^31 apart. */
-LH_INLINE bool lh_before(u32 a, u32 b)
+LH_TINY bool lh_before(u32 a, u32 b)
 {
 	return (s32)(a - b) < 0;
 }
 
-LH_INLINE bool lh_after(u32 a, u32 b)
+LH_TINY bool lh_after(u32 a, u32 b)
 {
 	return (s32)(b - a) < 0;
 }
 
-LH_INLINE u32 lh_later(u32 a, u32 b)
+LH_TINY u32 lh_later(u32 a, u32 b)
 {
 	return lh_after(a, b) ? a : b;
 }

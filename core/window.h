@@ -10,14 +10,6 @@
 
 #include "clock.h"
 
-/* What the law grants: MH's bytes and C. */
-LH_INLINE u32 lh_clock_granted(struct lh_env *env, const struct lh_flow *f)
-{
-	u32 c = f->clock.c_bytes;
-
-	return f->una + lh_above_una(f) + (lh_clock_on_trial(env, f) ? c / 2 : c);
-}
-
 /*
  * The right edge for an ACK whose receiver grants @own: ours while FH is braked, in
  * steps of a segment and a unit of the scale at least (RFC 9293 section 3.8.6.2.2),
@@ -27,45 +19,7 @@ LH_INLINE u32 lh_clock_granted(struct lh_env *env, const struct lh_flow *f)
  * segment: then it is one, and the unit that rounding may take. In a trial, with half of
  * C, 40 of 100 flows waited for their probes of a zero window.
  */
-LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own)
-{
-	u32 edge = lh_clock_granted(env, f), unit = 1U << (f->wscale_mh & 15);
-	u32 step = lh_max((u32)lh_mss(f), unit), least = f->una + lh_mss(f) + unit;
-
-	if (f->una == f->max && lh_before(f->fwd_edge, least)) {
-		edge = lh_after(edge, least) ? edge : least;
-		step = 0;
-	}
-	if (f->clock.state == LH_CLOCK_FREE || !lh_before(edge, own))
-		return own;
-	if (lh_before(edge, f->fwd_edge + step))
-		edge = f->fwd_edge;
-	return lh_before(edge, own) ? edge : own;
-}
-
-/*
- * Header value by which an ACK of number @ack grants @edge, in whole units of the
- * scale, never above @window, the receiver's own. Rounded up, an edge that stays would
- * go right by up to a unit with each ACK: with a scale of 12 that was a queue of 45 ms,
- * with eight flows 173. Rounded down it goes left by less than a unit, as RFC 7323
- * section 2.4 says that senders must expect: of what fwd_edge grants, not of what the last
- * ACK showed (lh_kept_edge()).
- */
-LH_INLINE u32 lh_clock_header(const struct lh_flow *f, u32 ack, u32 edge, u32 window)
-{
-	u32 units = (edge - ack) >> (f->wscale_mh & 15);
-
-	return lh_min(lh_max(units, 1U), window);
-}
-
-/* The edge for a duplicate that FH is to see as one: without SACK that is an ACK
- * whose window is the last one's too (RFC 5681 section 2). */
-LH_INLINE u32 lh_clock_edge_same(struct lh_env *env, const struct lh_flow *f, u32 own)
-{
-	if (lh_flow_sack(f) || f->clock.state == LH_CLOCK_FREE)
-		return lh_clock_edge(env, f, own);
-	return lh_before(f->fwd_edge, own) && lh_after(f->fwd_edge, f->una) ? f->fwd_edge : own;
-}
+LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own);
 
 /*
  * Sets the window of the passing ACK @s. Zero windows stay as they are, and so
@@ -73,33 +27,7 @@ LH_INLINE u32 lh_clock_edge_same(struct lh_env *env, const struct lh_flow *f, u3
  * duplicate that FH is to see.
  */
 LH_INLINE void lh_clock_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       bool same, struct lh_actions *out)
-{
-	u32 own = lh_window_edge(f, s), edge, header;
-
-	if (!lh_clock_usable(env, f) || s->ack != f->una || !s->window)
-		return;
-	f->clock.old_edge = lh_before(lh_clock_granted(env, f) + 2 * lh_mss(f), f->fwd_edge);
-	edge = same ? lh_clock_edge_same(env, f, own) : lh_clock_edge(env, f, own);
-	header = lh_clock_header(f, s->ack, edge, s->window);
-	if (header != s->window)
-		out->window = header;
-}
-
-/*
- * The queue at which a flow is marked. A sender answers a mark by a cut to 0.5
- * (RFC 5681) or 0.7 (RFC 9438): what stands must be worth half a round trip, or
- * the hop runs dry; at 5 ms two marks cost CUBIC a third of its goodput. Where a
- * loss was repaired meanwhile the queue may be as full as it gets, and a
- * standing one will do, as for the guard of scheme `snoop` (guard.h).
- */
-LH_INLINE u64 lh_clock_mark_queue(struct lh_env *env, const struct lh_flow *f, u64 base)
-{
-	u64 most = lh_max(base / 2, lh_target(env, f));
-	u64 full = lh_max(LH_QUEUE_RTTS * lh_lmin(env, f), LH_QUEUE_LEAST_NS);
-
-	return (f->flags & LH_FLOW_RTX) ? lh_min(full, most) : most;
-}
+			       bool same, struct lh_actions *out);
 
 /*
  * Flows whose window may not be edited but that understand ECN: a mark per two
@@ -108,37 +36,9 @@ LH_INLINE u64 lh_clock_mark_queue(struct lh_env *env, const struct lh_flow *f, u
  * took CUBIC to 0.45 of what the path holds.
  */
 LH_INLINE void lh_clock_mark(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			     struct lh_actions *out)
-{
-	struct lh_clock *c = &f->clock;
-	u64 base;
-
-	if (s->ecn == 1 || s->ecn == 2)
-		f->flags |= LH_FLOW_ECT;
-	if (!LH_CFG(env)->clock || !lh_queue_lossy(env, f) || lh_clock_usable(env, f) || !s->ecn ||
-	    s->ecn == 3 || !s->payload_bytes)
-		return;
-	base = lh_max(lh_base(env, f), 4 * lh_lmin(env, f));
-	if (env->now_ns - c->marked_ns < 2 * (base + c->recent_ns[0]) ||
-	    !lh_queue_stands(env, f, lh_clock_mark_queue(env, f, base)))
-		return;
-	c->marked_ns = env->now_ns;
-	out->mark_ce = 1;
-	lh_host_count(env, LH_C_ce_marks, 1);
-}
+			     struct lh_actions *out);
 
 /* What was kept is sent on with a window as an ACK would get it now. */
-LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	u32 shift = f->wscale_mh & 15, edge;
-
-	lh_abandon(env, f, false, out);
-	if (!out->emit_held || !lh_clock_usable(env, f) || !lh_after(f->own_edge, f->una))
-		return;
-	edge = lh_clock_edge_same(env, f, f->own_edge);
-	out->held_window =
-		lh_clock_header(f, f->una, edge, lh_min((f->own_edge - f->una) >> shift, 0xffffU));
-	f->fwd_edge = lh_kept_edge(f, f->una + (out->held_window << shift));
-}
+LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 #endif /* LH_WINDOW_H */

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 step() { echo "lint: $*"; }
 
 step "clang-format"
-clang-format-19 --dry-run --Werror core/*.[ch] core/scheme/*.h bpf/*.[ch]
+clang-format-19 --dry-run --Werror core/*.[ch] core/scheme/*.[ch] bpf/*.[ch]
 clang-format-19 --dry-run --Werror ns3/lasthop/*/*.cc ns3/lasthop/*/*.h
 
 step "cargo fmt"

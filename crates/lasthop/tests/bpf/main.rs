@@ -8,8 +8,11 @@ mod flood;
 mod memory;
 mod rack;
 mod stack;
+mod verified;
 mod verify;
 
+use std::collections::HashMap;
+use std::fs;
 use std::io::Write;
 use std::process::Command;
 
@@ -42,6 +45,20 @@ pub fn in_namespace(work: impl FnOnce() + Send + 'static) {
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// A number of each of the BPF objects that this process holds, by their ids (/proc/self/fdinfo).
+pub fn held(id: &str, number: &str) -> HashMap<u64, u64> {
+    let field = |text: &str, name: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().parse().ok()
+    };
+    fs::read_dir("/proc/self/fdinfo")
+        .expect("fdinfo")
+        .flatten()
+        .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+        .filter_map(|text| Some((field(&text, id)?, field(&text, number)?)))
+        .collect()
 }
 
 /// Small pools, the test's clock, Ethernet, clones to the namespace's `lo`.

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "agent.h"
+
+LH_INLINE void lh_actions_init(struct lh_actions *out)
+{
+	int i;
+
+	out->verdict = LH_PASS;
+	out->nr_retransmit = 0;
+	for (i = 0; i < LH_MAX_RETRANSMIT; i++)
+		out->retransmit[i] = (struct lh_retransmit){LH_NO_SLOT, 0};
+	out->store_slot = LH_NO_SLOT;
+	out->store_pos = 0;
+	out->hold = 0;
+	out->emit_held = 0;
+	out->window = out->held_window = LH_KEEP_WINDOW;
+	out->blank_sack = 0;
+	out->mark_ce = 0;
+	out->next_deadline_ns = 0;
+}
+
+/* Hosts read the clock before they wait for the flow's lock, so that another
+ * CPU may have been here later: a time that ran backwards would make segments
+ * look as if they had left long ago. */
+LH_INLINE void lh_env_time(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 latest = lh_max(f->seen_ns, f->sent_ns);
+
+	env->now_ns = lh_max(env->now_ns, latest);
+}
+
+/* When something is to be sent next, 0: never. */
+LH_INLINE u64 lh_send_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 at = 0;
+
+	if (LH_CFG(env)->scheme == LH_SCHEME_none)
+		return 0;
+	if (f->flags & LH_FLOW_RESET)
+		; /* nobody wants repairs any more */
+	else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+		at = lh_rack_deadline(env, f);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		at = lh_slack_deadline(env, f);
+	else
+		at = lh_head_deadline(env, f);
+	if (f->flags & LH_FLOW_HELD)
+		at = lh_least(at, f->held_until_ns);
+	return at;
+}
+
+/* When lh_on_timer() is wanted next, 0: never. */
+LH_INLINE u64 lh_next_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_least(lh_send_deadline(env, f), lh_ring_deadline(f));
+}
+
+LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			struct lh_actions *out)
+{
+	if (!env || !f || !s || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	if (s->payload_bytes) {
+		f->nr_data++;
+		f->payload_bytes += s->payload_bytes;
+		lh_host_count(env, LH_C_data_segments, 1);
+		lh_host_count(env, LH_C_data_bytes, s->payload_bytes);
+	}
+	if (!lh_track_fh(env, f, s)) {
+		lh_host_count(env, LH_C_bypass_unacceptable, 1);
+		goto done;
+	}
+	/* Or late, which looks the same; a bare FIN, too. */
+	if (s->seq != s->end && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
+		lh_cache_fh_again(f, s->end);
+	if ((s->flags & LH_SYN) && LH_CFG(env)->scheme == LH_SCHEME_rack)
+		lh_rack_syn(env, f, s, out);
+	lh_own_dups_stale(env, f, s);
+	if (lh_is_data(f, s)) {
+		if (LH_CFG(env)->scheme == LH_SCHEME_none || lh_is_probe(f, s))
+			lh_track_max(f, s);
+		else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+			lh_rack_on_data(env, f, s, out);
+		else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
+			lh_snoop_on_data(env, f, s, out);
+		else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+			lh_slack_on_data(env, f, s, out);
+	}
+done:
+	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+/* The most that there are: two chunks' segments and the chunks of the window between. */
+#define LH_ACK_POPS (2 * LH_CHUNK_SEGS + LH_FLOW_SEGS / LH_CHUNK_SEGS)
+
+/* How an ACK came to move una. */
+#define LH_POP_HOLE 1 /* something above una had arrived already */
+#define LH_POP_WAITED 2 /* what it covers may have: una's own segment was sent again */
+
+/* Takes the head off the cache if @ack covers it. @how: LH_POP_*. @return 1:
+ * done, look at the next. */
+LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
+{
+	struct lh_seg *e;
+
+	if (!env || !f || !lh_cached(f))
+		return 0;
+	e = lh_seg_at(env, f, f->head);
+	if (!e || lh_after(e->end, ack))
+		return 0;
+	if ((how & LH_POP_HOLE) && !env->ack.last_ns)
+		lh_order_late(env, f, e);
+	if (e->flags & LH_SEG_SACKED)
+		f->sacked_bytes -= e->end - e->seq;
+	else
+		lh_delivered(env, f, e, !how);
+	lh_own_dups_expect(env, f, e);
+	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
+		env->ack.unclear = 1;
+	env->ack.popped_bytes += e->end - e->seq;
+	env->ack.last_ns = e->last_tx_ns;
+	env->ack.last_end = e->end;
+	env->ack.steps++;
+	lh_ring_pop(env, f, 1);
+	return 1;
+}
+
+/*
+ * Takes a whole chunk off that @ack covers, with what the chunk knows of its segments and no look
+ * at each. The first and the last that an ACK covers get theirs: by them hole, order and sojourn
+ * are judged. @return 1: done, look at the next.
+ */
+LH_ENTRY int lh_ack_pop_chunk(struct lh_env *env, struct lh_flow *f, u32 ack)
+{
+	u32 span, n, pos;
+	struct lh_chunk *c;
+	struct lh_seg *next;
+
+	if (!env || !f)
+		return 0;
+	pos = f->head;
+	if (!env->ack.last_ns || (pos & (LH_CHUNK_SEGS - 1)) || lh_cached(f) <= LH_CHUNK_SEGS)
+		return 0;
+	next = lh_seg_at(env, f, pos + LH_CHUNK_SEGS);
+	if (!next || lh_after(next->end, ack))
+		return 0;
+	c = lh_chunk_at(env, f, pos);
+	if (!c)
+		return 0;
+	span = c->seg[LH_CHUNK_SEGS - 1].end - c->seg[0].seq;
+	n = lh_min(span - lh_min(c->sacked_bytes, span), LH_CHUNK_SEGS * lh_mss(f));
+	f->sacked_bytes -= lh_min(c->sacked_bytes, f->sacked_bytes);
+	f->delivered += n;
+	env->ack.bytes += n;
+	env->ack.popped_bytes += span;
+	env->ack.nr_segs += LH_CHUNK_SEGS - lh_min(c->nr_sacked, LH_CHUNK_SEGS);
+	env->ack.unclear = 1; /* as far as we know */
+	if (f->flags & LH_FLOW_RTX)
+		env->ack.again_ns = env->now_ns;
+	env->ack.steps++;
+	lh_ring_pop(env, f, LH_CHUNK_SEGS);
+	return 1;
+}
+
+/* The classic estimators: one sample per ACK, none if anything that it covers
+ * was sent twice (Karn), nor if it had waited SACKed behind a hole. */
+LH_INLINE void lh_ack_sample(struct lh_env *env, struct lh_flow *f)
+{
+	const struct lh_ack_sum *sum = &env->ack;
+
+	if (!sum->last_ns || sum->unclear || f->nr_dup)
+		return;
+	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2 && lh_before(sum->last_end, f->rtt_end))
+		return;
+	lh_rtt_sample(env, f, env->now_ns - sum->last_ns);
+	f->rtt_end = f->max;
+}
+
+/* MH also got what could not be cached: rates and bounds that left it out would
+ * throttle a flow for our lack of memory. @from: una before this ACK. */
+LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
+{
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	u32 upto = f->una, n;
+
+	if (e && lh_before(e->seq, upto))
+		upto = e->seq;
+	n = upto - from - env->ack.popped_bytes;
+	if ((s32)n <= 0)
+		return;
+	n = lh_min(n, LH_UNCACHED_MOST);
+	f->delivered += n;
+	env->ack.bytes += n;
+}
+
+/* LH_POP_* of an ACK that moves una. Without SACK nothing but the repair tells that
+ * there was a hole: what had waited behind one that the timer found posed as queue,
+ * the timer grew with it, and each loss took twice as long as the one before. */
+LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	u32 how = 0;
+
+	if (lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY))
+		how |= LH_POP_HOLE;
+	if (!lh_flow_sack(f) && e && (e->n_local || (e->flags & LH_SEG_SENDER_RTX)))
+		how |= LH_POP_WAITED;
+	return how;
+}
+
+/* What every scheme does with an ACK that moves una. */
+LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 from = f->una, how = lh_ack_how(env, f);
+	int i;
+
+	f->una = s->ack;
+	f->progress_ns = env->now_ns;
+	f->flags &= ~LH_FLOW_RESET; /* the connection lives: that one was forged */
+	lh_for (i, LH_ACK_POPS)
+		if (!lh_ack_pop_chunk(env, f, s->ack) && !lh_ack_pop(env, f, s->ack, how))
+			break;
+	lh_ack_uncached(env, f, from);
+	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
+		lh_ack_sample(env, f);
+	if (env->ack.nr_segs < 2 && f->max - f->una < 2U * lh_mss(f))
+		env->ack.sample_lone = 1;
+	if (lh_before(f->sacked_max, f->una))
+		f->sacked_max = f->una;
+	f->nr_dup = 0;
+	f->exp_dup = 0;
+	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
+	if (lh_after(f->una, f->own_dups_end))
+		f->own_dups = 0;
+	if (!lh_before(f->una, f->rtx_end))
+		f->flags &= ~LH_FLOW_RTX;
+	if ((f->flags & LH_FLOW_BLOCKED) && !lh_before(f->una, f->blocked_end))
+		f->flags &= ~LH_FLOW_BLOCKED;
+	else if (lh_before(f->blocked_start, f->una))
+		f->blocked_start = f->una; /* before the numbers come round */
+	if ((f->flags & LH_FLOW_FH_RTX) && lh_after(f->una, f->fh_rtx_end + (1U << 29)))
+		f->flags &= ~LH_FLOW_FH_RTX; /* before the numbers come round */
+}
+
+LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+		       struct lh_actions *out)
+{
+	enum lh_ack_class class;
+
+	if (!env || !f || !s || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	__builtin_memset(&env->ack, 0, sizeof(env->ack));
+	env->ack.top = f->sacked_max;
+	if (!lh_track_mh(env, f, s))
+		goto done;
+	lh_host_count(env, LH_C_ack_segments, 1);
+	class = lh_classify(f, s);
+	if (class == LH_ACK_BEYOND)
+		lh_resync(env, f, s->ack);
+	else if (class == LH_ACK_NEW)
+		lh_ack_new(env, f, s);
+	if (s->opts & LH_OPT_TS)
+		lh_cache_echo(env, f, s->tsecr);
+	if (class == LH_ACK_DUPLICATE)
+		lh_host_count(env, LH_C_duplicate_acks, 1);
+	if ((class == LH_ACK_DUPLICATE || class == LH_ACK_SAME) && lh_own_dup(env, f, s))
+		class = LH_ACK_OWN;
+	if (s->nr_sack && class != LH_ACK_OLD)
+		lh_sack_blocks(env, f, s);
+	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+		lh_rack_on_ack(env, f, s, class, out);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
+		lh_snoop_on_ack(env, f, s, class, out);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_slack_on_ack(env, f, s, class, out);
+	if (class != LH_ACK_OLD) {
+		f->last_window = s->window;
+		f->own_edge = lh_window_edge(f, s);
+	}
+	if (out->verdict == LH_PASS && (class == LH_ACK_SAME || class == LH_ACK_OWN))
+		lh_hold_newer(f, s, out);
+	if (out->verdict == LH_PASS && class != LH_ACK_OLD)
+		lh_forwarded(f, s, out);
+	if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_outage_keep(f, s, class, out);
+done:
+	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	u64 due;
+
+	if (!env || !f || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	due = lh_ring_deadline(f);
+	if (due && env->now_ns >= due)
+		lh_ring_reclaim(env, f, LH_RECLAIM_IDLE_SEGS);
+	due = lh_send_deadline(env, f);
+	if (!due || env->now_ns < due)
+		goto done;
+	/* Both an ACK that was kept and a repair may be due. */
+	if (lh_hold_expired(env, f)) {
+		lh_host_count(env, LH_C_held_expired, 1);
+		lh_release(env, f, out);
+	}
+	if (f->flags & LH_FLOW_RESET)
+		; /* nobody wants repairs any more */
+	else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+		lh_rack_on_timer(env, f, out);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
+		lh_snoop_on_timer(env, f, out);
+	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_slack_on_timer(env, f, out);
+	if (out->nr_retransmit || out->emit_held)
+		lh_host_count(env, LH_C_timer_kicks, 1);
+done:
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh_actions *out)
+{
+	if (!env || !f || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	if (f->flags & LH_FLOW_RESET)
+		; /* nobody wants repairs any more */
+	else if (LH_CFG(env)->scheme == LH_SCHEME_rack || LH_CFG(env)->scheme == LH_SCHEME_slack)
+		lh_outage_link(env, f, up, out);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+#define LH_SWEEP_SHED 512 /* segments evicted per call of lh_on_sweep() */
+
+LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f)
+{
+	u32 keep;
+
+	if (!env || !f || !env->pool_segments)
+		return 0;
+	lh_env_time(env, f);
+	keep = lh_share_of(env, f);
+	if (lh_since(env->now_ns, f->progress_ns) > LH_SHARE_STALE_NS)
+		keep = lh_min(keep, (u32)LH_SHARE_LEAST);
+	lh_cache_shed(env, f, keep, LH_SWEEP_SHED);
+	return lh_ring_reclaim(env, f, LH_SWEEP_SHED);
+}
+
+LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, const struct lh_actions *out)
+{
+	struct lh_seg *e = lh_seg_at(env, f, out->store_pos);
+
+	if (!e)
+		return;
+	e->flags |= LH_SEG_NO_COPY;
+	lh_cache_block(f, e->seq, e->end);
+}
+
+LH_ENTRY int lh_on_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	if (!env || !f || !out)
+		return 0;
+	lh_actions_init(out);
+	if (f->flags & LH_FLOW_HELD)
+		lh_release(env, f, out);
+	else if (f->outage.frozen && lh_outage_has_ack(f))
+		lh_outage_thaw(f, out);
+	return 0;
+}
+
+/* A connection that was never answered is forgotten sooner: SYNs are cheap to
+ * send and must not fill the table. */
+#define LH_HALF_OPEN_NS (10 * LH_SEC)
+
+LH_INLINE bool lh_flow_over(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 closed = LH_FLOW_FIN_FH_ACKED | LH_FLOW_FIN_MH_ACKED;
+	u64 quiet = env->now_ns > f->seen_ns ? env->now_ns - f->seen_ns : 0;
+
+	if (f->flags & LH_FLOW_HELD)
+		return false;
+	if ((f->flags & LH_FLOW_RESET) || (f->flags & closed) == closed)
+		return quiet > 2 * lh_lrto(env, f);
+	if (!lh_answered(f))
+		return quiet > lh_min(LH_HALF_OPEN_NS, LH_CFG(env)->idle_ns);
+	return quiet > LH_CFG(env)->idle_ns;
+}

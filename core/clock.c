@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "clock.h"
+
+#define LH_STEP_MOST 4 /* eighths of C */
+#define LH_C_LEAST_SEGS 2
+#define LH_C_MOST (1ULL << 30) /* as RFC 7323 section 2.3 */
+#define LH_C_START_SEGS 10 /* RFC 6928: a burst that any path has to bear */
+#define LH_STARVED_NS (20 * LH_MSEC)
+#define LH_DOUBT_INTERVALS 12 /* the law has brought a real queue to its aim by then */
+#define LH_DOUBT_TARGETS 2 /* times the configured target */
+#define LH_TRIAL_INTERVALS 3 /* the third sees what the first has changed */
+#define LH_TRIALS_MOST 4
+
+LH_INLINE bool lh_clock_usable(struct lh_env *env, const struct lh_flow *f)
+{
+	return LH_CFG(env)->clock && lh_window_editable(env, f) && lh_wired(f);
+}
+
+/*
+ * The flow's share of the standing queue, bytes: equal shares give equal rates. Of
+ * the device's rate, as if all receivers shared one queue, but no more than the
+ * receiver's own rate makes: beside one of 300 Mbit/s, one of 5 with a queue of its own
+ * had 122 ms; with twice its own an RTT of 71 ms for 4 flows at 2 %, not 56. Where they do
+ * share one, the smaller grow all the same, for the larger are bounded by the device's
+ * share; half a segment for those that have nothing yet.
+ */
+LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 t = lh_target(env, f), mss = lh_mss(f);
+	u64 share = lh_rate_times(lh_device_rate(env, LH_RATE_BINS), t) / lh_device_flows(env);
+
+	if (p)
+		share = lh_min(share, lh_rate_times(p->rate, t) / lh_peer_flows(env, p) + mss / 2);
+	return lh_max(share, mss);
+}
+
+LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c)
+{
+	u32 unit = 1U << (f->wscale_mh & 15); /* what rounding may take */
+
+	c = lh_max(c, (u64)LH_C_LEAST_SEGS * lh_mss(f) + unit);
+	return lh_min(c, LH_C_MOST);
+}
+
+LH_INLINE u32 lh_above_una(const struct lh_flow *f)
+{
+	if (lh_flow_sack(f))
+		return f->sacked_bytes;
+	return lh_min(f->nr_dup * lh_mss(f), f->max - f->una);
+}
+
+/* The most that C grows to: twice what MH gets in a round trip, as slow start. Who has
+ * little to send is to be granted no burst. */
+LH_INLINE u64 lh_clock_most(const struct lh_flow *f)
+{
+	u32 now = f->delivered - f->clock.round_delivered;
+
+	return 2ULL * lh_max(f->clock.round_bytes, now) + LH_C_START_SEGS * lh_mss(f);
+}
+
+LH_INLINE void lh_clock_restart(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+
+	c->round_bytes = f->delivered - c->round_delivered;
+	c->round_delivered = f->delivered;
+	c->interval_ns = env->now_ns;
+	c->sum_ns = c->least_ns = 0;
+	c->nr_samples = 0;
+}
+
+/* From now on FH is braked: by what the flow has shown to fit where a queue stands, else
+ * by what is under way. */
+LH_INLINE void lh_clock_hold(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+	u64 base = lh_base(env, f), t = lh_target(env, f);
+	u64 fits = lh_rate_times(lh_rate_mean(f), base) + lh_clock_alpha(env, f);
+
+	c->calm = !lh_queue_stands(env, f, t);
+	if (c->calm)
+		fits = lh_clock_most(f);
+	if (c->state == LH_CLOCK_FREE) {
+		c->c_bytes = lh_clock_bounded(f, fits);
+		lh_host_count(env, LH_C_clock_engaged, 1);
+	}
+	c->state = LH_CLOCK_HELD;
+	c->goal_bytes = c->calm ? 2 * c->c_bytes : 0;
+	c->step = 0;
+	c->doubt = 0;
+}
+
+LH_INLINE void lh_clock_free(struct lh_env *env, struct lh_flow *f)
+{
+	if (f->clock.state == LH_CLOCK_FREE)
+		return;
+	f->clock.state = LH_CLOCK_FREE;
+	lh_host_count(env, LH_C_clock_released, 1);
+}
+
+LH_INLINE void lh_clock_deprive(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!env->ack.deprived)
+		return;
+	f->clock.lossy_ns = env->now_ns;
+	if (p)
+		lh_queue_lost(env, f, p);
+	if (f->clock.state != LH_CLOCK_HELD && lh_clock_usable(env, f) && lh_base(env, f) &&
+	    !lh_queue_crowded(env, f))
+		lh_clock_hold(env, f);
+}
+
+/* What C would be at the flow's share of the best rate of late. */
+LH_INLINE u64 lh_clock_known(struct lh_env *env, const struct lh_flow *f, u64 base)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	return p ? lh_rate_times(p->rate / lh_peer_flows(env, p), base) : 0;
+}
+
+/* Whether the link has room as far as is known: it carries less than three quarters of
+ * the best of late, or no queue has been seen. */
+LH_INLINE bool lh_clock_spare(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!p || !p->busy_ns)
+		return true; /* no queue yet */
+	lh_peer_turn(p, env->now_ns / LH_BIN_NS);
+	return p->rate_before < p->rate - p->rate / 4;
+}
+
+/*
+ * The law, once per interval, half a step at a time as in FAST: what it sees is
+ * a round trip old. @base: unloaded round trip; @q: queueing delay.
+ */
+LH_INLINE int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base, u64 q)
+{
+	struct lh_clock *c = &f->clock;
+	u64 alpha = lh_clock_alpha(env, f), now = c->c_bytes;
+	u64 least = lh_rate_times(lh_rate_mean(f), base) / 2 + alpha;
+	u64 next = now * (base / 1000) / lh_max((base + q) / 1000, 1) + alpha, goal = 0;
+
+	if (c->state == LH_CLOCK_LETTING) {
+		if (c->limited)
+			c->c_bytes = lh_clock_bounded(f, now + now / 16);
+		else
+			lh_clock_free(env, f);
+		return 0;
+	}
+	c->calm = q < lh_target(env, f) / 4;
+	if (q < 2 * lh_aim(env, f) && now < lh_clock_known(env, f, base))
+		goal = lh_clock_known(env, f, base);
+	if (!c->calm) {
+		c->step = 0;
+	} else if (lh_clock_spare(env, f)) {
+		goal = lh_max(goal, lh_clock_most(f));
+	} else if (c->limited) {
+		goal = lh_max(goal, now + now * c->step / 8);
+		c->step = lh_clamp64(2 * c->step, 1, LH_STEP_MOST);
+	}
+	c->goal_bytes = lh_min(goal, 2 * LH_C_MOST);
+	c->c_bytes = lh_clock_bounded(f, lh_max((now + next) / 2, least));
+	return 0;
+}
+
+/*
+ * While no queue is left C grows by what MH gets, as slow start does, so that it is
+ * never in the way of a sender that starts or finds the link faster than it was.
+ */
+LH_INLINE void lh_clock_grow(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+	u64 most = lh_min(lh_clock_most(f), c->goal_bytes);
+
+	if (c->state == LH_CLOCK_HELD && c->c_bytes < most &&
+	    !lh_queue_stands(env, f, lh_aim(env, f)))
+		c->c_bytes = lh_clock_bounded(f, lh_min(c->c_bytes + env->ack.bytes, most));
+}
+
+LH_INLINE bool lh_clock_on_trial(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	return p && p->trial_end_ns && env->now_ns < p->trial_end_ns;
+}
+
+/*
+ * The aim to doubt against, which pauses raise by little: C that is too small makes
+ * pauses itself, and by that alone a longer way was never doubted.
+ */
+LH_INLINE u64 lh_doubt_aim(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 t = lh_target_from(env, f, LH_DOUBT_TARGETS * LH_CFG(env)->target_ns);
+
+	return lh_aim_of(env, f, lh_min(t, lh_target(env, f)));
+}
+
+/* A sample @r in the last part of a trial. */
+LH_INLINE void lh_trial_sample(struct lh_env *env, struct lh_peer *p, u64 r)
+{
+	if (!p->trial_least_ns) {
+		p->trial_ns = env->now_ns;
+		p->trial_delivered = p->delivered;
+	}
+	p->trial_least_ns = lh_least(p->trial_least_ns, r);
+}
+
+/*
+ * Whether the hop was busy in the last part of a trial as at its best. Then a queue stands,
+ * whoever's it is: half of what a longer way has in flight would leave it idle half the time.
+ * The floor of C, and flows that are FREE, may be all that the hop takes: with 100 CUBIC
+ * flows at 2 %, some of them not yet HELD, the queue of 110 ms passed for the way, and
+ * stayed for good: RTT 322 ms instead of 177, 5,000 overflows hidden and repaired in 10 s.
+ */
+LH_INLINE bool lh_trial_busy(struct lh_env *env, const struct lh_peer *p)
+{
+	u32 got = p->delivered - p->trial_delivered;
+	u64 best = lh_rate_times(p->rate, lh_since(env->now_ns, p->trial_ns));
+
+	return best && got >= best / 2 + best / 8;
+}
+
+/* The trial is over: what stands although every C was halved is the way itself. */
+LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
+{
+	u64 end = p->trial_end_ns, least = p->trial_least_ns;
+
+	if (__sync_val_compare_and_swap(&p->trial_end_ns, end, 0) != end)
+		return;
+	if (!least || least <= lh_lmin(env, f) + lh_doubt_aim(env, f) / 2 ||
+	    lh_trial_busy(env, p)) {
+		p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
+		return;
+	}
+	p->trials = 0;
+	p->lmin_now_ns = least;
+	p->lmin_before_ns = 0;
+	p->guessed = 0;
+	p->since_ns = env->now_ns;
+	lh_host_count(env, LH_C_lmin_raised, 1);
+}
+
+/*
+ * Where the law holds the queue comes to rest at its aim. One that stays above it may
+ * be none: the way over the hop has become longer (another cell, a route of more
+ * hops), or others fill it. A trial tells: half of C for all flows of the receiver, for
+ * as long as it takes to show. If even then no sample is near Lmin, the least of
+ * them is the unloaded round trip of now. Without this a hop that became 20 ms
+ * longer throttled its flows to a quarter, for Lmin does not age while a queue
+ * stands. Each trial in vain doubles the time to the next.
+ */
+LH_INLINE void lh_clock_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 base)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	struct lh_clock *c = &f->clock;
+	u64 aim = lh_doubt_aim(env, f), interval = base + q;
+
+	if (!p || p->trial_end_ns)
+		return;
+	if (q <= aim + aim / 4 || c->old_edge) {
+		c->doubt -= !!c->doubt;
+		return;
+	}
+	c->doubt = lh_min(c->doubt + 1, 255);
+	if (c->doubt < LH_DOUBT_INTERVALS << lh_min(p->trials, LH_TRIALS_MOST) ||
+	    c->c_bytes < 2 * LH_C_LEAST_SEGS * lh_mss(f))
+		return;
+	c->doubt = 0;
+	p->trial_least_ns = 0;
+	p->trial_ns = env->now_ns + (LH_TRIAL_INTERVALS - 1) * interval;
+	p->trial_end_ns = env->now_ns + LH_TRIAL_INTERVALS * interval;
+}
+
+/* A sample @r of the receiver's. */
+LH_INLINE void lh_clock_peer(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!p)
+		return;
+	if (p->trial_end_ns && env->now_ns >= p->trial_end_ns)
+		lh_clock_judge(env, f, p);
+	else if (p->trial_end_ns && env->now_ns >= p->trial_ns)
+		lh_trial_sample(env, p, r);
+	if (lh_queue_stands(env, f, lh_target(env, f) / 2))
+		p->busy_ns = env->now_ns;
+	lh_queue_sample(env, f, p, r);
+}
+
+/* Whether the hop has been idle between segments for a while although FH would
+ * send more: the link has become faster. No need to wait for the interval's end. */
+LH_INLINE bool lh_clock_starves(struct lh_env *env, const struct lh_flow *f, u64 base)
+{
+	const struct lh_clock *c = &f->clock;
+
+	return c->limited && !c->calm && env->now_ns - c->busy_ns > lh_max(base / 8, LH_STARVED_NS);
+}
+
+/* The rate at this moment. Where several flows share the hop a train of one may
+ * run at the rate of all. */
+LH_INLINE u64 lh_clock_rate_now(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 train = f->clock.rate_last;
+
+	return lh_device_flows(env) > 1 ? lh_min(train, lh_rate_mean(f)) : train;
+}
+
+LH_INLINE void lh_clock_note(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_clock *c = &f->clock;
+	int i;
+
+	for (i = LH_RECENT_SAMPLES - 1; i > 0; i--)
+		c->recent_ns[i] = c->recent_ns[i - 1];
+	c->recent_ns[0] = r;
+	c->sum_ns += r;
+	c->nr_samples++;
+	c->least_ns = lh_least(c->least_ns, r);
+	if (r > lh_lmin(env, f) + lh_target(env, f) / 8)
+		c->busy_ns = env->now_ns;
+	lh_queue_above(env, f, &c->above_ns, lh_queue(env, f, r));
+}
+
+/* Far too much stands: not at the interval's end but now. */
+LH_INLINE void lh_clock_cut(struct lh_env *env, struct lh_flow *f, u64 base)
+{
+	struct lh_clock *c = &f->clock;
+	u64 fits = lh_rate_times(lh_clock_rate_now(env, f), base) + lh_clock_alpha(env, f);
+
+	c->calm = 0;
+	fits = lh_clock_bounded(f, fits);
+	if (fits >= c->c_bytes)
+		return;
+	c->c_bytes = fits;
+	c->settling = 1;
+}
+
+/* From FREE to HELD and on to LETTING, as far as samples decide. */
+LH_INLINE void lh_clock_turn(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+	bool lossy = lh_queue_lossy(env, f);
+
+	if (c->state == LH_CLOCK_FREE && lossy && lh_queue_stands(env, f, lh_aim(env, f)) &&
+	    lh_clock_usable(env, f) && !lh_queue_crowded(env, f))
+		lh_clock_hold(env, f);
+	else if (c->state == LH_CLOCK_HELD && !lossy)
+		c->state = LH_CLOCK_LETTING;
+	else if (c->state == LH_CLOCK_HELD && lh_queue_crowded(env, f))
+		lh_clock_free(env, f);
+}
+
+LH_INLINE void lh_clock_blind(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+
+	lh_clock_turn(env, f);
+	if (c->state != LH_CLOCK_HELD || !env->ack.bytes || !c->interval_ns ||
+	    env->now_ns - c->interval_ns < 2 * (lh_base(env, f) + LH_DELACK_NS))
+		return;
+	c->c_bytes = lh_clock_bounded(f, c->c_bytes + lh_clock_alpha(env, f));
+	lh_clock_restart(env, f);
+}
+
+/* The unloaded round trip to reckon with; without a wired sample, where no window is
+ * edited, a guess. */
+LH_INLINE u64 lh_clock_base(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 base = lh_base(env, f);
+
+	return base ? base : 4 * lh_lmin(env, f);
+}
+
+LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_clock *c = &f->clock;
+	u64 base = lh_clock_base(env, f);
+
+	r = lh_since(r, f->back.now_ns);
+	lh_clock_note(env, f, r);
+	lh_clock_peer(env, f, r);
+	lh_clock_grow(env, f);
+	lh_clock_turn(env, f);
+	if (c->state == LH_CLOCK_HELD && c->rate_last && !c->settling &&
+	    lh_queue_stands(env, f, 4 * lh_aim(env, f)))
+		lh_clock_cut(env, f, base);
+	if (c->state == LH_CLOCK_HELD && lh_clock_starves(env, f, base))
+		c->calm = 1;
+	return 0;
+}
+
+LH_INLINE void lh_clock_resume(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+	u64 lmin = lh_lmin(env, f);
+	int i;
+
+	c->doubt = c->settling = c->limited = 0;
+	for (i = 0; i < LH_RECENT_SAMPLES; i++)
+		c->recent_ns[i] = lmin;
+	c->gap_now_ns = c->train_ns = c->tsval_ns = 0;
+	c->goal_bytes = 0;
+	c->busy_ns = env->now_ns;
+	lh_clock_restart(env, f);
+}
+
+LH_FUNC int lh_clock_interval(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_clock *c = &f->clock;
+	u64 base = lh_clock_base(env, f), mean = c->sum_ns / lh_max(c->nr_samples, 1), q;
+
+	if (!c->nr_samples || env->now_ns - c->interval_ns < base + lh_target(env, f))
+		return 0;
+	q = lh_queue(env, f, mean);
+	c->gap_ns = c->gap_ns ? c->gap_ns - c->gap_ns / 4 + c->gap_now_ns / 4 : c->gap_now_ns;
+	c->gap_now_ns = 0;
+	c->least_before_ns = c->least_ns;
+	c->age = lh_min(c->age + 1, LH_YOUNG_INTERVALS);
+	if (c->state == LH_CLOCK_HELD)
+		lh_clock_doubt(env, f, lh_queue(env, f, c->least_ns), base);
+	if (c->state != LH_CLOCK_FREE && !c->settling && !lh_clock_on_trial(env, f))
+		lh_clock_law(env, f, base, q);
+	c->settling = 0;
+	c->limited = c->limited << 1 & 2;
+	lh_clock_restart(env, f);
+	return 0;
+}
+
+LH_INLINE void lh_clock_data(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p;
+	u64 base, above;
+
+	if (lh_cached(f))
+		return;
+	p = lh_peer_of(env, f);
+	base = lh_base(env, f);
+	above = p ? p->above_ns : 0;
+	if (above && lh_since(env->now_ns, above) > base)
+		return;
+	if (base && lh_since(env->now_ns, f->sent_ns) > base)
+		f->clock.age = 0;
+}
+
+LH_INLINE bool lh_clock_brakes(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_clock_usable(env, f) || (LH_CFG(env)->clock && (f->flags & LH_FLOW_ECT));
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "rtt.h"
+
+#define LH_HOLD_LONG_NS (7 * LH_SEC / 2)
+
+/* RFC 6298 section 2: deviation first, gains 1/4 and 1/8. */
+LH_INLINE void lh_rtt_std(struct lh_flow *f, u64 r)
+{
+	u64 dev;
+
+	if (!f->srtt_ns) {
+		f->srtt_ns = r;
+		f->rttvar_ns = r / 2;
+		return;
+	}
+	dev = r > f->srtt_ns ? r - f->srtt_ns : f->srtt_ns - r;
+	f->rttvar_ns = f->rttvar_ns - f->rttvar_ns / 4 + dev / 4;
+	f->srtt_ns = f->srtt_ns - f->srtt_ns / 8 + r / 8;
+}
+
+/* ns-2.35 snoop.cc: the gain weighs the *old* value, so that the newest
+ * sample makes up seven eighths; kept for fidelity only. */
+LH_INLINE void lh_rtt_ns2(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	u64 g = LH_CFG(env)->ns2_gain_1024, dev;
+
+	if (!f->srtt_ns) {
+		f->srtt_ns = LH_CFG(env)->ns2_srtt_ns;
+		f->rttvar_ns = LH_CFG(env)->ns2_rttvar_ns;
+	}
+	f->srtt_ns = (g * f->srtt_ns + (1024 - g) * r) >> 10;
+	dev = r > f->srtt_ns ? r - f->srtt_ns : f->srtt_ns - r;
+	f->rttvar_ns = f->rttvar_ns ? (g * dev + (1024 - g) * f->rttvar_ns) >> 10 : dev;
+}
+
+LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	if (r > LH_RTT_MAX_NS)
+		return;
+	r = r ? r : 1;
+	/* Down at once, up slowly: a delayed ACK is no queue. */
+	if (!f->rtt_low_ns || r < f->rtt_low_ns)
+		f->rtt_low_ns = r;
+	else
+		f->rtt_low_ns += (r - f->rtt_low_ns) / 8;
+	if (!f->rtt_min_ns || r < f->rtt_min_ns)
+		f->rtt_min_ns = r;
+	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2)
+		lh_rtt_ns2(env, f, r);
+	else
+		lh_rtt_std(f, r);
+}
+
+LH_INLINE u64 lh_lrto(struct lh_env *env, const struct lh_flow *f)
+{
+	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2) {
+		u64 srtt = f->srtt_ns ? f->srtt_ns : LH_CFG(env)->ns2_srtt_ns;
+		u64 var = f->srtt_ns ? f->rttvar_ns : LH_CFG(env)->ns2_rttvar_ns;
+
+		return lh_max(srtt + 4 * var, LH_CFG(env)->ns2_tick_ns);
+	}
+	if (!f->srtt_ns)
+		return LH_CFG(env)->lrto_max_ns;
+	return lh_clamp64(f->srtt_ns + 4 * f->rttvar_ns, LH_CFG(env)->lrto_floor_ns,
+			  LH_CFG(env)->lrto_max_ns);
+}
+
+/*
+ * What drives FH into a timeout with `rack` (lh_hold_time): Linux' least. On a hop so long
+ * that no second repair is back by then, as long as two take: three and a half of its round
+ * trips, of which a quarter is taken off. FH's timeout grows with the first such repair that it
+ * sees, and one that was in vain is taken back by timestamps (RFC 4015). With three, at 100 of
+ * 110 ms and 5 %, the second came 10 ms late, and Reno had 0.86 and not 0.96. At 250 of 300 ms and 1 % loss that is 0.98 of the bound and not 0.6; at 560
+ * of 600 ms and 5 Mbit/s, 5 %, 0.96 and not 0.13 for Reno. Above LH_HOLD_LONG_NS no
+ * repair is back within the longest time that an ACK is kept (hold_max).
+ */
+LH_INLINE u64 lh_hold_rack(const struct lh_flow *f)
+{
+	u64 least = 200 * LH_MSEC, two_tries = 3 * f->rtt_min_ns + f->rtt_min_ns / 2;
+
+	return two_tries <= LH_HOLD_LONG_NS ? lh_max(least, two_tries) : least;
+}
+
+LH_INLINE u64 lh_hold_time(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 r = f->srtt_ns + f->wired_rtt_ns;
+	u64 rto = lh_min(2 * r, r + 200 * LH_MSEC);
+
+	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+		rto = lh_hold_rack(f);
+	return lh_clamp64(rto - rto / 4, LH_CFG(env)->hold_min_ns, LH_CFG(env)->hold_max_ns);
+}

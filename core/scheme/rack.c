@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "rack.h"
+
+#define LH_PATIENT_TRIES 3 /* repairs that FH waits for: at 5 % one in 8,000 takes more */
+#define LH_RACK_BURST 3 /* repairs for one ACK that delivered so many segments */
+
+/* Addresses that nobody has are tried, too: of SYNs to receivers that were not heard yet so
+ * many are repaired, or a scan of the net behind the link would take four times its room there. */
+#define LH_STRANGER_NS (100 * LH_MSEC)
+
+/* Whether the SYN may go to somebody who is there. */
+LH_INLINE bool lh_rack_syn_due(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_peer *p = lh_peer_of(env, f);
+	struct lh_device *d = LH_DEVICE(env);
+
+	if (f->mh.most || (p && p->heard_ns))
+		return true;
+	if (d->stranger_ns && lh_since(env->now_ns, d->stranger_ns) < LH_STRANGER_NS)
+		return false;
+	d->stranger_ns = env->now_ns;
+	return true;
+}
+
+LH_INLINE void lh_rack_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			   struct lh_actions *out)
+{
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+
+	f->sent_ns = env->now_ns;
+	if (s->payload_bytes || !env->handshakes || !lh_after(s->end, f->una))
+		return;
+	if (!e && lh_rack_syn_due(env, f))
+		lh_cache_insert(env, f, s, f->tail, 0, out);
+	else if (e && lh_cached(f) == 1 && e->seq == s->seq && e->end == s->end)
+		lh_cache_resent(env, f, s, f->head, e, out);
+}
+
+LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out)
+{
+	lh_clock_data(env, f);
+	lh_cache_data(env, f, s, out);
+	lh_clock_mark(env, f, s, out);
+}
+
+/*
+ * Whether FH shows patience with a hole that is repaired here: today's senders
+ * wait a quarter of their least round trip before they call a segment lost (RFC
+ * 8985), and timestamps let them take back a reduction that was in vain (RFC
+ * 4015). To such a sender, once the clock holds it, the blocks are better
+ * shown: it goes on sending through a long repair and bursts less after it. At
+ * 400 ms and 5 % loss that is 0.98 of the bound and not 0.87; but at 110 ms, where
+ * only two tries fit into the quarter, hiding is 1.00 and showing 0.81. While the
+ * queue alone takes as long as FH waits, as after a start, nobody is that patient; nor
+ * does the window that an outage swallowed come back within that time.
+ */
+LH_INLINE bool lh_rack_patient(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 tries = LH_PATIENT_TRIES * lh_srtt(env, f) + 2 * f->rttvar_ns;
+
+	return f->clock.state != LH_CLOCK_FREE && (f->flags & LH_FLOW_TS) && lh_flow_sack(f) &&
+	       lh_clock_usable(env, f) && tries < lh_wired(f) / 4 && !f->outage.back_ns;
+}
+
+/* Whether FH is to be kept from seeing what is missing. */
+LH_INLINE bool lh_rack_hides(struct lh_env *env, const struct lh_flow *f)
+{
+	if (LH_CFG(env)->suppress == LH_SUPPRESS_AUTO)
+		return lh_clock_brakes(env, f) && !lh_rack_patient(env, f);
+	return LH_CFG(env)->suppress == LH_SUPPRESS_ON;
+}
+
+/* Without SACK: the first duplicate convicts the head, an ACK that stops short
+ * of what had departed convicts the next. */
+LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum lh_ack_class class,
+				    struct lh_actions *out)
+{
+	struct lh_seg *e = lh_order_head(env, f);
+
+	if (class == LH_ACK_DUPLICATE) {
+		lh_extend_recovery(env, f);
+		if (e && !(e->flags & LH_SEG_SENDER_RTX) &&
+		    lh_order_whose(env, f, e) == LH_TRIED_OURS)
+			lh_dup_repair(env, f, e, out);
+	} else if (f->flags & LH_FLOW_RECOVERY) {
+		if (!lh_before(f->una, f->recovery_point))
+			f->flags &= ~LH_FLOW_RECOVERY;
+		else if (e && !e->n_local)
+			lh_resend(env, f, e, LH_BY_PARTIAL, out);
+	}
+}
+
+/*
+ * The window that an outage swallowed, once MH is heard again: two segments for each
+ * that has arrived, as in FH's own slow start, but one where the repairs themselves
+ * queue: all flows of the receiver are at it at once. If what had departed before
+ * arrives after all, the hop had kept it, and time order tells better what is lost.
+ * @return how many may go out, 0: there is no such window.
+ */
+LH_INLINE u32 lh_rack_window(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_outage *o = &f->outage;
+	bool kept = env->ack.early || (env->ack.xmit_ns && env->ack.xmit_ns < o->lost_ns);
+	u64 sent = env->ack.rtx_xmit_ns;
+
+	if (o->back_ns && !lh_before(f->una, o->lost_end))
+		o->back_ns = 0;
+	if (!o->back_ns)
+		return 0;
+	if (env->ack.ended)
+		return 2; /* the rest of what this ACK reports arrived long ago */
+	if (lh_flow_sack(f) && kept) {
+		o->back_ns = o->lost_ns = 0;
+		return 0;
+	}
+	if (sent && env->now_ns - sent > lh_lmin(env, f) + 2 * lh_target_steady(env, f))
+		return lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
+	return lh_clamp64(2 * env->ack.nr_segs, 2, LH_OUTAGE_BURST);
+}
+
+/* Packet conservation: a repair per segment that has left the link. */
+LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack_class class,
+			      struct lh_actions *out)
+{
+	u32 window = lh_rack_window(env, f);
+	u32 budget = window ? window : lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
+
+	/* MH is back and says nothing new: the oldest segment, at once. */
+	if (class != LH_ACK_NEW && class != LH_ACK_DUPLICATE) {
+		if (!window || !env->ack.ended)
+			return;
+		budget = 1;
+		class = LH_ACK_NEW;
+	}
+	if (window && class == LH_ACK_NEW && !lh_flow_sack(f))
+		lh_outage_repair(env, f, budget, LH_BY_PARTIAL, out);
+	else if (!lh_flow_sack(f))
+		lh_rack_repair_blind(env, f, class, out);
+	else if (lh_order_disturbed(f))
+		lh_order_repair(env, f, budget, out);
+	lh_clock_deprive(env, f);
+}
+
+/* The holes that @s shows are our affair: FH gets its number and window now,
+ * the blocks only if the repairs fail. */
+LH_INLINE void lh_rack_blank(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	lh_suppress(env, f, out);
+	out->verdict = LH_PASS;
+	out->blank_sack = 1;
+}
+
+/* What FH gets to see of a duplicate, or of an ACK that only reports a
+ * superfluous repair (DSACK, LH_ACK_OWN): nothing, or a mere window update. */
+LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				 enum lh_ack_class class, struct lh_actions *out)
+{
+	u32 own = lh_window_edge(f, s);
+	bool update;
+
+	if (!s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s) || f->fwd_ack != s->ack ||
+	    (s->dsack && !lh_dsack_ours(f, s)) || lh_before(own, f->fwd_edge) ||
+	    lh_sack_unseen(f, s))
+		goto pass;
+	if (class != LH_ACK_SAME && !lh_in_hand(env, f))
+		goto pass;
+	if (class == LH_ACK_SAME && !lh_dsack_ours(f, s))
+		goto pass;
+	if (!lh_clock_usable(env, f))
+		update = lh_window_needed(env, f, s);
+	else
+		update = lh_after(lh_clock_edge(env, f, own), f->fwd_edge);
+	if (class != LH_ACK_DUPLICATE) {
+		out->blank_sack = update;
+		out->verdict = update ? LH_PASS : LH_DROP;
+		if (!update)
+			lh_host_count(env, LH_C_dsacks_dropped, 1);
+	} else if (!update) {
+		lh_suppress(env, f, out);
+	} else if (lh_clock_usable(env, f)) {
+		lh_rack_blank(env, f, out);
+		lh_host_count(env, LH_C_window_updates, 1);
+	} else {
+		goto pass;
+	}
+	return;
+pass:
+	if (class == LH_ACK_DUPLICATE && (f->flags & LH_FLOW_HELD))
+		lh_abandon(env, f, true, out);
+}
+
+/* A new ACK passes in any case; blocks above it only where FH has to act. */
+LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			   struct lh_actions *out)
+{
+	if (!s->nr_sack || !s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s))
+		return;
+	if ((s->dsack && !lh_dsack_ours(f, s)) || lh_sack_unseen(f, s))
+		return;
+	if (lh_after(f->sacked_max, f->una)) {
+		if (lh_in_hand(env, f))
+			lh_rack_blank(env, f, out);
+	} else if (s->dsack && s->nr_sack == 1) {
+		out->blank_sack = 1; /* only a superfluous repair's report */
+	}
+}
+
+LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			      enum lh_ack_class class, struct lh_actions *out)
+{
+	u64 r;
+
+	if (s->opts & LH_OPT_TS)
+		lh_back_ack(env, f, s->tsval);
+	if (class == LH_ACK_NEW)
+		lh_guard_new(f);
+	if (class == LH_ACK_BEYOND)
+		f->outage.since_ns = f->outage.back_ns = f->outage.lost_ns = 0;
+	lh_outage_rack_heard(env, f);
+	r = lh_learn(env, f);
+	if (f->xmit_ns < f->outage.ended_ns) /* the time that one took was the outage's */
+		f->rack_rtt_ns = lh_min(f->rack_rtt_ns, f->srtt_ns);
+	if (class == LH_ACK_OLD || class == LH_ACK_BEYOND)
+		return;
+	if (class == LH_ACK_DUPLICATE)
+		f->nr_dup++;
+	if (r) {
+		lh_clock_sample(env, f, r);
+		lh_clock_interval(env, f);
+	} else {
+		lh_clock_blind(env, f);
+	}
+	lh_rack_repair(env, f, class, out);
+	if (class == LH_ACK_NEW)
+		lh_rack_new(env, f, s, out);
+	else
+		lh_rack_duplicate(env, f, s, class, out);
+	if (out->verdict == LH_DROP)
+		return;
+	lh_clock_window(env, f, s, class == LH_ACK_DUPLICATE && !out->blank_sack, out);
+	if (out->window != LH_KEEP_WINDOW)
+		lh_host_count(env, LH_C_windows_edited, 1);
+	lh_wired_ack(env, f, s, lh_edited_edge(f, s, out));
+}
+
+LH_INLINE u64 lh_rack_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 probe = lh_probe_deadline(env, f), order = lh_order_deadline(env, f);
+
+	if (f->outage.since_ns)
+		return lh_outage_rack_at(env, f);
+	return lh_least(lh_outage_at(env, f), lh_least(order, probe));
+}
+
+/* In an outage: is it over? */
+LH_INLINE void lh_rack_on_outage_timer(struct lh_env *env, struct lh_flow *f,
+				       struct lh_actions *out)
+{
+	u64 due = lh_outage_rack_at(env, f);
+
+	if (!due || env->now_ns < due)
+		return;
+	if (!lh_outage_known_over(f, lh_peer_of(env, f))) {
+		lh_outage_probe(env, f, out);
+		return;
+	}
+	lh_outage_over(env, f);
+	lh_probe(env, f, out);
+}
+
+LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	u64 due = lh_outage_at(env, f);
+
+	if (!f->outage.since_ns && due && env->now_ns >= due)
+		lh_outage_begin(env, f);
+	if (f->outage.since_ns) {
+		lh_rack_on_outage_timer(env, f, out);
+		return;
+	}
+	due = lh_probe_deadline(env, f);
+	env->ack.deprived = 0;
+	if (lh_flow_sack(f)) {
+		u32 done = lh_order_repair(env, f, LH_RACK_BURST, out);
+
+		lh_clock_deprive(env, f);
+		/* What seemed an overflow's is ours, now that FH is braked or the link known
+		 * for lossy. */
+		if (env->ack.deprived)
+			done += lh_order_repair(env, f, LH_RACK_BURST, out);
+		if (done)
+			return;
+	}
+	if (due && env->now_ns >= due)
+		lh_probe(env, f, out);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * All bodies of the core as one unit, in an order that does not matter: native hosts (core.c) and
+ * BPF (bpf/host.bpf.h) include this once, after they have defined what a host lends (lh_host_*() of
+ * flow.h). As one unit the compiler makes of it what it made of headers full of bodies.
+ */
+#ifndef LH_UNIT_H
+#define LH_UNIT_H
+
+#include "accept.c"
+#include "agent.c"
+#include "back.c"
+#include "cache.c"
+#include "clock.c"
+#include "detect.c"
+#include "device.c"
+#include "edit.c"
+#include "guard.c"
+#include "hold.c"
+#include "lifecycle.c"
+#include "order.c"
+#include "outage.c"
+#include "queue.c"
+#include "ring.c"
+#include "rtt.c"
+#include "sample.c"
+#include "segment.c"
+#include "share.c"
+#include "window.c"
+#include "wired.c"
+#include "scheme/rack.c"
+#include "scheme/slack.c"
+#include "scheme/snoop.c"
+
+#endif /* LH_UNIT_H */
