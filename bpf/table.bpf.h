@@ -258,7 +258,7 @@ LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scr
 	e->held.bytes = 0;
 	env->room = LH_MAX_RETRANSMIT;
 	lh_flow_reset(env, &e->flow);
-	e->flow.syn = sc->syn;
+	e->flow.conn.syn = sc->syn;
 	lh_peer_join(env, &e->flow, key);
 	bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
 	bpf_timer_set_callback(&v->timer, lh_timer_fires);

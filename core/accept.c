@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "accept.h"
+#include "flow.h"
+#include "cache.h"
 
 /* No window that we heard of is taken for narrower: we may have missed a wider one. */
 #define LH_SPAN_LEAST_BYTES (1U << 16)

@@ -11,7 +11,26 @@
 #ifndef LH_ACCEPT_H
 #define LH_ACCEPT_H
 
-#include "cache.h"
+#include "types.h"
+
+/* One end of the connection as far as its packets and the other's have told (accept.h).
+ * Sequence numbers of what this end sends. */
+struct lh_end {
+	u32 end; /* behind the last that was acceptable */
+	u32 edge; /* rightmost edge of a window that the other end has granted it */
+	u32 most; /* widest window that it has itself granted, bytes; 0: it was not heard */
+	u32 known; /* 1: end and edge are valid */
+	/* In mid-stream, where no window's scale is known (accept.h). */
+	u32 used; /* most that it had on its way, and the other end got, bytes */
+	u32 round_start,
+		round_end; /* what the other end had, and this one had sent, a round trip ago */
+};
+
+/* What FH sent at numbers that can't be its (accept.h): should MH answer there, both are
+ * right, and we have missed something. */
+struct lh_claim {
+	u32 seq, end, ack;
+};
 
 /* In mid-stream, before an end was heard, or where both agree; and the most that any bound is
  * stretched by, so that comparisons modulo 2^32 hold beside a window of 2^30 (RFC 7323

@@ -45,7 +45,7 @@ LH_INLINE u64 lh_send_deadline(struct lh_env *env, const struct lh_flow *f)
 	else
 		at = lh_head_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD)
-		at = lh_least(at, f->held_until_ns);
+		at = lh_least(at, f->hold.until_ns);
 	return at;
 }
 
@@ -109,13 +109,13 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 
 	if (!env || !f || !lh_cached(f))
 		return 0;
-	e = lh_seg_at(env, f, f->head);
+	e = lh_seg_at(env, f, f->ring.head);
 	if (!e || lh_after(e->end, ack))
 		return 0;
 	if ((how & LH_POP_HOLE) && !env->ack.last_ns)
 		lh_order_late(env, f, e);
 	if (e->flags & LH_SEG_SACKED)
-		f->sacked_bytes -= e->end - e->seq;
+		f->delivery.sacked_bytes -= e->end - e->seq;
 	else
 		lh_delivered(env, f, e, !how);
 	lh_own_dups_expect(env, f, e);
@@ -142,7 +142,7 @@ LH_ENTRY int lh_ack_pop_chunk(struct lh_env *env, struct lh_flow *f, u32 ack)
 
 	if (!env || !f)
 		return 0;
-	pos = f->head;
+	pos = f->ring.head;
 	if (!env->ack.last_ns || (pos & (LH_CHUNK_SEGS - 1)) || lh_cached(f) <= LH_CHUNK_SEGS)
 		return 0;
 	next = lh_seg_at(env, f, pos + LH_CHUNK_SEGS);
@@ -153,8 +153,8 @@ LH_ENTRY int lh_ack_pop_chunk(struct lh_env *env, struct lh_flow *f, u32 ack)
 		return 0;
 	span = c->seg[LH_CHUNK_SEGS - 1].end - c->seg[0].seq;
 	n = lh_min(span - lh_min(c->sacked_bytes, span), LH_CHUNK_SEGS * lh_mss(f));
-	f->sacked_bytes -= lh_min(c->sacked_bytes, f->sacked_bytes);
-	f->delivered += n;
+	f->delivery.sacked_bytes -= lh_min(c->sacked_bytes, f->delivery.sacked_bytes);
+	f->delivery.bytes += n;
 	env->ack.bytes += n;
 	env->ack.popped_bytes += span;
 	env->ack.nr_segs += LH_CHUNK_SEGS - lh_min(c->nr_sacked, LH_CHUNK_SEGS);
@@ -172,19 +172,19 @@ LH_INLINE void lh_ack_sample(struct lh_env *env, struct lh_flow *f)
 {
 	const struct lh_ack_sum *sum = &env->ack;
 
-	if (!sum->last_ns || sum->unclear || f->nr_dup)
+	if (!sum->last_ns || sum->unclear || f->recovery.nr_dup)
 		return;
-	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2 && lh_before(sum->last_end, f->rtt_end))
+	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2 && lh_before(sum->last_end, f->rtt.end))
 		return;
 	lh_rtt_sample(env, f, env->now_ns - sum->last_ns);
-	f->rtt_end = f->max;
+	f->rtt.end = f->max;
 }
 
 /* MH also got what could not be cached: rates and bounds that left it out would
  * throttle a flow for our lack of memory. @from: una before this ACK. */
 LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
 {
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
 	u32 upto = f->una, n;
 
 	if (e && lh_before(e->seq, upto))
@@ -193,7 +193,7 @@ LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
 	if ((s32)n <= 0)
 		return;
 	n = lh_min(n, LH_UNCACHED_MOST);
-	f->delivered += n;
+	f->delivery.bytes += n;
 	env->ack.bytes += n;
 }
 
@@ -202,7 +202,7 @@ LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
  * the timer grew with it, and each loss took twice as long as the one before. */
 LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
 	u32 how = 0;
 
 	if (lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY))
@@ -231,18 +231,18 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 		env->ack.sample_lone = 1;
 	if (lh_before(f->sacked_max, f->una))
 		f->sacked_max = f->una;
-	f->nr_dup = 0;
-	f->exp_dup = 0;
+	f->recovery.nr_dup = 0;
+	f->recovery.exp_dup = 0;
 	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_ABANDONED);
-	if (lh_after(f->una, f->own_dups_end))
-		f->own_dups = 0;
-	if (!lh_before(f->una, f->rtx_end))
+	if (lh_after(f->una, f->recovery.own_dups_end))
+		f->recovery.own_dups = 0;
+	if (!lh_before(f->una, f->recovery.rtx_end))
 		f->flags &= ~LH_FLOW_RTX;
-	if ((f->flags & LH_FLOW_BLOCKED) && !lh_before(f->una, f->blocked_end))
+	if ((f->flags & LH_FLOW_BLOCKED) && !lh_before(f->una, f->cache.blocked_end))
 		f->flags &= ~LH_FLOW_BLOCKED;
-	else if (lh_before(f->blocked_start, f->una))
-		f->blocked_start = f->una; /* before the numbers come round */
-	if ((f->flags & LH_FLOW_FH_RTX) && lh_after(f->una, f->fh_rtx_end + (1U << 29)))
+	else if (lh_before(f->cache.blocked_start, f->una))
+		f->cache.blocked_start = f->una; /* before the numbers come round */
+	if ((f->flags & LH_FLOW_FH_RTX) && lh_after(f->una, f->cache.fh_rtx_end + (1U << 29)))
 		f->flags &= ~LH_FLOW_FH_RTX; /* before the numbers come round */
 }
 
@@ -280,8 +280,8 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
 		lh_slack_on_ack(env, f, s, class, out);
 	if (class != LH_ACK_OLD) {
-		f->last_window = s->window;
-		f->own_edge = lh_window_edge(f, s);
+		f->hold.last_window = s->window;
+		f->hold.own_edge = lh_window_edge(f, s);
 	}
 	if (out->verdict == LH_PASS && (class == LH_ACK_SAME || class == LH_ACK_OWN))
 		lh_hold_newer(f, s, out);

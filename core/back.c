@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "back.h"
+#include "flow.h"
 
 #define LH_BACK_PERIOD_NS (10 * LH_SEC)
 #define LH_BACK_LEARN_NS LH_SEC /* over which the rate is estimated */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "cache.h"
+#include "flow.h"
+#include "ring.h"
 
 #define LH_SHED_MOST 8 /* segments evicted per segment that comes */
 
@@ -8,33 +9,33 @@ LH_INLINE void lh_sack_forget(struct lh_flow *f)
 	int i;
 
 	for (i = 0; i < LH_MAX_SACK; i++)
-		f->seen[i].left = f->seen[i].right = 0;
+		f->delivery.seen[i].left = f->delivery.seen[i].right = 0;
 }
 
 LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right)
 {
 	if (!(f->flags & LH_FLOW_BLOCKED)) {
 		f->flags |= LH_FLOW_BLOCKED;
-		f->blocked_start = left;
-		f->blocked_end = right;
+		f->cache.blocked_start = left;
+		f->cache.blocked_end = right;
 		return;
 	}
-	if (lh_before(left, f->blocked_start))
-		f->blocked_start = left;
-	if (lh_after(right, f->blocked_end))
-		f->blocked_end = right;
+	if (lh_before(left, f->cache.blocked_start))
+		f->cache.blocked_start = left;
+	if (lh_after(right, f->cache.blocked_end))
+		f->cache.blocked_end = right;
 }
 
 LH_INLINE void lh_cache_again(struct lh_flow *f)
 {
 	f->flags |= LH_FLOW_RTX;
-	f->rtx_end = f->max;
+	f->recovery.rtx_end = f->max;
 }
 
 LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right)
 {
-	if (!(f->flags & LH_FLOW_FH_RTX) || lh_after(right, f->fh_rtx_end))
-		f->fh_rtx_end = right;
+	if (!(f->flags & LH_FLOW_FH_RTX) || lh_after(right, f->cache.fh_rtx_end))
+		f->cache.fh_rtx_end = right;
 	f->flags |= LH_FLOW_FH_RTX;
 	lh_cache_again(f);
 }
@@ -55,12 +56,12 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 
 		if (lh_cached(f) <= keep)
 			break;
-		e = lh_seg_at(env, f, f->head);
+		e = lh_seg_at(env, f, f->ring.head);
 		if (!e)
 			break;
 		if (e->flags & LH_SEG_SACKED) {
-			f->sacked_bytes -= e->end - e->seq;
-			f->delivered -= e->end - e->seq; /* the ACK books it, as uncached */
+			f->delivery.sacked_bytes -= e->end - e->seq;
+			f->delivery.bytes -= e->end - e->seq; /* the ACK books it, as uncached */
 			lh_sack_forget(f);
 		}
 		lh_cache_block(f, e->seq, e->end);
@@ -81,7 +82,7 @@ LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left
 	lh_for (i, 64) {
 		struct lh_seg *s;
 
-		if (pos == f->tail)
+		if (pos == f->ring.tail)
 			break;
 		s = lh_seg_at(env, f, pos++);
 		if (!s || !lh_before(s->seq, right))
@@ -96,7 +97,7 @@ LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left
 
 LH_INLINE u32 lh_mss(const struct lh_flow *f)
 {
-	return f->mss ? f->mss : 536; /* RFC 9293 section 3.7.1 */
+	return f->conn.mss ? f->conn.mss : 536; /* RFC 9293 section 3.7.1 */
 }
 
 LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -105,12 +106,12 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	struct lh_seg *e;
 	u32 slot;
 
-	if (f->tail - pos > LH_SHIFT_MAX) {
+	if (f->ring.tail - pos > LH_SHIFT_MAX) {
 		lh_host_count(env, LH_C_uncached_overlap, 1);
 		return false;
 	}
 	if (s->payload_bytes < LH_SMALL_BYTES) {
-		if (f->nr_small >= LH_SMALL_MOST) {
+		if (f->ring.nr_small >= LH_SMALL_MOST) {
 			lh_host_count(env, LH_C_uncached_small, 1);
 			return false;
 		}
@@ -125,7 +126,7 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 		lh_host_count(env, LH_C_uncached_full, 1);
 		return false;
 	}
-	if (pos + 1 != f->tail)
+	if (pos + 1 != f->ring.tail)
 		lh_ring_shift(env, f, pos);
 	e = lh_seg_at(env, f, pos);
 	if (!e)
@@ -138,13 +139,13 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->tsval = s->tsval;
 	e->n_local = 0;
 	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_BARE);
-	f->nr_small += !!(flags & LH_SEG_SMALL);
+	f->ring.nr_small += !!(flags & LH_SEG_SMALL);
 	lh_share_gain(env, f);
 	out->store_slot = slot;
 	out->store_pos = pos;
 	/* Of a flow whose SYN was not seen, or had no such option. */
 	if (s->payload_bytes > lh_mss(f))
-		f->mss = s->payload_bytes;
+		f->conn.mss = s->payload_bytes;
 	lh_host_count(env, LH_C_cached_segments, 1);
 	lh_host_count(env, LH_C_cached_bytes, s->payload_bytes);
 	return true;
@@ -152,12 +153,12 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 
 LH_INLINE bool lh_seg_stale(const struct lh_flow *f, const struct lh_seg *e)
 {
-	return (f->flags & LH_FLOW_TS) && lh_before(e->tsval, f->ts_recent);
+	return (f->flags & LH_FLOW_TS) && lh_before(e->tsval, f->conn.ts_recent);
 }
 
 LH_INLINE u64 lh_quiet(struct lh_env *env, const struct lh_flow *f)
 {
-	return lh_max(2 * f->srtt_ns, LH_CFG(env)->slack_quiet_ns);
+	return lh_max(2 * f->rtt.srtt_ns, LH_CFG(env)->slack_quiet_ns);
 }
 
 /*
@@ -178,7 +179,7 @@ LH_INLINE bool lh_cache_keeps(struct lh_env *env, const struct lh_flow *f,
 LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       u32 pos, struct lh_seg *e, struct lh_actions *out)
 {
-	struct lh_seg *next = pos + 1 == f->tail ? NULL : lh_seg_at(env, f, pos + 1);
+	struct lh_seg *next = pos + 1 == f->ring.tail ? NULL : lh_seg_at(env, f, pos + 1);
 	bool fits = e->seq == s->seq && !lh_before(s->end, e->end) &&
 		    !(next && lh_before(next->seq, s->end));
 	bool keep;
@@ -193,7 +194,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	 * more of it (SPEC: keep the longer), not SACKed as a whole then. Repairs
 	 * start anew (S4). */
 	if (e->end != s->end && (e->flags & LH_SEG_SACKED)) {
-		f->sacked_bytes -= e->end - e->seq;
+		f->delivery.sacked_bytes -= e->end - e->seq;
 		e->flags &= LH_SEG_SMALL;
 		lh_chunk_unsack(env, f, pos, e);
 		lh_sack_forget(f);
@@ -231,12 +232,12 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 			lh_cache_block(f, f->max, s->seq);
 		f->max = s->end;
 		cap -= cap / 10;
-		pos = f->tail;
+		pos = f->ring.tail;
 	} else {
 		if (lh_after(s->end, f->max))
 			f->max = s->end;
 		pos = lh_cache_find(env, f, s->seq);
-		if (pos != f->tail)
+		if (pos != f->ring.tail)
 			e = lh_seg_at(env, f, pos);
 	}
 	if (e && lh_before(e->seq, s->end)) {
@@ -268,19 +269,19 @@ LH_INLINE void lh_cache_echo(struct lh_env *env, struct lh_flow *f, u32 tsecr)
 {
 	struct lh_seg *e;
 
-	if ((f->flags & LH_FLOW_TSVAL_FH) && lh_after(tsecr, f->tsval_fh))
+	if ((f->flags & LH_FLOW_TSVAL_FH) && lh_after(tsecr, f->conn.tsval_fh))
 		return; /* FH has not sent that yet: nothing is known of what MH took */
-	if (!(f->flags & LH_FLOW_TS) || lh_after(tsecr, f->ts_recent))
-		f->ts_recent = tsecr;
+	if (!(f->flags & LH_FLOW_TS) || lh_after(tsecr, f->conn.ts_recent))
+		f->conn.ts_recent = tsecr;
 	f->flags |= LH_FLOW_TS; /* in every segment or in none */
-	e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
 	if (e && lh_seg_stale(f, e))
 		lh_cache_block(f, f->una, f->max);
 }
 
 LH_INLINE bool lh_seg_overflow(const struct lh_flow *f, const struct lh_seg *e)
 {
-	return (f->flags & LH_FLOW_OVERFLOW) && lh_before(e->seq, f->overflow_end) &&
+	return (f->flags & LH_FLOW_OVERFLOW) && lh_before(e->seq, f->guard.overflow_end) &&
 	       !(e->flags & LH_SEG_SENDER_RTX);
 }
 
@@ -306,7 +307,7 @@ LH_INLINE struct lh_seg *lh_chunk_arrived(struct lh_env *env, const struct lh_fl
 	struct lh_chunk *c;
 	struct lh_seg *last;
 
-	if ((pos & (LH_CHUNK_SEGS - 1)) || f->tail - pos < LH_CHUNK_SEGS)
+	if ((pos & (LH_CHUNK_SEGS - 1)) || f->ring.tail - pos < LH_CHUNK_SEGS)
 		return NULL;
 	c = lh_chunk_at(env, f, pos);
 	if (!c || c->nr_sacked != LH_CHUNK_SEGS || lh_after(c->seg[0].seq, at))
@@ -317,7 +318,7 @@ LH_INLINE struct lh_seg *lh_chunk_arrived(struct lh_env *env, const struct lh_fl
 
 LH_FUNC bool lh_cache_covers(struct lh_env *env, struct lh_flow *f, u32 upto)
 {
-	u32 at = f->blocked_start, end = f->blocked_end, pos;
+	u32 at = f->cache.blocked_start, end = f->cache.blocked_end, pos;
 	int i;
 
 	if (!(f->flags & LH_FLOW_BLOCKED) || !lh_before(at, upto))
@@ -328,7 +329,7 @@ LH_FUNC bool lh_cache_covers(struct lh_env *env, struct lh_flow *f, u32 upto)
 	lh_for (i, LH_COVER_STEPS) {
 		struct lh_seg *e;
 
-		if (!lh_before(at, end) || pos == f->tail)
+		if (!lh_before(at, end) || pos == f->ring.tail)
 			break;
 		e = lh_chunk_arrived(env, f, pos, at);
 		if (e) {
@@ -342,9 +343,9 @@ LH_FUNC bool lh_cache_covers(struct lh_env *env, struct lh_flow *f, u32 upto)
 			break;
 		at = e->end;
 	}
-	if (lh_after(at, f->blocked_start))
-		f->blocked_start = at;
-	if (!lh_before(at, f->blocked_end))
+	if (lh_after(at, f->cache.blocked_start))
+		f->cache.blocked_start = at;
+	if (!lh_before(at, f->cache.blocked_end))
 		f->flags &= ~LH_FLOW_BLOCKED;
 	return !lh_before(at, end);
 }

@@ -6,7 +6,13 @@
 #ifndef LH_CACHE_H
 #define LH_CACHE_H
 
-#include "ring.h"
+#include "types.h"
+
+/* What the flow can't repair here. */
+struct lh_cache {
+	u32 blocked_start, blocked_end; /* between these lie all such; with LH_FLOW_BLOCKED */
+	u32 fh_rtx_end; /* highest end of what FH sent twice; with LH_FLOW_FH_RTX */
+};
 
 /* Segments that MH says it has may be looked at again: one of them changed. */
 LH_INLINE void lh_sack_forget(struct lh_flow *f);

@@ -82,7 +82,7 @@ int lhc_parse(const u8 *packet, u32 len, u32 l2_bytes, u32 vlan, u32 to_mh, stru
 void lhc_flow_init(struct lh_flow *flow)
 {
 	__builtin_memset(flow, 0, sizeof(*flow));
-	flow->wscale_fh = flow->wscale_mh = LH_WSCALE_NONE;
+	flow->conn.wscale_fh = flow->conn.wscale_mh = LH_WSCALE_NONE;
 }
 
 void lhc_on_data(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "detect.h"
+#include "flow.h"
+#include "hold.h"
+#include "sample.h"
 
 #define LH_UNDER_WAY_MAX 16
 
@@ -16,8 +18,8 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
 	if (f->una == f->max || (s->flags & (LH_SYN | LH_FIN)))
 		return LH_ACK_SAME;
 	if (!lh_flow_sack(f))
-		return !s->payload_bytes && s->window == f->last_window ? LH_ACK_DUPLICATE
-									: LH_ACK_SAME;
+		return !s->payload_bytes && s->window == f->hold.last_window ? LH_ACK_DUPLICATE
+									     : LH_ACK_SAME;
 	for (i = 0; i < LH_MAX_SACK; i++)
 		if (i < s->nr_sack && lh_after(s->sack[i].right, s->ack))
 			return LH_ACK_DUPLICATE;
@@ -26,7 +28,7 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
 
 LH_INLINE struct lh_seg *lh_head(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
 
 	return e && !lh_after(e->seq, f->una) ? e : NULL;
 }
@@ -40,17 +42,17 @@ LH_INLINE struct lh_seg *lh_head(struct lh_env *env, const struct lh_flow *f)
  */
 LH_INLINE void lh_own_dups_add(struct lh_env *env, struct lh_flow *f)
 {
-	f->own_dups++;
-	f->own_dups_end = f->max;
-	f->own_dups_ns = env->now_ns;
+	f->recovery.own_dups++;
+	f->recovery.own_dups_end = f->max;
+	f->recovery.own_dups_ns = env->now_ns;
 }
 
 LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
-	u64 lmin = lh_lmin(env, f), r = lh_max(f->srtt_ns, lmin);
+	u64 lmin = lh_lmin(env, f), r = lh_max(f->rtt.srtt_ns, lmin);
 	u64 age = env->now_ns - e->last_tx_ns;
 	bool again = e->n_local || (e->flags & LH_SEG_SENDER_RTX);
-	bool unasked = e->n_local && e->behind >= 2 && 2 * f->nr_dup <= e->behind;
+	bool unasked = e->n_local && e->behind >= 2 && 2 * f->recovery.nr_dup <= e->behind;
 
 	/* One segment of FH's may be several here, and gets one answer. */
 	if (lh_flow_sack(f) || !again || (!e->n_local && env->ack.last_ns == e->last_tx_ns))
@@ -68,22 +70,22 @@ LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const s
 LH_INLINE void lh_own_dups_stale(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	if (!lh_flow_sack(f) && s->payload_bytes > 1 && !(s->flags & (LH_SYN | LH_FIN)) &&
-	    !lh_after(s->end, f->una) && env->now_ns - f->progress_ns < f->wired_rtt_ns)
+	    !lh_after(s->end, f->una) && env->now_ns - f->progress_ns < f->wired.rtt_ns)
 		lh_own_dups_add(env, f);
 }
 
 LH_INLINE bool lh_own_dup(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	if (!f->own_dups || lh_flow_sack(f) || s->nr_sack || !lh_pure(s) ||
-	    s->window != f->last_window)
+	if (!f->recovery.own_dups || lh_flow_sack(f) || s->nr_sack || !lh_pure(s) ||
+	    s->window != f->hold.last_window)
 		return false;
-	if (env->now_ns - f->own_dups_ns > lh_lrto(env, f)) {
-		f->own_dups = 0;
+	if (env->now_ns - f->recovery.own_dups_ns > lh_lrto(env, f)) {
+		f->recovery.own_dups = 0;
 		return false;
 	}
 	if (f->una != f->max && !lh_head(env, f))
 		return false;
-	f->own_dups--;
+	f->recovery.own_dups--;
 	return true;
 }
 
@@ -102,9 +104,9 @@ LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_se
 	out->nr_retransmit = n + 1;
 	e->last_tx_ns = f->sent_ns = env->now_ns;
 	e->behind = 0;
-	f->order_all |= why != LH_BY_ORDER; /* who sends by order keeps the chunks' bounds */
+	f->order.all |= why != LH_BY_ORDER; /* who sends by order keeps the chunks' bounds */
 	lh_cache_again(f);
-	f->syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
+	f->conn.syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
 	f->nr_retransmits++;
 	lh_host_count(env, LH_C_local_retransmits, 1);
 	lh_host_count(env,
@@ -134,18 +136,18 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 
 LH_INLINE void lh_extend_recovery(struct lh_env *env, struct lh_flow *f)
 {
-	u32 point = f->una, n = lh_min(f->nr_dup, lh_cached(f) - 1);
+	u32 point = f->una, n = lh_min(f->recovery.nr_dup, lh_cached(f) - 1);
 
 	if (lh_flow_sack(f)) {
 		point = f->sacked_max;
 	} else if (lh_cached(f)) {
-		struct lh_seg *e = lh_seg_at(env, f, f->head + n);
+		struct lh_seg *e = lh_seg_at(env, f, f->ring.head + n);
 
 		if (e)
 			point = e->end;
 	}
-	if (!(f->flags & LH_FLOW_RECOVERY) || lh_after(point, f->recovery_point))
-		f->recovery_point = point;
+	if (!(f->flags & LH_FLOW_RECOVERY) || lh_after(point, f->recovery.point))
+		f->recovery.point = point;
 	f->flags |= LH_FLOW_RECOVERY;
 }
 
@@ -156,16 +158,16 @@ LH_INLINE void lh_extend_recovery(struct lh_env *env, struct lh_flow *f)
  */
 LH_INLINE u32 lh_under_way(struct lh_env *env, const struct lh_flow *f)
 {
-	u32 n = 0, pos = f->tail;
+	u32 n = 0, pos = f->ring.tail;
 	int i;
 
 	lh_for (i, LH_UNDER_WAY_MAX) {
 		struct lh_seg *e;
 
-		if (pos == f->head || --pos == f->head)
+		if (pos == f->ring.head || --pos == f->ring.head)
 			break;
 		e = lh_seg_at(env, f, pos);
-		if (e && env->now_ns - e->last_tx_ns < 2 * f->srtt_ns)
+		if (e && env->now_ns - e->last_tx_ns < 2 * f->rtt.srtt_ns)
 			n++;
 	}
 	return n;
@@ -174,11 +176,12 @@ LH_INLINE u32 lh_under_way(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE bool lh_dup_repair(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
 			     struct lh_actions *out)
 {
-	if (e->n_local && (e->n_local >= 2 || env->now_ns - e->last_tx_ns < f->srtt_ns))
+	if (e->n_local && (e->n_local >= 2 || env->now_ns - e->last_tx_ns < f->rtt.srtt_ns))
 		return false;
 	/* Everything cached behind it may still cause a duplicate each; an upper
 	 * bound, since ACKs get lost and merged. */
-	f->exp_dup = lh_cached(f) - 1 > f->nr_dup ? lh_cached(f) - 1 - f->nr_dup : 0;
+	f->recovery.exp_dup =
+		lh_cached(f) - 1 > f->recovery.nr_dup ? lh_cached(f) - 1 - f->recovery.nr_dup : 0;
 	f->flags |= LH_FLOW_DUP_DRIVEN;
 	if (!lh_resend(env, f, e, LH_BY_DUPACK, out))
 		return false;

@@ -6,8 +6,20 @@
 #ifndef LH_DETECT_H
 #define LH_DETECT_H
 
-#include "hold.h"
-#include "sample.h"
+#include "types.h"
+
+/* Duplicate ACKs and recovery (RFC 5681, RFC 6582). */
+struct lh_recovery {
+	u32 nr_dup; /* duplicates since the last new ACK */
+	u32 exp_dup; /* duplicates that the repaired loss may still cause */
+	u32 point; /* what had provably departed when recovery began; with LH_FLOW_RECOVERY */
+	u32 rtx_end; /* what had departed when anything below it was last sent again; with LH_FLOW_RTX */
+	u32 nr_probes; /* local probes since the last delivery */
+	/* Duplicates still to come for what a receiver without SACK gets twice; none
+	 * once una is beyond own_dups_end. */
+	u32 own_dups, own_dups_end;
+	u64 own_dups_ns; /* when the last of them was caused */
+};
 
 enum lh_ack_class {
 	LH_ACK_NEW, /* moves una */

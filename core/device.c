@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "device.h"
+#include "flow.h"
 
 #define LH_PEER_PROBES 4 /* places where one receiver may be found */
 #define LH_PEER_IDLE_NS (60 * LH_SEC)
@@ -96,7 +96,7 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 		p = &LH_DEVICE(env)->peer[found & (LH_PEERS - 1)];
 		p->seen_ns = env->now_ns;
 		/* What it has from before it had a place. */
-		if (!f->peer && f->tail != f->head)
+		if (!f->peer && f->ring.tail != f->ring.head)
 			lh_peer_gain(LH_DEVICE(env), p);
 	}
 	f->peer = found;
@@ -216,7 +216,7 @@ LH_INLINE u32 lh_receiver_delivered(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
-	return p ? p->delivered : f->delivered;
+	return p ? p->delivered : f->delivery.bytes;
 }
 
 LH_INLINE u64 lh_peer_flows(struct lh_env *env, struct lh_peer *p)

@@ -9,7 +9,74 @@
 #ifndef LH_DEVICE_H
 #define LH_DEVICE_H
 
-#include "flow.h"
+#include "types.h"
+
+#define LH_BIN_NS (100 * LH_MSEC)
+#define LH_CROWD_BINS 16
+#define LH_DEVICE_BINS 64 /* a power of two: what the link could do in the last 6 s */
+#define LH_PEERS 1024 /* a power of two */
+
+/* One receiver on the link. Entry 0 serves those that found no place. */
+struct lh_peer {
+	u8 addr[16]; /* as in lh_flow_key.mh */
+	u64 seen_ns; /* last new flow or sample */
+	u64 busy_ns; /* last sample that showed a standing queue */
+	u32 tag; /* hash of addr: whether the place is still ours */
+	u8 trials; /* that found a real queue, since the last that did not */
+	u8 guessed; /* 1: lmin_now_ns is a handshake's, whose packets are small */
+	/* The unloaded local round trip: the least sample of this and of the
+	 * previous period (sample.h); 0: none. */
+	u64 lmin_now_ns, lmin_before_ns;
+	u64 since_ns; /* when this period began */
+	u64 srtt_ns; /* smoothed local round trip of its flows, 0: none yet */
+	u64 lossy_ns; /* last loss of the link's that was hidden from a sender; 0: none */
+	u64 lossy_for_ns; /* for so long it counts */
+	/* The longest queue of this and of the previous period. */
+	u64 full_now_ns, full_before_ns;
+	u64 full_since_ns; /* when this period began */
+	u64 delivered_ns; /* last delivery to any of the flows */
+	u64 xmit_ns; /* latest departure among what was delivered, sent again or not */
+	u64 newest_tx_ns; /* the same of what gave a sample */
+	u64 queue_ns, queue_at_ns; /* the last sample of it, and when that was */
+	u64 above_ns; /* as lh_queue.above_ns, of all its flows */
+	/* Departures that found it near the longest: the latest, and the first of those that
+	 * followed each other closely; 0: none. */
+	u64 full_tx_ns, full_from_ns;
+	/* The longest queue as it was a round trip ago, and the one before; since when. */
+	u64 full_mark_ns, full_mark_before_ns, full_mark_at_ns;
+	u64 full_seen_ns; /* when the last sample came, if it found it so; 0: it did not */
+	/* The same in bytes: what arrived while a segment was under way. A rate that
+	 * changes while the queue drains changes the time, but not this. */
+	u32 ahead, full_now, full_before;
+	u32 delivered; /* bytes, modulo 2^32 */
+	/* A trial of all its flows together: lh_control_doubt(). */
+	u64 trial_ns, trial_end_ns; /* from, to; 0: there is none */
+	u64 trial_least_ns; /* least sample in its last part; 0: none */
+	/* Delivered to it: in this bin, and the best of late, which fades. */
+	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
+	u64 bytes; /* in it */
+	u64 rate; /* bytes per second */
+	u64 rate_before; /* of the last whole bin */
+	u32 flows, flows_before; /* that delivered in this bin and the one before */
+	u32 crowd, crowd_before; /* the same of LH_CROWD_BINS bins */
+	u32 active; /* flows with something cached that have this place */
+	u32 trial_delivered; /* as delivered, at the first sample of a trial's last part */
+	/* Outages (outage.h). */
+	u64 probe_ns; /* last probe, by whichever flow */
+	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
+};
+
+struct lh_device {
+	u64 srtt_ns; /* smoothed local round trip of all flows, 0: none yet */
+	u32 busy_peers; /* receivers for whom something is cached */
+	u32 pad;
+	u64 stranger_ns; /* last SYN that was cached for a receiver that nobody has heard */
+	u64 delivered_ns; /* last delivery to anyone */
+	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
+	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */
+	u64 flows[LH_DEVICE_BINS]; /* flows that delivered in it */
+	struct lh_peer peer[LH_PEERS];
+};
 
 /* The flow's receiver, NULL: it found no place, or has lost it to another. */
 LH_INLINE struct lh_peer *lh_peer_of(struct lh_env *env, const struct lh_flow *f);

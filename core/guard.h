@@ -14,7 +14,16 @@
 #ifndef LH_GUARD_H
 #define LH_GUARD_H
 
-#include "cache.h"
+#include "types.h"
+
+/* Outstanding bytes, and where an overflow was suspected. */
+struct lh_guard {
+	u32 overflow_end; /* what had departed then; with LH_FLOW_OVERFLOW */
+	/* The most within this and the previous period of LH_LEVEL_PERIOD_NS, and when that was
+	 * last raised. */
+	u32 level_now, level_before;
+	u64 level_since_ns, level_raised_ns;
+};
 
 /* A queue that counts: several times the unloaded round trip. With once that a
  * window of 64 KiB over 2 Mbit/s, whose own queue is that long, lost half of the

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "hold.h"
+#include "flow.h"
+#include "cache.h"
+#include "rtt.h"
 
 /* Flags whose change FH must see (CAKE's ACK filter refuses the same). */
 #define LH_ECN_FLAGS (LH_ECE | LH_CWR | LH_AE)
@@ -23,7 +25,7 @@ LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s
 {
 	if (!(f->flags & LH_FLOW_WSCALE))
 		return s->ack;
-	return s->ack + ((u32)s->window << (f->wscale_mh & 15));
+	return s->ack + ((u32)s->window << (f->conn.wscale_mh & 15));
 }
 
 LH_INLINE u32 lh_edited_edge(const struct lh_flow *f, const struct lh_segment *s,
@@ -31,22 +33,23 @@ LH_INLINE u32 lh_edited_edge(const struct lh_flow *f, const struct lh_segment *s
 {
 	if (out->window == LH_KEEP_WINDOW)
 		return lh_window_edge(f, s);
-	return s->ack + (out->window << (f->wscale_mh & 15));
+	return s->ack + (out->window << (f->conn.wscale_mh & 15));
 }
 
 LH_INLINE u32 lh_kept_edge(const struct lh_flow *f, u32 edge)
 {
-	u32 unit = 1U << (f->wscale_mh & 15);
+	u32 unit = 1U << (f->conn.wscale_mh & 15);
 
-	return lh_before(edge, f->fwd_edge) && lh_before(f->fwd_edge, edge + unit) ? f->fwd_edge
-										   : edge;
+	return lh_before(edge, f->hold.fwd_edge) && lh_before(f->hold.fwd_edge, edge + unit)
+		       ? f->hold.fwd_edge
+		       : edge;
 }
 
 LH_INLINE u32 lh_shown_edge(const struct lh_flow *f)
 {
-	u32 shift = f->wscale_mh & 15;
+	u32 shift = f->conn.wscale_mh & 15;
 
-	return f->fwd_ack + ((f->fwd_edge - f->fwd_ack) >> shift << shift);
+	return f->hold.fwd_ack + ((f->hold.fwd_edge - f->hold.fwd_ack) >> shift << shift);
 }
 
 LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
@@ -55,13 +58,13 @@ LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 	u32 edge = lh_window_edge(f, s);
 
 	if (!(f->flags & LH_FLOW_WSCALE) || !(f->flags & LH_FLOW_FWD))
-		return s->window != f->last_window;
+		return s->window != f->hold.last_window;
 	/* Against what FH knows, not what came last: that one may have been kept
 	 * back when FH had room, and has none now. */
-	if (edge == f->fwd_edge)
+	if (edge == f->hold.fwd_edge)
 		return false;
-	return LH_CFG(env)->strict_window || lh_before(edge, f->fwd_edge) ||
-	       !lh_before(f->max + 2 * lh_mss(f), f->fwd_edge);
+	return LH_CFG(env)->strict_window || lh_before(edge, f->hold.fwd_edge) ||
+	       !lh_before(f->max + 2 * lh_mss(f), f->hold.fwd_edge);
 }
 
 LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *s)
@@ -77,7 +80,7 @@ LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *
 LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s)
 {
 	return s->dsack &&
-	       (!(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->fh_rtx_end));
+	       (!(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->cache.fh_rtx_end));
 }
 
 LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
@@ -85,12 +88,12 @@ LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct
 	if (!env->alive || (f->flags & (LH_FLOW_ABANDONED | LH_FLOW_MPTCP | LH_FLOW_AUTH)))
 		return false;
 	return lh_pure(s) && (f->flags & LH_FLOW_FWD) &&
-	       !((f->fwd_flags ^ s->flags) & LH_ECN_FLAGS);
+	       !((f->hold.fwd_flags ^ s->flags) & LH_ECN_FLAGS);
 }
 
 LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f)
 {
-	return (f->flags & LH_FLOW_HELD) && env->now_ns >= f->held_until_ns;
+	return (f->flags & LH_FLOW_HELD) && env->now_ns >= f->hold.until_ns;
 }
 
 LH_INLINE bool lh_in_hand(struct lh_env *env, struct lh_flow *f)
@@ -103,7 +106,7 @@ LH_INLINE bool lh_in_hand(struct lh_env *env, struct lh_flow *f)
 LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	/* FH must have seen an ACK of this very number. */
-	return lh_bare(env, f, s) && !s->dsack && f->fwd_ack == s->ack && !f->outage.frozen &&
+	return lh_bare(env, f, s) && !s->dsack && f->hold.fwd_ack == s->ack && !f->outage.frozen &&
 	       !lh_window_needed(env, f, s) && lh_in_hand(env, f);
 }
 
@@ -111,8 +114,8 @@ LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_acti
 {
 	if (!(f->flags & LH_FLOW_HELD)) {
 		f->flags |= LH_FLOW_HELD;
-		f->held_since_ns = env->now_ns;
-		f->held_until_ns = env->now_ns + lh_hold_time(env, f);
+		f->hold.since_ns = env->now_ns;
+		f->hold.until_ns = env->now_ns + lh_hold_time(env, f);
 	}
 	f->nr_suppressed++;
 	lh_host_count(env, LH_C_suppressed_acks, 1);
@@ -146,8 +149,8 @@ LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s,
 	u32 edge = lh_edited_edge(f, s, out);
 
 	f->flags |= LH_FLOW_FWD;
-	f->fwd_ack = s->ack;
-	f->fwd_edge = out->window == LH_KEEP_WINDOW ? edge : lh_kept_edge(f, edge);
-	f->fwd_flags = s->flags;
+	f->hold.fwd_ack = s->ack;
+	f->hold.fwd_edge = out->window == LH_KEEP_WINDOW ? edge : lh_kept_edge(f, edge);
+	f->hold.fwd_flags = s->flags;
 	f->outage.frozen = 0; /* FH has MH's own word on the window again */
 }

@@ -7,8 +7,18 @@
 #ifndef LH_HOLD_H
 #define LH_HOLD_H
 
-#include "cache.h"
-#include "rtt.h"
+#include "types.h"
+
+/* The ACK that FH saw last, the last one that came, and the one that is kept. */
+struct lh_hold {
+	u32 fwd_ack; /* with LH_FLOW_FWD, as fwd_edge and fwd_flags */
+	u32 fwd_edge; /* right edge of the window that FH knows, before it was rounded */
+	u32 own_edge; /* the receiver's own, of the last ACK */
+	u16 fwd_flags;
+	u16 last_window; /* as in the header */
+	u64 since_ns; /* first suppression since the last forwarded ACK; with LH_FLOW_HELD */
+	u64 until_ns; /* when FH gets it; samples of RTT that come meanwhile move it no more */
+};
 
 LH_INLINE bool lh_flow_sack(const struct lh_flow *f);
 

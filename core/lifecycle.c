@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "lifecycle.h"
+#include "flow.h"
+#include "accept.h"
+#include "order.h"
+#include "window.h"
 
 LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 {
@@ -7,27 +10,28 @@ LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 
 	lh_cache_flush(env, f);
 	/* In two steps, as BPF has no memset(); the empty ring between them stays. */
-	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, head));
-	__builtin_memset(&f->nr_dup, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, nr_dup));
+	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, ring));
+	__builtin_memset(&f->cache, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, cache));
+	f->ring.reclaimed_ns = 0;
 	f->peer = peer;
 	f->peer_tag = tag;
-	f->wscale_fh = f->wscale_mh = LH_WSCALE_NONE;
+	f->conn.wscale_fh = f->conn.wscale_mh = LH_WSCALE_NONE;
 }
 
 /* Data starts at @seq as far as we know. */
 LH_INLINE void lh_flow_start(struct lh_flow *f, u32 seq)
 {
-	f->una = f->max = f->sacked_max = f->rtt_end = seq;
+	f->una = f->max = f->sacked_max = f->rtt.end = seq;
 	f->flags |= LH_FLOW_STARTED;
 }
 
 LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 {
 	lh_cache_flush(env, f);
-	f->una = f->max = f->sacked_max = f->rtt_end = ack;
+	f->una = f->max = f->sacked_max = f->rtt.end = ack;
 	f->progress_ns = env->now_ns;
-	f->nr_dup = f->exp_dup = f->own_dups = 0;
-	f->sacked_bytes = 0;
+	f->recovery.nr_dup = f->recovery.exp_dup = f->recovery.own_dups = 0;
+	f->delivery.sacked_bytes = 0;
 	lh_sack_forget(f);
 	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |
 		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);
@@ -42,10 +46,10 @@ LH_INLINE void lh_track_options(struct lh_flow *f, const struct lh_segment *s, b
 	if (s->opts & LH_OPT_AUTH)
 		f->flags |= LH_FLOW_AUTH;
 	if (from_mh) {
-		f->wscale_mh = s->wscale;
-		f->mss = s->mss;
+		f->conn.wscale_mh = s->wscale;
+		f->conn.mss = s->mss;
 	} else {
-		f->wscale_fh = s->wscale;
+		f->conn.wscale_fh = s->wscale;
 	}
 }
 
@@ -53,8 +57,8 @@ LH_INLINE void lh_track_options(struct lh_flow *f, const struct lh_segment *s, b
  * where one does not, the scale is known to be none. */
 LH_INLINE void lh_track_wscale(struct lh_flow *f)
 {
-	if (f->wscale_fh == LH_WSCALE_NONE || f->wscale_mh == LH_WSCALE_NONE)
-		f->wscale_fh = f->wscale_mh = 0;
+	if (f->conn.wscale_fh == LH_WSCALE_NONE || f->conn.wscale_mh == LH_WSCALE_NONE)
+		f->conn.wscale_fh = f->conn.wscale_mh = 0;
 	f->flags |= LH_FLOW_WSCALE;
 }
 
@@ -75,7 +79,7 @@ LH_INLINE void lh_open_fh(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->max = s->seq + 1; /* data in a SYN (TFO) is not ours: SPEC section 3 */
 	f->flags |= LH_FLOW_SYN_FH;
 	f->flags &= ~LH_FLOW_RESET;
-	f->syn_tx_ns = env->now_ns;
+	f->conn.syn_tx_ns = env->now_ns;
 	f->seen_ns = env->now_ns;
 	f->fh.known = 0; /* its number is this one from now on */
 	lh_ends_learn(&f->fh, &f->mh, s, s->window);
@@ -87,8 +91,8 @@ LH_INLINE void lh_open_mh(struct lh_env *env, struct lh_flow *f, const struct lh
 	lh_track_options(f, s, true);
 	f->flags |= LH_FLOW_SYN_MH;
 	f->flags &= ~LH_FLOW_RESET;
-	f->isn_mh = s->seq;
-	f->syn_rx_ns = env->now_ns;
+	f->conn.isn_mh = s->seq;
+	f->wired.syn_rx_ns = env->now_ns;
 	f->seen_ns = env->now_ns;
 	f->mh.known = 0;
 	lh_ends_learn(&f->mh, &f->fh, s, s->window);
@@ -126,23 +130,23 @@ LH_ENTRY int lh_syn_take(struct lh_env *env, struct lh_flow *f)
 
 	if (!env || !f)
 		return 0;
-	at_ns = f->syn.at_ns;
-	from_mh = f->syn.from_mh;
+	at_ns = f->conn.syn.at_ns;
+	from_mh = f->conn.syn.from_mh;
 	__builtin_memset(&s, 0, sizeof(s));
-	s.seq = f->syn.seq;
-	s.end = f->syn.end;
+	s.seq = f->conn.syn.seq;
+	s.end = f->conn.syn.end;
 	s.flags = LH_SYN;
-	s.window = f->syn.window;
-	s.mss = f->syn.mss;
-	s.wscale = f->syn.wscale;
-	s.opts = f->syn.opts;
+	s.window = f->conn.syn.window;
+	s.mss = f->conn.syn.mss;
+	s.wscale = f->conn.syn.wscale;
+	s.opts = f->conn.syn.opts;
 	lh_flow_reset(env, f);
 	if (from_mh) {
 		lh_open_mh(env, f, &s);
-		f->syn_rx_ns = at_ns;
+		f->wired.syn_rx_ns = at_ns;
 	} else {
 		lh_open_fh(env, f, &s);
-		f->syn_tx_ns = at_ns;
+		f->conn.syn_tx_ns = at_ns;
 	}
 	return 0;
 }
@@ -151,7 +155,7 @@ LH_ENTRY int lh_syn_take(struct lh_env *env, struct lh_flow *f)
  * saw, with or without the data in it. */
 LH_INLINE bool lh_syn_matches(const struct lh_flow *f, const struct lh_segment *s, bool from_mh)
 {
-	u32 isn = from_mh ? f->max - 1 : f->isn_mh;
+	u32 isn = from_mh ? f->max - 1 : f->conn.isn_mh;
 
 	return lh_after(s->ack, isn) && !lh_after(s->ack, from_mh ? f->fh.end : f->mh.end);
 }
@@ -169,15 +173,15 @@ LH_INLINE bool lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 	bool answer = s->flags & LH_ACK;
 
 	if (again) {
-		f->syn_tx_ns = 0;
+		f->conn.syn_tx_ns = 0;
 		f->flags &= ~LH_FLOW_RESET;
 		return true;
 	}
-	if (answer && lh_syn_answered(&f->syn, s, false))
+	if (answer && lh_syn_answered(&f->conn.syn, s, false))
 		lh_syn_take(env, f);
 	if (lh_live(f)) {
 		if (!answer)
-			lh_syn_aside(&f->syn, s, false, env->now_ns);
+			lh_syn_aside(&f->conn.syn, s, false, env->now_ns);
 		return false;
 	}
 	if (answer && (f->flags & LH_FLOW_SYN_MH) && !lh_syn_matches(f, s, false))
@@ -202,7 +206,7 @@ LH_INLINE enum lh_accepted lh_accept_fh(struct lh_flow *f, const struct lh_segme
 	if (is == LH_REFUSED || is == LH_FAR)
 		lh_claim_note(f, s);
 	else
-		lh_ends_learn(&f->fh, &f->mh, s, lh_granted(f, &f->mh, s, f->wscale_fh));
+		lh_ends_learn(&f->fh, &f->mh, s, lh_granted(f, &f->mh, s, f->conn.wscale_fh));
 	return is;
 }
 
@@ -229,21 +233,21 @@ LH_INLINE bool lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct l
 	if (s->opts & LH_OPT_AUTH)
 		f->flags |= LH_FLOW_AUTH;
 	if ((s->opts & LH_OPT_TS) &&
-	    (!(f->flags & LH_FLOW_TSVAL_FH) || lh_after(s->tsval, f->tsval_fh))) {
-		f->tsval_fh = s->tsval;
+	    (!(f->flags & LH_FLOW_TSVAL_FH) || lh_after(s->tsval, f->conn.tsval_fh))) {
+		f->conn.tsval_fh = s->tsval;
 		f->flags |= LH_FLOW_TSVAL_FH;
 	}
 	if (!(f->flags & LH_FLOW_STARTED))
 		lh_flow_start(f, s->seq);
 	lh_wired_data(env, f, s);
 	lh_wired_handshake(env, f);
-	if ((f->flags & LH_FLOW_FIN_MH) && !lh_before(s->ack, f->fin_mh))
+	if ((f->flags & LH_FLOW_FIN_MH) && !lh_before(s->ack, f->conn.fin_mh))
 		f->flags |= LH_FLOW_FIN_MH_ACKED;
-	if ((f->flags & LH_FLOW_FIN_FH) && lh_after(s->end, f->fin_fh))
+	if ((f->flags & LH_FLOW_FIN_FH) && lh_after(s->end, f->conn.fin_fh))
 		f->flags &= ~(LH_FLOW_FIN_FH | LH_FLOW_FIN_FH_ACKED); /* that one was forged */
 	if (s->flags & LH_FIN) {
 		f->flags |= LH_FLOW_FIN_FH;
-		f->fin_fh = s->end;
+		f->conn.fin_fh = s->end;
 	}
 	return true;
 }
@@ -255,37 +259,37 @@ LH_INLINE void lh_track_mh_answer(struct lh_env *env, struct lh_flow *f, const s
 	if (f->flags & LH_FLOW_SYN_FH)
 		lh_track_wscale(f);
 	if ((f->flags & LH_FLOW_STARTED) && s->ack == f->max && f->una != f->max) {
-		if (f->syn_tx_ns)
-			lh_rtt_sample(env, f, env->now_ns - f->syn_tx_ns);
+		if (f->conn.syn_tx_ns)
+			lh_rtt_sample(env, f, env->now_ns - f->conn.syn_tx_ns);
 		lh_cache_flush(env, f); /* the SYN */
 		f->una = f->sacked_max = s->ack;
 		f->progress_ns = env->now_ns;
 	}
-	f->syn_tx_ns = 0;
+	f->conn.syn_tx_ns = 0;
 	/* FH knows this number now: a duplicate of it may be kept. */
-	f->last_window = s->window;
+	f->hold.last_window = s->window;
 	f->flags |= LH_FLOW_FWD | LH_FLOW_LIVE;
-	f->fwd_ack = s->ack;
-	f->fwd_edge = f->own_edge = s->ack + s->window; /* never scaled in a SYN */
-	f->fwd_flags = 0;
+	f->hold.fwd_ack = s->ack;
+	f->hold.fwd_edge = f->hold.own_edge = s->ack + s->window; /* never scaled in a SYN */
+	f->hold.fwd_flags = 0;
 }
 
 /* SYN or SYN-ACK from MH. A repetition gives no sample of the wired round trip
  * (Karn): the answer may be to the first one, and a late copy says nothing new. */
 LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	bool again = (f->flags & LH_FLOW_SYN_MH) && s->seq == f->isn_mh;
+	bool again = (f->flags & LH_FLOW_SYN_MH) && s->seq == f->conn.isn_mh;
 	bool answer = s->flags & LH_ACK;
 
 	if (again && lh_live(f)) {
-		f->syn_rx_ns = 0;
+		f->wired.syn_rx_ns = 0;
 		return;
 	}
-	if (answer && lh_syn_answered(&f->syn, s, true))
+	if (answer && lh_syn_answered(&f->conn.syn, s, true))
 		lh_syn_take(env, f);
 	if (lh_live(f)) {
 		if (!answer)
-			lh_syn_aside(&f->syn, s, true, env->now_ns);
+			lh_syn_aside(&f->conn.syn, s, true, env->now_ns);
 		return;
 	}
 	if (answer) {
@@ -299,7 +303,7 @@ LH_INLINE void lh_track_mh_syn(struct lh_env *env, struct lh_flow *f, const stru
 	lh_flow_reset(env, f);
 	lh_open_mh(env, f, s);
 	if (again)
-		f->syn_rx_ns = 0;
+		f->wired.syn_rx_ns = 0;
 }
 
 /* Both ends agree on numbers that we know nothing of: as if we had just come, in
@@ -339,7 +343,7 @@ LH_INLINE bool lh_accept_mh(struct lh_env *env, struct lh_flow *f, const struct 
 		lh_pick_up(env, f, s);
 		return false;
 	}
-	lh_ends_learn(&f->mh, &f->fh, s, lh_granted(f, &f->fh, s, f->wscale_mh));
+	lh_ends_learn(&f->mh, &f->fh, s, lh_granted(f, &f->fh, s, f->conn.wscale_mh));
 	return true;
 }
 
@@ -357,22 +361,22 @@ LH_INLINE bool lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct l
 		return false;
 	}
 	f->flags |= LH_FLOW_LIVE;
-	if ((f->flags & LH_FLOW_FIN_MH) && lh_after(s->end, f->fin_mh))
+	if ((f->flags & LH_FLOW_FIN_MH) && lh_after(s->end, f->conn.fin_mh))
 		f->flags &= ~(LH_FLOW_FIN_MH | LH_FLOW_FIN_MH_ACKED); /* that one was forged */
 	if (s->flags & LH_FIN) {
 		f->flags |= LH_FLOW_FIN_MH;
-		f->fin_mh = s->end;
+		f->conn.fin_mh = s->end;
 	}
 	if (s->nr_sack)
 		f->flags |= LH_FLOW_SACK_SEEN;
 	if (!(f->flags & LH_FLOW_STARTED))
 		lh_flow_start(f, s->ack);
 	/* The answer to FH's SYN-ACK: a local sample without queue or data. */
-	if (f->syn_tx_ns && s->ack == f->una + 1) {
-		lh_rtt_sample(env, f, env->now_ns - f->syn_tx_ns);
-		f->syn_tx_ns = 0;
+	if (f->conn.syn_tx_ns && s->ack == f->una + 1) {
+		lh_rtt_sample(env, f, env->now_ns - f->conn.syn_tx_ns);
+		f->conn.syn_tx_ns = 0;
 	}
-	if ((f->flags & LH_FLOW_FIN_FH) && !lh_before(s->ack, f->fin_fh))
+	if ((f->flags & LH_FLOW_FIN_FH) && !lh_before(s->ack, f->conn.fin_fh))
 		f->flags |= LH_FLOW_FIN_FH_ACKED;
 	return true;
 }
@@ -384,7 +388,7 @@ LH_INLINE bool lh_is_data(const struct lh_flow *f, const struct lh_segment *s)
 
 LH_INLINE bool lh_is_probe(const struct lh_flow *f, const struct lh_segment *s)
 {
-	return (f->flags & LH_FLOW_FWD) && (!f->last_window || f->outage.frozen) &&
+	return (f->flags & LH_FLOW_FWD) && (!f->hold.last_window || f->outage.frozen) &&
 	       s->payload_bytes <= 1 && !(s->flags & LH_FIN);
 }
 

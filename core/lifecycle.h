@@ -6,9 +6,31 @@
 #ifndef LH_LIFECYCLE_H
 #define LH_LIFECYCLE_H
 
-#include "accept.h"
-#include "order.h"
-#include "window.h"
+#include "types.h"
+
+/* A SYN on a live connection: kept aside until the other end has answered it (lifecycle.h). */
+struct lh_syn {
+	u64 at_ns;
+	u32 seq, end; /* as in lh_segment */
+	u16 window; /* never scaled in a SYN */
+	u16 mss;
+	u8 wscale;
+	u8 opts; /* enum lh_tcp_opt */
+	u8 from_mh;
+	u8 valid;
+};
+
+/* The connection as its handshake, options and ends tell. */
+struct lh_connection {
+	struct lh_syn syn;
+	u32 isn_mh; /* of MH's SYN that opened the connection; with LH_FLOW_SYN_MH */
+	u32 fin_fh, fin_mh; /* sequence number after the FIN; with LH_FLOW_FIN_* */
+	u32 tsval_fh; /* newest timestamp of FH's; with LH_FLOW_TSVAL_FH */
+	u32 ts_recent; /* MH's, as its ACKs echo it (RFC 7323); with LH_FLOW_TS */
+	u16 mss; /* of MH's SYN, or the largest payload cached; 0: unknown */
+	u8 wscale_fh, wscale_mh;
+	u64 syn_tx_ns; /* SYN or SYN-ACK that left towards MH, for a first local sample; 0: none */
+};
 
 /* Everything anew, as for a connection never seen. */
 LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f);

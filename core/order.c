@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "order.h"
+#include "flow.h"
+#include "control.h"
+#include "detect.h"
 
 #define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
 #define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
@@ -16,13 +18,13 @@ LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct
 	if (e->n_local && age >= lmin - lmin / 4)
 		return;
 	if (!e->n_local) {
-		if (e->last_tx_ns >= f->xmit_ns)
+		if (e->last_tx_ns >= f->order.xmit_ns)
 			return;
-		if (age > f->rack_rtt_ns)
-			step = lh_max(step, age - f->rack_rtt_ns);
+		if (age > f->order.rtt_ns)
+			step = lh_max(step, age - f->order.rtt_ns);
 	}
-	f->reo_ns = lh_min(f->reo_ns + step, 2 * lmin);
-	f->reo_seen_ns = env->now_ns;
+	f->order.reo_ns = lh_min(f->order.reo_ns + step, 2 * lmin);
+	f->order.reo_seen_ns = env->now_ns;
 	lh_host_count(env, LH_C_reordered, 1);
 }
 
@@ -31,19 +33,21 @@ LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct
  * a while. */
 LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
 {
-	return env->now_ns - f->reo_seen_ns < LH_REO_KEPT_NS ? f->reo_ns : 0;
+	return env->now_ns - f->order.reo_seen_ns < LH_REO_KEPT_NS ? f->order.reo_ns : 0;
 }
 
 /* Whether something that departed after @e has arrived. Departures in one
  * burst bear the same time: their order is that of the numbers. */
 LH_INLINE bool lh_order_passed(const struct lh_flow *f, const struct lh_seg *e)
 {
-	if (e->last_tx_ns < f->xmit_ns || (e->n_local && e->last_tx_ns < f->rtx_xmit_ns) ||
+	if (e->last_tx_ns < f->order.xmit_ns ||
+	    (e->n_local && e->last_tx_ns < f->order.rtx_xmit_ns) ||
 	    e->last_tx_ns < f->outage.lost_ns)
 		return true;
 	if (e->n_local)
-		return e->last_tx_ns == f->rtx_xmit_ns && lh_before(e->end, f->rtx_xmit_end);
-	return e->last_tx_ns == f->xmit_ns && lh_before(e->end, f->xmit_end);
+		return e->last_tx_ns == f->order.rtx_xmit_ns &&
+		       lh_before(e->end, f->order.rtx_xmit_end);
+	return e->last_tx_ns == f->order.xmit_ns && lh_before(e->end, f->order.xmit_end);
 }
 
 /* Whether time order says that @e is lost (RFC 8985 section 6.2, step 5). */
@@ -53,7 +57,7 @@ LH_INLINE bool lh_order_lost(struct lh_env *env, const struct lh_flow *f, const 
 
 	if (!lh_order_passed(f, e))
 		return false;
-	return !reo || env->now_ns - e->last_tx_ns >= f->rack_rtt_ns + reo;
+	return !reo || env->now_ns - e->last_tx_ns >= f->order.rtt_ns + reo;
 }
 
 /* Whether the bytes are here and may go out once more. */
@@ -77,12 +81,12 @@ LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flo
 					 const struct lh_seg *e)
 {
 	u32 range = f->sacked_max - e->seq, mss = lh_mss(f);
-	u32 missing = f->sacked_max - f->una - f->sacked_bytes;
+	u32 missing = f->sacked_max - f->una - f->delivery.sacked_bytes;
 
 	if (missing >= lh_max(3 * mss, range / 4))
 		return LH_TRIED_NOTHING;
 	if (range < LH_PATTERN_SEGS * mss &&
-	    env->now_ns < e->last_tx_ns + f->rack_rtt_ns + lh_lmin(env, f))
+	    env->now_ns < e->last_tx_ns + f->order.rtt_ns + lh_lmin(env, f))
 		return LH_TRIED_WAITS;
 	return LH_TRIED_OURS;
 }
@@ -153,7 +157,7 @@ LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 
 	lh_for (i, LH_CHUNK_SEGS) {
 		int tried;
 
-		if (pos == f->tail || done >= budget)
+		if (pos == f->ring.tail || done >= budget)
 			break;
 		tried = lh_order_try(env, f, pos, out);
 		done += tried == LH_TRIED_SENT;
@@ -188,8 +192,8 @@ LH_INLINE bool lh_order_disturbed(const struct lh_flow *f)
  */
 LH_INLINE bool lh_order_due(const struct lh_flow *f, const struct lh_chunk *c)
 {
-	return f->order_all || c->oldest_tx_ns <= lh_max(f->xmit_ns, f->outage.lost_ns) ||
-	       c->again_tx_ns <= f->rtx_xmit_ns;
+	return f->order.all || c->oldest_tx_ns <= lh_max(f->order.xmit_ns, f->outage.lost_ns) ||
+	       c->again_tx_ns <= f->order.rtx_xmit_ns;
 }
 
 /* Chunks that are looked through per call. Where a window waits, for it is FH's to repair or
@@ -199,13 +203,13 @@ LH_INLINE bool lh_order_due(const struct lh_flow *f, const struct lh_chunk *c)
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			    struct lh_actions *out)
 {
-	u32 pos = f->head, done = 0, looked = 0;
+	u32 pos = f->ring.head, done = 0, looked = 0;
 	int i;
 
 	lh_for (i, LH_FLOW_SEGS / LH_CHUNK_SEGS + 1) {
 		struct lh_chunk *c;
 
-		if ((s32)(f->tail - pos) <= 0 || done >= budget || looked == LH_ORDER_CHUNKS)
+		if ((s32)(f->ring.tail - pos) <= 0 || done >= budget || looked == LH_ORDER_CHUNKS)
 			break;
 		c = lh_chunk_at(env, f, pos);
 		if (!c)
@@ -215,13 +219,13 @@ LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			looked++;
 		}
 		pos = (pos | (LH_CHUNK_SEGS - 1)) + 1;
-		if (!i && (s32)(f->tail - pos) > 0 && f->order_at - pos < f->tail - pos)
-			pos = f->order_at;
+		if (!i && (s32)(f->ring.tail - pos) > 0 && f->order.at - pos < f->ring.tail - pos)
+			pos = f->order.at;
 	}
 	/* With the budget used up the oldest come first again. */
-	f->order_at = looked == LH_ORDER_CHUNKS && done < budget ? pos : 0;
-	if ((s32)(f->tail - pos) <= 0)
-		f->order_all = 0;
+	f->order.at = looked == LH_ORDER_CHUNKS && done < budget ? pos : 0;
+	if ((s32)(f->ring.tail - pos) <= 0)
+		f->order.all = 0;
 	return done;
 }
 
@@ -239,7 +243,7 @@ LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
 
 	if (!reo || !lh_flow_sack(f) || !e || (e->flags & LH_SEG_SACKED) || !lh_order_passed(f, e))
 		return 0;
-	at = e->last_tx_ns + f->rack_rtt_ns;
+	at = e->last_tx_ns + f->order.rtt_ns;
 	if (env->now_ns < at + reo)
 		return at + reo;
 	switch (lh_order_judge(env, f, e)) {
@@ -266,7 +270,7 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 	if (!srtt)
 		return LH_PROBE_BLIND_NS;
 	if (lh_after(f->sacked_max, f->una)) {
-		srtt = lh_max(srtt, f->rack_rtt_ns);
+		srtt = lh_max(srtt, f->order.rtt_ns);
 		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
 	}
 	if (lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD))
@@ -292,7 +296,8 @@ LH_INLINE u64 lh_queued_until(struct lh_env *env, const struct lh_flow *f, const
 
 LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
 {
-	u32 n = f->nr_probes, shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
+	u32 n = f->recovery.nr_probes,
+	    shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
 	struct lh_seg *e = lh_order_head(env, f);
 	u64 wait;
 
@@ -300,7 +305,7 @@ LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
 	if (!e || !(f->flags & LH_FLOW_FWD || e->flags & LH_SEG_BARE))
 		return 0;
 	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
-	return lh_max(lh_max(f->delivered_ns, f->sent_ns) + wait, lh_queued_until(env, f, e));
+	return lh_max(lh_max(f->delivery.last_ns, f->sent_ns) + wait, lh_queued_until(env, f, e));
 }
 
 /* Sends the segment at @pos again if MH lacks it. @return 1: it does. */
@@ -322,7 +327,7 @@ LH_ENTRY int lh_probe_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	struct lh_seg *e = lh_order_head(env, f);
-	u32 pos = f->head + 1;
+	u32 pos = f->ring.head + 1;
 	int i;
 
 	if (!e)
@@ -332,14 +337,14 @@ LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions
 	if (lh_queue_overflowed(env, f, e)) {
 		lh_guard_leave(env, f);
 		f->sent_ns = env->now_ns; /* the timer of what FH itself has repeated goes on */
-		f->nr_probes++;
+		f->recovery.nr_probes++;
 		return;
 	}
 	lh_resend(env, f, e, LH_BY_TIMER, out);
-	if (f->nr_probes++ == 0)
+	if (f->recovery.nr_probes++ == 0)
 		return;
 	lh_for (i, LH_CHUNK_SEGS) {
-		if (pos == f->tail || lh_probe_one(env, f, pos, out))
+		if (pos == f->ring.tail || lh_probe_one(env, f, pos, out))
 			break;
 		pos++;
 	}

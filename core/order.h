@@ -12,8 +12,19 @@
 #ifndef LH_ORDER_H
 #define LH_ORDER_H
 
-#include "clock.h"
-#include "detect.h"
+#include "types.h"
+
+/* Departures of what arrived (RFC 8985 section 6). */
+struct lh_order {
+	u64 xmit_ns; /* latest departure among first transmissions that arrived */
+	u64 rtx_xmit_ns; /* the same among local repairs */
+	u32 xmit_end, rtx_xmit_end; /* ends of those segments */
+	u64 rtt_ns; /* sojourn of the one that left at xmit_ns */
+	u64 reo_ns; /* patience that reordering on the link has taught */
+	u64 reo_seen_ns; /* when it was last seen */
+	u32 at; /* ring position where the search for losses goes on */
+	u32 all; /* 1: chunks' again_tx_ns do not hold, all are to be looked through */
+};
 
 #define LH_PROBE_SLACK_NS (4 * LH_MSEC)
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "outage.h"
+#include "flow.h"
+#include "control.h"
+#include "order.h"
 
 #define LH_OUTAGE_RESENDS 2 /* repairs of the head that have to fail first */
 #define LH_OUTAGE_PROBES 64 /* per outage: enough for minutes, see lh_outage_probe_at() */
@@ -17,19 +19,21 @@
 /* FH's timeout as Linux reckons it: the variation counts at least rto_min. */
 LH_INLINE u64 lh_outage_rto(struct lh_env *env, const struct lh_flow *f)
 {
-	return f->srtt_ns + f->wired_rtt_ns + lh_max(4 * f->rttvar_ns, LH_CFG(env)->rto_min_ns);
+	return f->rtt.srtt_ns + f->wired.rtt_ns +
+	       lh_max(4 * f->rtt.rttvar_ns, LH_CFG(env)->rto_min_ns);
 }
 
 LH_INLINE bool lh_outage_has_ack(const struct lh_flow *f)
 {
-	return f->outage.kept && (f->flags & LH_FLOW_FWD) && f->outage.kept_ack == f->fwd_ack &&
+	return f->outage.kept && (f->flags & LH_FLOW_FWD) &&
+	       f->outage.kept_ack == f->hold.fwd_ack &&
 	       !(f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH));
 }
 
 /* Whether copies of it may go to FH now. */
 LH_INLINE bool lh_outage_may_tell(struct lh_env *env, const struct lh_flow *f)
 {
-	return env->alive && f->una == f->fwd_ack && lh_outage_has_ack(f);
+	return env->alive && f->una == f->hold.fwd_ack && lh_outage_has_ack(f);
 }
 
 LH_INLINE void lh_outage_keep(struct lh_flow *f, const struct lh_segment *s,
@@ -53,7 +57,7 @@ LH_INLINE void lh_outage_keep(struct lh_flow *f, const struct lh_segment *s,
 LH_INLINE void lh_outage_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	if (!lh_after(s->seq, f->una))
-		f->outage.rto_from_ns = lh_since(env->now_ns, f->wired_rtt_ns);
+		f->outage.rto_from_ns = lh_since(env->now_ns, f->wired.rtt_ns);
 }
 
 /* How often the head went out in vain. Scheme rack counts its probes, for a repair
@@ -64,7 +68,7 @@ LH_INLINE u32 lh_outage_failures(struct lh_env *env, const struct lh_flow *f,
 {
 	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
 		return e->n_local;
-	return (e->flags & LH_SEG_BARE) || !e->n_local ? 0 : f->nr_probes;
+	return (e->flags & LH_SEG_BARE) || !e->n_local ? 0 : f->recovery.nr_probes;
 }
 
 /* When MH was heard last. For scheme rack by whichever of its flows: while others go
@@ -86,7 +90,7 @@ LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f)
 
 	if (!e || lh_outage_failures(env, f, e) < enough)
 		return 0;
-	failed = e->last_tx_ns + (f->srtt_ns ? f->srtt_ns : lh_lrto(env, f));
+	failed = e->last_tx_ns + (f->rtt.srtt_ns ? f->rtt.srtt_ns : lh_lrto(env, f));
 	return lh_max(failed, lh_outage_heard_ns(env, f) + lh_quiet(env, f));
 }
 
@@ -138,7 +142,7 @@ LH_INLINE void lh_outage_freeze(struct lh_env *env, struct lh_flow *f, struct lh
 	out->held_window = 0;
 	f->flags &= ~LH_FLOW_HELD;
 	f->outage.frozen = 1;
-	f->fwd_edge = f->fwd_ack;
+	f->hold.fwd_edge = f->hold.fwd_ack;
 	lh_host_count(env, LH_C_freezes, 1);
 }
 
@@ -146,7 +150,7 @@ LH_INLINE void lh_outage_thaw(struct lh_flow *f, struct lh_actions *out)
 {
 	out->emit_held = 1;
 	f->outage.frozen = 0;
-	f->fwd_edge = f->own_edge;
+	f->hold.fwd_edge = f->hold.own_edge;
 }
 
 /*
@@ -206,7 +210,7 @@ LH_INLINE u64 lh_outage_turn(const struct lh_flow *f, u64 every)
 
 LH_INLINE bool lh_outage_known_over(const struct lh_flow *f, const struct lh_peer *p)
 {
-	return p && p->heard_ns > f->outage.since_ns + f->srtt_ns;
+	return p && p->heard_ns > f->outage.since_ns + f->rtt.srtt_ns;
 }
 
 LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f)
@@ -220,7 +224,7 @@ LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f)
 		return 0;
 	last = e->last_tx_ns;
 	if (p && lh_outage_known_over(f, p))
-		return lh_max(last + f->srtt_ns, p->heard_ns);
+		return lh_max(last + f->rtt.srtt_ns, p->heard_ns);
 	if (p && p->probe_ns > last)
 		last = p->probe_ns;
 	if (last > o->since_ns + LH_OUTAGE_LAST_NS)
@@ -270,11 +274,11 @@ LH_ENTRY int lh_outage_repair_one(struct lh_env *env, struct lh_flow *f, u32 why
 	if (!env || !f || !out)
 		return 0;
 	pos = lh_cache_find(env, f, f->outage.next);
-	e = pos == f->tail ? NULL : lh_seg_at(env, f, pos);
+	e = pos == f->ring.tail ? NULL : lh_seg_at(env, f, pos);
 	if (!e || !lh_before(e->seq, f->outage.lost_end))
 		return 0;
 	if (!(e->flags & LH_SEG_SACKED) && lh_seg_sendable(env, f, e) &&
-	    e->last_tx_ns < f->outage.back_ns && env->now_ns - e->last_tx_ns >= f->srtt_ns &&
+	    e->last_tx_ns < f->outage.back_ns && env->now_ns - e->last_tx_ns >= f->rtt.srtt_ns &&
 	    !lh_resend(env, f, e, why, out))
 		return 0;
 	f->outage.next = e->end;
@@ -309,7 +313,7 @@ LH_INLINE void lh_outage_doubt(struct lh_env *env, struct lh_flow *f)
 	if (!e)
 		return;
 	e->n_local = lh_min(e->n_local, 1);
-	c = lh_chunk_at(env, f, f->head); /* it may be repaired again */
+	c = lh_chunk_at(env, f, f->ring.head); /* it may be repaired again */
 	if (c)
 		c->oldest_tx_ns = lh_min(c->oldest_tx_ns, e->last_tx_ns);
 }
@@ -326,7 +330,7 @@ LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f)
 	if (f->una == f->max)
 		return;
 	lh_outage_doubt(env, f);
-	f->recovery_point = f->max;
+	f->recovery.point = f->max;
 	f->flags |= LH_FLOW_RECOVERY;
 }
 
@@ -345,15 +349,15 @@ LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f)
 
 	o->heard_ns = o->ended_ns = env->now_ns;
 	o->since_ns = o->down_ns = o->back_ns = o->lost_ns = 0;
-	f->nr_probes = 0;
-	lh_clock_resume(env, f);
+	f->recovery.nr_probes = 0;
+	lh_control_resume(env, f);
 	lh_outage_doubt(env, f);
 	if (!o->back_ns)
 		return;
 	if (lh_flow_sack(f)) {
 		o->lost_ns = lh_outage_horizon(env, f);
 	} else {
-		f->recovery_point = f->max;
+		f->recovery.point = f->max;
 		f->flags |= LH_FLOW_RECOVERY;
 	}
 }
@@ -369,16 +373,16 @@ LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f)
 LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 newest = lh_max(env->ack.xmit_ns, env->ack.rtx_xmit_ns);
-	u64 quiet = lh_quiet(env, f) + f->srtt_ns; /* the answer takes as long */
+	u64 quiet = lh_quiet(env, f) + f->rtt.srtt_ns; /* the answer takes as long */
 	const struct lh_seg *e = lh_head(env, f);
 
 	/* Others of the receiver's flows may have heard it meanwhile. */
 	if (!f->outage.heard_ns || lh_since(env->now_ns, lh_outage_heard_ns(env, f)) < quiet || !e)
 		return false;
 	/* The way may take as long, or the hop has kept what it had. */
-	if (!f->srtt_ns || newest < lh_outage_horizon(env, f))
+	if (!f->rtt.srtt_ns || newest < lh_outage_horizon(env, f))
 		return false;
-	if (f->nr_probes)
+	if (f->recovery.nr_probes)
 		return true;
 	return env->now_ns - e->last_tx_ns >= quiet && lh_after(f->sacked_max, f->una);
 }
@@ -442,7 +446,7 @@ LH_INLINE void lh_outage_up(struct lh_env *env, struct lh_flow *f, struct lh_act
 		out->emit_held = opened + copies;
 	}
 	if (e && !(e->flags & LH_SEG_NO_COPY) && !lh_seg_stale(f, e) &&
-	    env->now_ns - e->last_tx_ns >= f->srtt_ns)
+	    env->now_ns - e->last_tx_ns >= f->rtt.srtt_ns)
 		lh_outage_probe(env, f, out);
 }
 

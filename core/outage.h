@@ -16,8 +16,30 @@
 #ifndef LH_OUTAGE_H
 #define LH_OUTAGE_H
 
-#include "clock.h"
-#include "order.h"
+#include "detect.h"
+#include "types.h"
+
+/* An outage of the hop, and what FH is told of it (outage.h; schemes rack and slack). */
+struct lh_outage {
+	u64 heard_ns; /* last ACK from MH, or when another flow's was found out */
+	u64 since_ns; /* when the outage was noticed; 0: there is none */
+	u64 down_ns; /* when the link was said to be down; 0: it was not, or MH was heard since */
+	u64 rto_from_ns; /* FH's timer finds an ACK in time that leaves here within its RTO of this */
+	u64 back_ns; /* when MH was heard again; 0: no lost window is being repaired */
+	/* Scheme rack. */
+	u64 ended_ns; /* when the last outage ended; what departed before measured it */
+	u64 lost_ns; /* what departed before and has not arrived is lost; 0: who knows */
+	u64 every_ns; /* least time between two probes of the receiver; with since_ns */
+	u32 next; /* sequence number up to which the lost window is repaired; with back_ns */
+	u32 lost_end; /* what had departed at back_ns */
+	u32 kept_ack; /* number of the ACK that the host has a copy of; with kept */
+	u8 kept; /* 1: the held ACK's buffer is filled, and as new as what FH knows */
+	u8 told; /* bursts and freezes since the last new ACK */
+	u8 frozen; /* 1: FH believes the window closed, by our word */
+	u8 mute; /* 1: FH can't be told of this outage */
+	u8 nr_probes; /* of the head in this outage */
+	u8 pad[7];
+};
 
 #define LH_OUTAGE_BURST LH_MAX_RETRANSMIT /* repairs per ACK once MH is back */
 

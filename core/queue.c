@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "queue.h"
+#include "flow.h"
+#include "guard.h"
+#include "wired.h"
 
 #define LH_LOSSY_LEAST_NS (2 * LH_SEC)
 #define LH_LOSSY_LEAST_RTTS 16 /* of the whole path: 2 s are three where that takes 600 ms */
@@ -36,14 +38,14 @@ LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 le
 
 LH_INLINE u64 lh_target_steady(struct lh_env *env, const struct lh_flow *f)
 {
-	return lh_target_from(env, f, 2 * lh_max(f->clock.gap_ns, f->clock.gap_now_ns));
+	return lh_target_from(env, f, 2 * lh_max(f->queue.gap_ns, f->queue.gap_now_ns));
 }
 
 LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 t = lh_target_steady(env, f);
 
-	if (f->clock.age >= LH_YOUNG_INTERVALS)
+	if (f->control.age >= LH_YOUNG_INTERVALS)
 		return t;
 	return lh_max(t, LH_TARGET_YOUNG * LH_CFG(env)->target_ns);
 }
@@ -72,7 +74,7 @@ LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 
 	int i;
 
 	for (i = 0; i < LH_RECENT_SAMPLES; i++)
-		if (f->clock.recent_ns[i] <= above)
+		if (f->queue.recent_ns[i] <= above)
 			return false;
 	return true;
 }
@@ -99,7 +101,7 @@ LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE bool lh_queue_lossy(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 at = p ? lh_max(p->lossy_ns, f->clock.lossy_ns) : f->clock.lossy_ns;
+	u64 at = p ? lh_max(p->lossy_ns, f->queue.lossy_ns) : f->queue.lossy_ns;
 
 	if (LH_CFG(env)->clock == LH_CLOCK_ALWAYS)
 		return true;
@@ -131,7 +133,7 @@ LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 				  const struct lh_peer *p)
 {
 	u64 full = lh_queue_longest(p);
-	u64 least = f->clock.state == LH_CLOCK_HELD ? lh_aim(env, f) : LH_CFG(env)->target_ns;
+	u64 least = f->control.state == LH_CONTROL_HELD ? lh_aim(env, f) : LH_CFG(env)->target_ns;
 
 	if (p->queue_ns < 2 * least)
 		return false;
@@ -166,9 +168,10 @@ LH_INLINE u64 lh_aqm_interval(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 mine = f->clock.above_ns, all = p ? p->above_ns : 0, interval;
+	u64 mine = f->queue.above_ns, all = p ? p->above_ns : 0, interval;
 
-	if (!LH_CFG(env)->queue_guard || f->clock.state != LH_CLOCK_FREE || lh_queue_lossy(env, f))
+	if (!LH_CFG(env)->queue_guard || f->control.state != LH_CONTROL_FREE ||
+	    lh_queue_lossy(env, f))
 		return false;
 	interval = lh_aqm_interval(env, f);
 	return (mine && lh_since(env->now_ns, mine) >= interval) ||
@@ -183,7 +186,7 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 
 	if (!p || !p->full_tx_ns || e->n_local || !LH_CFG(env)->queue_guard)
 		return false;
-	if (f->clock.state == LH_CLOCK_HELD && f->clock.doubt < LH_DEFIED_INTERVALS)
+	if (f->control.state == LH_CONTROL_HELD && f->control.doubt < LH_DEFIED_INTERVALS)
 		return false;
 	/* A flow that C cannot hold keeps its queue full, and every loss looks like this. */
 	if (!lh_window_editable(env, f) && lh_queue_lossy(env, f))

@@ -10,8 +10,19 @@
 #ifndef LH_QUEUE_H
 #define LH_QUEUE_H
 
-#include "guard.h"
-#include "wired.h"
+#include "types.h"
+
+#define LH_RECENT_SAMPLES 4
+
+/* Sojourn on the local hop as the flow's samples show it. */
+struct lh_queue {
+	u64 recent_ns[LH_RECENT_SAMPLES]; /* the last samples */
+	u64 above_ns; /* since when each sample has shown a queue (lh_queue_above); 0: the last did not */
+	u64 busy_ns; /* last time that the queue was no mere trifle */
+	u64 gap_now_ns; /* longest pause of the hop in this interval */
+	u64 gap_ns; /* such pauses, smoothed over the intervals */
+	u64 lossy_ns; /* last loss of the link's that was hidden from FH; 0: none */
+};
 
 #define LH_YOUNG_INTERVALS 5 /* so long: what a page's objects take */
 
@@ -35,7 +46,7 @@ LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f);
  * with many flows more than that. */
 LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t);
 
-/* Where it comes to rest by the clock's law. */
+/* Where it comes to rest by the controller's law. */
 LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f);
 
 /* The queue that a sojourn of @r on the hop shows. */

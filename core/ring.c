@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "ring.h"
+#include "flow.h"
+#include "share.h"
 
 #define LH_RECLAIM_NS (10 * LH_MSEC)
 
 LH_INLINE u32 lh_cached(const struct lh_flow *f)
 {
-	return f->tail - f->head;
+	return f->ring.tail - f->ring.head;
 }
 
 LH_INLINE struct lh_chunk *lh_chunk_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
@@ -13,7 +14,7 @@ LH_INLINE struct lh_chunk *lh_chunk_at(struct lh_env *env, const struct lh_flow 
 	u32 d = pos >> LH_CHUNK_SHIFT;
 
 	lh_barrier(d);
-	return lh_host_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
+	return lh_host_chunk(env, f->ring.dir[d & (LH_FLOW_CHUNKS - 1)]);
 }
 
 LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
@@ -29,7 +30,7 @@ LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, 
 
 LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
 {
-	u32 lo = f->head, len = lh_cached(f);
+	u32 lo = f->ring.head, len = lh_cached(f);
 	int i;
 
 	lh_for (i, 14) {
@@ -53,18 +54,18 @@ LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
 
 LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
 {
-	u32 d = f->tail >> LH_CHUNK_SHIFT;
+	u32 d = f->ring.tail >> LH_CHUNK_SHIFT;
 	struct lh_chunk *c;
 
-	if (!(f->tail & (LH_CHUNK_SEGS - 1))) {
+	if (!(f->ring.tail & (LH_CHUNK_SEGS - 1))) {
 		u32 id;
 
-		if (f->tail - f->spent > (LH_FLOW_CHUNKS - 1) * LH_CHUNK_SEGS)
+		if (f->ring.tail - f->ring.spent > (LH_FLOW_CHUNKS - 1) * LH_CHUNK_SEGS)
 			return false; /* the directory has no place, until more is reclaimed */
 		if (!lh_host_get_chunk(env, &id))
 			return false;
 		lh_barrier(d);
-		f->dir[d & (LH_FLOW_CHUNKS - 1)] = id;
+		f->ring.dir[d & (LH_FLOW_CHUNKS - 1)] = id;
 		c = lh_host_chunk(env, id);
 		if (c) {
 			c->oldest_tx_ns = env->now_ns;
@@ -72,7 +73,7 @@ LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f)
 			c->nr_sacked = c->sacked_bytes = 0;
 		}
 	}
-	f->tail++;
+	f->ring.tail++;
 	return true;
 }
 
@@ -81,7 +82,7 @@ LH_INLINE void lh_ring_put_chunk(struct lh_env *env, struct lh_flow *f, u32 pos)
 	u32 d = pos >> LH_CHUNK_SHIFT;
 
 	lh_barrier(d);
-	lh_host_put_chunk(env, f->dir[d & (LH_FLOW_CHUNKS - 1)]);
+	lh_host_put_chunk(env, f->ring.dir[d & (LH_FLOW_CHUNKS - 1)]);
 }
 
 LH_INLINE void lh_chunk_sack(struct lh_env *env, const struct lh_flow *f, u32 pos,
@@ -110,24 +111,24 @@ LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f, u32 n)
 {
 	if (n && n == lh_cached(f))
 		lh_share_lose(env, f);
-	f->head += n;
+	f->ring.head += n;
 }
 
 /* Gives the memory of the oldest entry back that was taken off. */
 LH_INLINE void lh_ring_reclaim_one(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_seg *s = lh_seg_at(env, f, f->spent);
+	struct lh_seg *s = lh_seg_at(env, f, f->ring.spent);
 
 	if (s) {
 		lh_host_put_slot(env, s->slot);
-		f->nr_small -= !!(s->flags & LH_SEG_SMALL);
+		f->ring.nr_small -= !!(s->flags & LH_SEG_SMALL);
 	}
-	f->spent++;
-	if (f->spent == f->tail) {
-		lh_ring_put_chunk(env, f, f->spent - 1);
-		f->spent = f->head = f->tail = 0;
-	} else if (!(f->spent & (LH_CHUNK_SEGS - 1))) {
-		lh_ring_put_chunk(env, f, f->spent - 1);
+	f->ring.spent++;
+	if (f->ring.spent == f->ring.tail) {
+		lh_ring_put_chunk(env, f, f->ring.spent - 1);
+		f->ring.spent = f->ring.head = f->ring.tail = 0;
+	} else if (!(f->ring.spent & (LH_CHUNK_SEGS - 1))) {
+		lh_ring_put_chunk(env, f, f->ring.spent - 1);
 	}
 }
 
@@ -135,12 +136,12 @@ LH_FUNC int lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most)
 {
 	int i;
 
-	if (f->spent == f->head)
+	if (f->ring.spent == f->ring.head)
 		return 0;
-	f->reclaimed_ns = env->now_ns;
+	f->ring.reclaimed_ns = env->now_ns;
 	lh_for (i, (int)most) {
 		lh_ring_reclaim_one(env, f);
-		if (f->spent == f->head)
+		if (f->ring.spent == f->ring.head)
 			break;
 	}
 	return 0;
@@ -148,7 +149,7 @@ LH_FUNC int lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most)
 
 LH_INLINE u64 lh_ring_deadline(const struct lh_flow *f)
 {
-	return f->spent == f->head ? 0 : f->reclaimed_ns + LH_RECLAIM_NS;
+	return f->ring.spent == f->ring.head ? 0 : f->ring.reclaimed_ns + LH_RECLAIM_NS;
 }
 
 LH_INLINE void lh_cache_flush(struct lh_env *env, struct lh_flow *f)
@@ -164,11 +165,11 @@ LH_FUNC int lh_cache_free(struct lh_env *env, struct lh_flow *f)
 
 LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
 {
-	u32 n = f->tail - 1 - pos;
+	u32 n = f->ring.tail - 1 - pos;
 	int i;
 
 	lh_for (i, LH_SHIFT_MAX) {
-		u32 at = f->tail - 1 - i;
+		u32 at = f->ring.tail - 1 - i;
 		struct lh_seg *to, *from;
 		struct lh_chunk *c;
 

@@ -8,7 +8,55 @@
 #ifndef LH_RING_H
 #define LH_RING_H
 
-#include "share.h"
+#include "types.h"
+
+#define LH_CHUNK_SHIFT 6
+#define LH_CHUNK_SEGS (1 << LH_CHUNK_SHIFT)
+#define LH_FLOW_CHUNKS 128 /* directory entries, a power of two */
+#define LH_FLOW_SEGS 4096 /* most segments cached per flow: 8 MiB of 2 KiB slots */
+#define LH_NO_SLOT 0xffffffffU
+
+enum lh_seg_flag {
+	LH_SEG_SENDER_RTX = 1, /* the sender sent it again: its duplicates are the sender's */
+	LH_SEG_CONG = 2, /* lost upstream, or local repairs exhausted */
+	LH_SEG_SACKED = 4,
+	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
+	LH_SEG_BARE = 16, /* a SYN or FIN without data */
+	LH_SEG_SMALL = 32, /* below LH_SMALL_BYTES: counted in nr_small */
+};
+
+/* One cached segment. Its bytes are in a slot of the host's pool. */
+struct lh_seg {
+	u64 last_tx_ns; /* latest departure, anyone's */
+	u32 seq, end; /* sequence numbers */
+	u32 slot; /* index into the host's payload pool */
+	u32 delivered; /* lh_receiver_delivered() when it departed */
+	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
+	u8 n_local; /* local retransmissions since the sender last sent it */
+	u8 flags; /* enum lh_seg_flag */
+	u8 behind; /* lh_under_way() when a duplicate last made us repair it */
+	u8 pad[1];
+};
+
+/* The ring of a flow is made of chunks, so that an idle flow holds none. */
+struct lh_chunk {
+	/* No segment of the chunk that MH lacks departed before this: most chunks
+	 * need no look when losses are sought by time order. */
+	u64 oldest_tx_ns;
+	u64 again_tx_ns; /* the same of those that were sent again here */
+	u32 nr_sacked; /* of its segments, and bytes of these */
+	u32 sacked_bytes;
+	struct lh_seg seg[LH_CHUNK_SEGS];
+};
+
+/* Positions count up for ever: cached are [head, tail), and [spent, head) still have memory. It
+ * outlives lh_flow_reset(). */
+struct lh_ring {
+	u32 head, tail, spent;
+	u32 nr_small; /* small segments in [spent, tail) */
+	u32 dir[LH_FLOW_CHUNKS]; /* chunk of position p: dir[(p >> 6) & 127] */
+	u64 reclaimed_ns; /* last call of lh_ring_reclaim() */
+};
 
 /* Entries that may be moved to make room for a late segment. Bounds the work
  * that a sender can cause with segments in reverse order. */

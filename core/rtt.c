@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "rtt.h"
+#include "flow.h"
 
 #define LH_HOLD_LONG_NS (7 * LH_SEC / 2)
 
@@ -8,14 +8,14 @@ LH_INLINE void lh_rtt_std(struct lh_flow *f, u64 r)
 {
 	u64 dev;
 
-	if (!f->srtt_ns) {
-		f->srtt_ns = r;
-		f->rttvar_ns = r / 2;
+	if (!f->rtt.srtt_ns) {
+		f->rtt.srtt_ns = r;
+		f->rtt.rttvar_ns = r / 2;
 		return;
 	}
-	dev = r > f->srtt_ns ? r - f->srtt_ns : f->srtt_ns - r;
-	f->rttvar_ns = f->rttvar_ns - f->rttvar_ns / 4 + dev / 4;
-	f->srtt_ns = f->srtt_ns - f->srtt_ns / 8 + r / 8;
+	dev = r > f->rtt.srtt_ns ? r - f->rtt.srtt_ns : f->rtt.srtt_ns - r;
+	f->rtt.rttvar_ns = f->rtt.rttvar_ns - f->rtt.rttvar_ns / 4 + dev / 4;
+	f->rtt.srtt_ns = f->rtt.srtt_ns - f->rtt.srtt_ns / 8 + r / 8;
 }
 
 /* ns-2.35 snoop.cc: the gain weighs the *old* value, so that the newest
@@ -24,13 +24,13 @@ LH_INLINE void lh_rtt_ns2(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	u64 g = LH_CFG(env)->ns2_gain_1024, dev;
 
-	if (!f->srtt_ns) {
-		f->srtt_ns = LH_CFG(env)->ns2_srtt_ns;
-		f->rttvar_ns = LH_CFG(env)->ns2_rttvar_ns;
+	if (!f->rtt.srtt_ns) {
+		f->rtt.srtt_ns = LH_CFG(env)->ns2_srtt_ns;
+		f->rtt.rttvar_ns = LH_CFG(env)->ns2_rttvar_ns;
 	}
-	f->srtt_ns = (g * f->srtt_ns + (1024 - g) * r) >> 10;
-	dev = r > f->srtt_ns ? r - f->srtt_ns : f->srtt_ns - r;
-	f->rttvar_ns = f->rttvar_ns ? (g * dev + (1024 - g) * f->rttvar_ns) >> 10 : dev;
+	f->rtt.srtt_ns = (g * f->rtt.srtt_ns + (1024 - g) * r) >> 10;
+	dev = r > f->rtt.srtt_ns ? r - f->rtt.srtt_ns : f->rtt.srtt_ns - r;
+	f->rtt.rttvar_ns = f->rtt.rttvar_ns ? (g * dev + (1024 - g) * f->rtt.rttvar_ns) >> 10 : dev;
 }
 
 LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
@@ -39,12 +39,12 @@ LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		return;
 	r = r ? r : 1;
 	/* Down at once, up slowly: a delayed ACK is no queue. */
-	if (!f->rtt_low_ns || r < f->rtt_low_ns)
-		f->rtt_low_ns = r;
+	if (!f->rtt.low_ns || r < f->rtt.low_ns)
+		f->rtt.low_ns = r;
 	else
-		f->rtt_low_ns += (r - f->rtt_low_ns) / 8;
-	if (!f->rtt_min_ns || r < f->rtt_min_ns)
-		f->rtt_min_ns = r;
+		f->rtt.low_ns += (r - f->rtt.low_ns) / 8;
+	if (!f->rtt.min_ns || r < f->rtt.min_ns)
+		f->rtt.min_ns = r;
 	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2)
 		lh_rtt_ns2(env, f, r);
 	else
@@ -54,14 +54,14 @@ LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 LH_INLINE u64 lh_lrto(struct lh_env *env, const struct lh_flow *f)
 {
 	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2) {
-		u64 srtt = f->srtt_ns ? f->srtt_ns : LH_CFG(env)->ns2_srtt_ns;
-		u64 var = f->srtt_ns ? f->rttvar_ns : LH_CFG(env)->ns2_rttvar_ns;
+		u64 srtt = f->rtt.srtt_ns ? f->rtt.srtt_ns : LH_CFG(env)->ns2_srtt_ns;
+		u64 var = f->rtt.srtt_ns ? f->rtt.rttvar_ns : LH_CFG(env)->ns2_rttvar_ns;
 
 		return lh_max(srtt + 4 * var, LH_CFG(env)->ns2_tick_ns);
 	}
-	if (!f->srtt_ns)
+	if (!f->rtt.srtt_ns)
 		return LH_CFG(env)->lrto_max_ns;
-	return lh_clamp64(f->srtt_ns + 4 * f->rttvar_ns, LH_CFG(env)->lrto_floor_ns,
+	return lh_clamp64(f->rtt.srtt_ns + 4 * f->rtt.rttvar_ns, LH_CFG(env)->lrto_floor_ns,
 			  LH_CFG(env)->lrto_max_ns);
 }
 
@@ -76,14 +76,14 @@ LH_INLINE u64 lh_lrto(struct lh_env *env, const struct lh_flow *f)
  */
 LH_INLINE u64 lh_hold_rack(const struct lh_flow *f)
 {
-	u64 least = 200 * LH_MSEC, two_tries = 3 * f->rtt_min_ns + f->rtt_min_ns / 2;
+	u64 least = 200 * LH_MSEC, two_tries = 3 * f->rtt.min_ns + f->rtt.min_ns / 2;
 
 	return two_tries <= LH_HOLD_LONG_NS ? lh_max(least, two_tries) : least;
 }
 
 LH_INLINE u64 lh_hold_time(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 r = f->srtt_ns + f->wired_rtt_ns;
+	u64 r = f->rtt.srtt_ns + f->wired.rtt_ns;
 	u64 rto = lh_min(2 * r, r + 200 * LH_MSEC);
 
 	if (LH_CFG(env)->scheme == LH_SCHEME_rack)

@@ -6,7 +6,15 @@
 #ifndef LH_RTT_H
 #define LH_RTT_H
 
-#include "flow.h"
+#include "types.h"
+
+/* The local round trip, ns; 0: none yet. */
+struct lh_rtt {
+	u64 srtt_ns, rttvar_ns;
+	u64 low_ns, min_ns; /* its lower samples of late, and the least */
+	u32 end; /* profile ns2, one sample per window: none below this number */
+	u32 pad;
+};
 
 #define LH_RTT_MAX_NS (60 * LH_SEC) /* a longer sample is a clock gone wrong */
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "sample.h"
+#include "flow.h"
+#include "cache.h"
+#include "device.h"
+#include "rtt.h"
 
 #define LH_LMIN_PERIOD_NS (10 * LH_SEC)
 #define LH_PEER_BUSY_NS LH_SEC
@@ -14,7 +17,7 @@ LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
 	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (!p || !p->lmin_now_ns)
-		return f->rtt_min_ns;
+		return f->rtt.min_ns;
 	return lh_least(p->lmin_now_ns, p->lmin_before_ns);
 }
 
@@ -22,8 +25,8 @@ LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
-	if (f->srtt_ns)
-		return f->srtt_ns;
+	if (f->rtt.srtt_ns)
+		return f->rtt.srtt_ns;
 	return p && p->srtt_ns ? p->srtt_ns : LH_DEVICE(env)->srtt_ns;
 }
 
@@ -49,7 +52,7 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 	p->seen_ns = env->now_ns;
 	lh_smooth(&p->srtt_ns, r);
 	if (!p->lmin_now_ns) {
-		p->lmin_now_ns = lh_least(r, f->rtt_min_ns);
+		p->lmin_now_ns = lh_least(r, f->rtt.min_ns);
 		p->guessed = p->lmin_now_ns < r;
 		p->since_ns = env->now_ns;
 	} else if (r < p->lmin_now_ns ||
@@ -73,7 +76,7 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 LH_INLINE bool lh_repair_arrived(struct lh_env *env, const struct lh_flow *f,
 				 const struct lh_seg *e)
 {
-	u64 lmin = lh_lmin(env, f), r = f->clock.recent_ns[0];
+	u64 lmin = lh_lmin(env, f), r = f->queue.recent_ns[0];
 	u64 queue = r > lmin ? r - lmin : 0;
 
 	return env->now_ns - e->last_tx_ns >= lmin + queue / 2;
@@ -94,7 +97,7 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	struct lh_ack_sum *sum = &env->ack;
 	u32 n = e->end - e->seq;
 
-	f->delivered += n;
+	f->delivery.bytes += n;
 	sum->bytes += n;
 	sum->nr_segs++;
 	if (e->n_local || (e->flags & LH_SEG_SENDER_RTX))
@@ -115,7 +118,7 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	if (sample && e->last_tx_ns > sum->sample_ns) {
 		sum->sample_ns = e->last_tx_ns;
 		sum->sample_delivered = e->delivered;
-		sum->sample_full = 2 * n >= f->mss;
+		sum->sample_full = 2 * n >= f->conn.mss;
 	}
 }
 
@@ -139,7 +142,7 @@ LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 nex
 	if (e->flags & LH_SEG_SACKED)
 		return 1;
 	e->flags |= LH_SEG_SACKED;
-	f->sacked_bytes += e->end - e->seq;
+	f->delivery.sacked_bytes += e->end - e->seq;
 	/* There is room for three blocks or four: what lies below others may be told of late. */
 	fresh = lh_after(e->end, env->ack.top);
 	env->ack.sacked |= fresh;
@@ -167,7 +170,7 @@ LH_ENTRY int lh_sack_skips(struct lh_env *env, const struct lh_flow *f, u32 pos,
 {
 	struct lh_chunk *c;
 
-	if (!env || !f || (pos & (LH_CHUNK_SEGS - 1)) || f->tail - pos < LH_CHUNK_SEGS)
+	if (!env || !f || (pos & (LH_CHUNK_SEGS - 1)) || f->ring.tail - pos < LH_CHUNK_SEGS)
 		return 0;
 	c = lh_chunk_at(env, f, pos);
 	return c && c->nr_sacked == LH_CHUNK_SEGS &&
@@ -183,7 +186,7 @@ LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 n
 	if (!env || !f)
 		return 0;
 	lh_for (i, LH_FLOW_SEGS) {
-		if (pos == f->tail || env->ack.steps >= LH_SACK_STEPS)
+		if (pos == f->ring.tail || env->ack.steps >= LH_SACK_STEPS)
 			break;
 		env->ack.steps++;
 		if (lh_sack_skips(env, f, pos, next, right)) {
@@ -209,13 +212,15 @@ LH_INLINE u32 lh_sack_fresh(const struct lh_flow *f, u32 at, u32 right, u32 *nex
 	*next = right;
 	for (j = 0; j < LH_MAX_SACK; j++)
 		for (i = 0; i < LH_MAX_SACK; i++)
-			if (f->seen[i].left != f->seen[i].right &&
-			    !lh_before(at, f->seen[i].left) && lh_before(at, f->seen[i].right))
-				at = f->seen[i].right;
+			if (f->delivery.seen[i].left != f->delivery.seen[i].right &&
+			    !lh_before(at, f->delivery.seen[i].left) &&
+			    lh_before(at, f->delivery.seen[i].right))
+				at = f->delivery.seen[i].right;
 	for (i = 0; i < LH_MAX_SACK; i++)
-		if (f->seen[i].left != f->seen[i].right && lh_after(f->seen[i].left, at) &&
-		    lh_before(f->seen[i].left, *next))
-			*next = f->seen[i].left;
+		if (f->delivery.seen[i].left != f->delivery.seen[i].right &&
+		    lh_after(f->delivery.seen[i].left, at) &&
+		    lh_before(f->delivery.seen[i].left, *next))
+			*next = f->delivery.seen[i].left;
 	return at;
 }
 
@@ -234,7 +239,7 @@ LH_ENTRY u32 lh_sack_stretch(struct lh_env *env, struct lh_flow *f, u32 at, u32 
 	if (!lh_before(at, right))
 		return right;
 	pos = lh_cache_find(env, f, at);
-	e = pos == f->tail ? NULL : lh_seg_at(env, f, pos);
+	e = pos == f->ring.tail ? NULL : lh_seg_at(env, f, pos);
 	if (e && lh_before(e->seq, left))
 		pos++;
 	lh_sack_range(env, f, pos, next, right);
@@ -292,22 +297,22 @@ LH_INLINE void lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struc
 	for (b = 0; b < LH_MAX_SACK; b++) {
 		bool valid = b < s->nr_sack && lh_sack_valid(f, s, b);
 
-		f->seen[b].left = valid ? s->sack[b].left : 0;
-		f->seen[b].right = valid ? s->sack[b].right : 0;
+		f->delivery.seen[b].left = valid ? s->sack[b].left : 0;
+		f->delivery.seen[b].right = valid ? s->sack[b].right : 0;
 	}
 }
 
 /* The bin of the flow's own rates that belongs to now. */
 LH_INLINE void lh_rate_turn(struct lh_flow *f, u64 bin)
 {
-	if (bin != f->clock.rate_bin) {
-		bool next = bin == f->clock.rate_bin + 1;
+	if (bin != f->delivery.rate_bin) {
+		bool next = bin == f->delivery.rate_bin + 1;
 
-		f->clock.bin_before[1] = next ? f->clock.bin_before[0] : 0;
-		f->clock.bin_before[0] = next ? f->clock.bin_bytes : 0;
-		f->clock.bin_bytes = 0;
+		f->delivery.bin_before[1] = next ? f->delivery.bin_before[0] : 0;
+		f->delivery.bin_before[0] = next ? f->delivery.bin_bytes : 0;
+		f->delivery.bin_bytes = 0;
 	}
-	f->clock.rate_bin = bin;
+	f->delivery.rate_bin = bin;
 }
 
 /*
@@ -317,32 +322,32 @@ LH_INLINE void lh_rate_turn(struct lh_flow *f, u64 bin)
  */
 LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
-	struct lh_clock *c = &f->clock;
 	u64 bytes, least, age;
 
 	if (r < lh_lmin(env, f) + LH_TRAIN_QUEUE_NS) {
-		c->train_ns = 0;
+		f->delivery.train_ns = 0;
 		return;
 	}
-	bytes = f->delivered - c->train_delivered;
-	age = env->now_ns - c->train_ns;
-	least = lh_max(LH_TRAIN_NS, 2 * c->gap_ns);
-	if (c->train_ns && (age < least || bytes < LH_TRAIN_SEGS * (u64)f->mss))
+	bytes = f->delivery.bytes - f->delivery.train_bytes;
+	age = env->now_ns - f->delivery.train_ns;
+	least = lh_max(LH_TRAIN_NS, 2 * f->queue.gap_ns);
+	if (f->delivery.train_ns && (age < least || bytes < LH_TRAIN_SEGS * (u64)f->conn.mss))
 		return;
-	if (c->train_ns) {
+	if (f->delivery.train_ns) {
 		u64 rate = bytes * LH_SEC / age;
 
-		c->rate_last = c->rate_last ? c->rate_last - c->rate_last / 4 + rate / 4 : rate;
+		f->delivery.rate_last =
+			f->delivery.rate_last
+				? f->delivery.rate_last - f->delivery.rate_last / 4 + rate / 4
+				: rate;
 	}
-	c->train_ns = env->now_ns;
-	c->train_delivered = f->delivered;
+	f->delivery.train_ns = env->now_ns;
+	f->delivery.train_bytes = f->delivery.bytes;
 }
 
 LH_INLINE u64 lh_rate_mean(const struct lh_flow *f)
 {
-	const struct lh_clock *c = &f->clock;
-
-	return lh_max(c->bin_before[0], c->bin_before[1]) * (LH_SEC / LH_BIN_NS);
+	return lh_max(f->delivery.bin_before[0], f->delivery.bin_before[1]) * (LH_SEC / LH_BIN_NS);
 }
 
 LH_INLINE bool lh_ack_at_once(const struct lh_ack_sum *sum)
@@ -358,12 +363,12 @@ LH_INLINE bool lh_ack_at_once(const struct lh_ack_sum *sum)
  */
 LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
 {
-	u64 way = lh_max(lh_lmin(env, f), f->clock.least_before_ns) + f->back.now_ns;
+	u64 way = lh_max(lh_lmin(env, f), f->control.least_before_ns) + f->back.now_ns;
 	u64 from = lh_max(LH_DEVICE(env)->delivered_ns, env->ack.sample_ns + way);
 
 	if (!env->ack.sample_ns || env->now_ns <= from)
 		return;
-	f->clock.gap_now_ns = lh_max(f->clock.gap_now_ns, env->now_ns - from);
+	f->queue.gap_now_ns = lh_max(f->queue.gap_now_ns, env->now_ns - from);
 }
 
 /*
@@ -373,14 +378,12 @@ LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
  */
 LH_INLINE bool lh_prompt(struct lh_flow *f, const struct lh_ack_sum *sum)
 {
-	struct lh_clock *c = &f->clock;
-
 	if (lh_ack_at_once(sum)) {
-		c->singles = 0;
+		f->delivery.singles = 0;
 		return true;
 	}
-	c->singles = lh_min(c->singles + 1, LH_SINGLES_MOST);
-	return c->singles == LH_SINGLES_MOST && !sum->sample_lone;
+	f->delivery.singles = lh_min(f->delivery.singles + 1, LH_SINGLES_MOST);
+	return f->delivery.singles == LH_SINGLES_MOST && !sum->sample_lone;
 }
 
 LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
@@ -391,29 +394,29 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 
 	if (!sum->bytes)
 		return 0;
-	f->nr_probes = 0;
-	if (sum->xmit_ns && sum->xmit_ns >= f->xmit_ns) {
-		if (sum->xmit_ns > f->xmit_ns || lh_after(sum->xmit_end, f->xmit_end))
-			f->xmit_end = sum->xmit_end;
-		f->xmit_ns = sum->xmit_ns;
-		f->rack_rtt_ns = env->now_ns - sum->xmit_ns;
+	f->recovery.nr_probes = 0;
+	if (sum->xmit_ns && sum->xmit_ns >= f->order.xmit_ns) {
+		if (sum->xmit_ns > f->order.xmit_ns || lh_after(sum->xmit_end, f->order.xmit_end))
+			f->order.xmit_end = sum->xmit_end;
+		f->order.xmit_ns = sum->xmit_ns;
+		f->order.rtt_ns = env->now_ns - sum->xmit_ns;
 	}
-	if (sum->rtx_xmit_ns && sum->rtx_xmit_ns >= f->rtx_xmit_ns) {
-		if (sum->rtx_xmit_ns > f->rtx_xmit_ns ||
-		    lh_after(sum->rtx_xmit_end, f->rtx_xmit_end))
-			f->rtx_xmit_end = sum->rtx_xmit_end;
-		f->rtx_xmit_ns = sum->rtx_xmit_ns;
+	if (sum->rtx_xmit_ns && sum->rtx_xmit_ns >= f->order.rtx_xmit_ns) {
+		if (sum->rtx_xmit_ns > f->order.rtx_xmit_ns ||
+		    lh_after(sum->rtx_xmit_end, f->order.rtx_xmit_end))
+			f->order.rtx_xmit_end = sum->rtx_xmit_end;
+		f->order.rtx_xmit_ns = sum->rtx_xmit_ns;
 	}
-	lh_device_add(env, sum->bytes, f->clock.rate_bin < bin);
+	lh_device_add(env, sum->bytes, f->delivery.rate_bin < bin);
 	if (p) {
-		lh_peer_add(env, p, sum->bytes, f->clock.rate_bin);
+		lh_peer_add(env, p, sum->bytes, f->delivery.rate_bin);
 		p->delivered_ns = env->now_ns;
 		p->xmit_ns = lh_max(p->xmit_ns, lh_max(sum->xmit_ns, sum->rtx_xmit_ns));
 	}
 	lh_rate_turn(f, bin);
-	f->clock.bin_bytes += sum->bytes;
+	f->delivery.bin_bytes += sum->bytes;
 	lh_gap_sample(env, f);
-	f->delivered_ns = LH_DEVICE(env)->delivered_ns = env->now_ns;
+	f->delivery.last_ns = LH_DEVICE(env)->delivered_ns = env->now_ns;
 	/* An ACK that what was sent again has caused tells late of what came before. */
 	if (!sum->sample_ns || env->now_ns < sum->sample_ns || sum->again_ns > sum->sample_ns)
 		return 0;
@@ -425,7 +428,7 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 		/* What is the delay's and what the queue's, others may have shown of late. */
 		if (p && lh_since(env->now_ns, p->queue_at_ns) < LH_PEER_BUSY_NS)
 			r = lh_min(r, lh_lmin(env, f) + p->queue_ns + f->back.now_ns);
-		else if (r >= f->clock.recent_ns[0])
+		else if (r >= f->queue.recent_ns[0])
 			return 0;
 	}
 	lh_rtt_sample(env, f, r);

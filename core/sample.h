@@ -7,9 +7,51 @@
 #ifndef LH_SAMPLE_H
 #define LH_SAMPLE_H
 
-#include "cache.h"
-#include "device.h"
-#include "rtt.h"
+#include "segment.h"
+
+#define LH_RATE_BINS 8
+
+/* What MH has got. */
+struct lh_delivery {
+	u32 bytes; /* acknowledged or SACKed, modulo 2^32 */
+	u32 sacked_bytes; /* of these above una */
+	struct lh_sack_block seen[LH_MAX_SACK]; /* blocks of the last ACK: looked through */
+	u64 last_ns; /* last delivery, 0: none */
+	/* Delivery rate, bytes per second. */
+	u64 rate_bin; /* number of the newest bin */
+	u32 bin_bytes; /* delivered in it */
+	u32 bin_before[2]; /* in the two before it */
+	u32 train_bytes; /* bytes, when the present train of deliveries began */
+	u64 train_ns; /* when that was; 0: the hop was idle */
+	u64 rate_last; /* of the last trains, smoothed */
+	u32 singles; /* ACKs of one segment each in a row */
+	u32 pad;
+};
+
+/* What the ACK of this call delivered (sample.h). */
+struct lh_ack_sum {
+	u64 xmit_ns; /* latest departure among first transmissions; 0: none */
+	u64 rtx_xmit_ns; /* the same among local repairs */
+	u32 xmit_end, rtx_xmit_end; /* where those segments end: departures may coincide */
+	u64 sample_ns; /* departure of the segment that gives a sojourn sample; 0: none */
+	u64 again_ns; /* latest departure among what was sent twice; 0: nothing was */
+	u32 sample_delivered; /* lh_receiver_delivered() at that departure */
+	u32 bytes; /* newly delivered */
+	u32 popped_bytes; /* of what the ACK number covers, that was cached */
+	u32 nr_segs;
+	u32 sample_full; /* 1: that segment was no small one */
+	u32 top; /* lh_flow.sacked_max before this ACK */
+	u32 steps; /* segments and chunks that its SACK blocks had us look at */
+	u32 sacked; /* 1: SACK blocks told of something above top: no ACK that was delayed */
+	u32 sample_lone; /* 1: it may have waited for the receiver's delayed ACK */
+	u32 early; /* 1: MH had something before our repair of it can have come */
+	u32 ended; /* 1: it is the first after an outage */
+	/* Of what the ACK number itself covers, for the classic estimators. */
+	u64 last_ns; /* departure of the last segment; 0: none */
+	u32 last_end; /* where that one ends */
+	u32 unclear; /* 1: something was sent twice or had waited behind a hole (Karn) */
+	u32 deprived; /* 1: a loss of the link was repaired and is to be hidden from FH */
+};
 
 /* The unloaded local round trip towards this flow's receiver, 0: unknown. */
 LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "share.h"
+#include "flow.h"
+#include "device.h"
 
 /* While one end alone was heard: twice the first window of most senders (RFC 6928). */
 #define LH_SHARE_UNANSWERED 24
@@ -8,7 +9,7 @@
 
 LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_peer *p = f->tail - f->head == 1 ? lh_peer_of(env, f) : NULL;
+	struct lh_peer *p = f->ring.tail - f->ring.head == 1 ? lh_peer_of(env, f) : NULL;
 
 	if (p)
 		lh_peer_gain(LH_DEVICE(env), p);
@@ -42,5 +43,5 @@ LH_INLINE u32 lh_share_of(struct lh_env *env, const struct lh_flow *f)
 		cap = lh_min(cap, lh_share_pressed(env, f));
 	if (!lh_answered(f))
 		return lh_min(cap, (u32)LH_SHARE_UNANSWERED);
-	return f->delivered ? cap : lh_min(cap, (u32)LH_SHARE_UNPROVED);
+	return f->delivery.bytes ? cap : lh_min(cap, (u32)LH_SHARE_UNPROVED);
 }

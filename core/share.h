@@ -7,7 +7,7 @@
 #ifndef LH_SHARE_H
 #define LH_SHARE_H
 
-#include "device.h"
+#include "types.h"
 
 #define LH_SHARE_LEAST 4 /* what nobody goes below */
 /* A slot holds one segment, however small: so many below so many bytes are enough for

@@ -64,6 +64,16 @@ typedef int64_t s64;
 		 (x) < (lo);                                                                       \
 	 }))
 
+/* What contracts speak of; flow.h has them all. */
+struct lh_actions;
+struct lh_device;
+struct lh_env;
+struct lh_flow;
+struct lh_flow_key;
+struct lh_peer;
+struct lh_seg;
+struct lh_segment;
+
 #define LH_MSEC 1000000ULL /* ns */
 #define LH_SEC 1000000000ULL /* ns */
 

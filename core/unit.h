@@ -11,7 +11,7 @@
 #include "agent.c"
 #include "back.c"
 #include "cache.c"
-#include "clock.c"
+#include "control.c"
 #include "detect.c"
 #include "device.c"
 #include "edit.c"

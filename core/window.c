@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "window.h"
+#include "flow.h"
+#include "control.h"
 
 /* What the law grants: MH's bytes and C. */
-LH_INLINE u32 lh_clock_granted(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u32 lh_control_granted(struct lh_env *env, const struct lh_flow *f)
 {
-	u32 c = f->clock.c_bytes;
+	u32 c = f->control.c_bytes;
 
-	return f->una + lh_above_una(f) + (lh_clock_on_trial(env, f) ? c / 2 : c);
+	return f->una + lh_above_una(f) + (lh_control_on_trial(env, f) ? c / 2 : c);
 }
 
-LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own)
+LH_INLINE u32 lh_control_edge(struct lh_env *env, const struct lh_flow *f, u32 own)
 {
-	u32 edge = lh_clock_granted(env, f), unit = 1U << (f->wscale_mh & 15);
+	u32 edge = lh_control_granted(env, f), unit = 1U << (f->conn.wscale_mh & 15);
 	u32 step = lh_max((u32)lh_mss(f), unit), least = f->una + lh_mss(f) + unit;
 
-	if (f->una == f->max && lh_before(f->fwd_edge, least)) {
+	if (f->una == f->max && lh_before(f->hold.fwd_edge, least)) {
 		edge = lh_after(edge, least) ? edge : least;
 		step = 0;
 	}
-	if (f->clock.state == LH_CLOCK_FREE || !lh_before(edge, own))
+	if (f->control.state == LH_CONTROL_FREE || !lh_before(edge, own))
 		return own;
-	if (lh_before(edge, f->fwd_edge + step))
-		edge = f->fwd_edge;
+	if (lh_before(edge, f->hold.fwd_edge + step))
+		edge = f->hold.fwd_edge;
 	return lh_before(edge, own) ? edge : own;
 }
 
@@ -33,32 +34,35 @@ LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own
  * section 2.4 says that senders must expect: of what fwd_edge grants, not of what the last
  * ACK showed (lh_kept_edge()).
  */
-LH_INLINE u32 lh_clock_header(const struct lh_flow *f, u32 ack, u32 edge, u32 window)
+LH_INLINE u32 lh_control_header(const struct lh_flow *f, u32 ack, u32 edge, u32 window)
 {
-	u32 units = (edge - ack) >> (f->wscale_mh & 15);
+	u32 units = (edge - ack) >> (f->conn.wscale_mh & 15);
 
 	return lh_min(lh_max(units, 1U), window);
 }
 
 /* The edge for a duplicate that FH is to see as one: without SACK that is an ACK
  * whose window is the last one's too (RFC 5681 section 2). */
-LH_INLINE u32 lh_clock_edge_same(struct lh_env *env, const struct lh_flow *f, u32 own)
+LH_INLINE u32 lh_control_edge_same(struct lh_env *env, const struct lh_flow *f, u32 own)
 {
-	if (lh_flow_sack(f) || f->clock.state == LH_CLOCK_FREE)
-		return lh_clock_edge(env, f, own);
-	return lh_before(f->fwd_edge, own) && lh_after(f->fwd_edge, f->una) ? f->fwd_edge : own;
+	if (lh_flow_sack(f) || f->control.state == LH_CONTROL_FREE)
+		return lh_control_edge(env, f, own);
+	return lh_before(f->hold.fwd_edge, own) && lh_after(f->hold.fwd_edge, f->una)
+		       ? f->hold.fwd_edge
+		       : own;
 }
 
-LH_INLINE void lh_clock_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       bool same, struct lh_actions *out)
+LH_INLINE void lh_control_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				 bool same, struct lh_actions *out)
 {
 	u32 own = lh_window_edge(f, s), edge, header;
 
-	if (!lh_clock_usable(env, f) || s->ack != f->una || !s->window)
+	if (!lh_control_usable(env, f) || s->ack != f->una || !s->window)
 		return;
-	f->clock.old_edge = lh_before(lh_clock_granted(env, f) + 2 * lh_mss(f), f->fwd_edge);
-	edge = same ? lh_clock_edge_same(env, f, own) : lh_clock_edge(env, f, own);
-	header = lh_clock_header(f, s->ack, edge, s->window);
+	f->control.old_edge =
+		lh_before(lh_control_granted(env, f) + 2 * lh_mss(f), f->hold.fwd_edge);
+	edge = same ? lh_control_edge_same(env, f, own) : lh_control_edge(env, f, own);
+	header = lh_control_header(f, s->ack, edge, s->window);
 	if (header != s->window)
 		out->window = header;
 }
@@ -70,7 +74,7 @@ LH_INLINE void lh_clock_window(struct lh_env *env, struct lh_flow *f, const stru
  * loss was repaired meanwhile the queue may be as full as it gets, and a
  * standing one will do, as for the guard of scheme `snoop` (guard.h).
  */
-LH_INLINE u64 lh_clock_mark_queue(struct lh_env *env, const struct lh_flow *f, u64 base)
+LH_INLINE u64 lh_control_mark_queue(struct lh_env *env, const struct lh_flow *f, u64 base)
 {
 	u64 most = lh_max(base / 2, lh_target(env, f));
 	u64 full = lh_max(LH_QUEUE_RTTS * lh_lmin(env, f), LH_QUEUE_LEAST_NS);
@@ -78,20 +82,20 @@ LH_INLINE u64 lh_clock_mark_queue(struct lh_env *env, const struct lh_flow *f, u
 	return (f->flags & LH_FLOW_RTX) ? lh_min(full, most) : most;
 }
 
-LH_INLINE void lh_clock_mark(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			     struct lh_actions *out)
+LH_INLINE void lh_control_mark(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out)
 {
-	struct lh_clock *c = &f->clock;
+	struct lh_control *c = &f->control;
 	u64 base;
 
 	if (s->ecn == 1 || s->ecn == 2)
 		f->flags |= LH_FLOW_ECT;
-	if (!LH_CFG(env)->clock || !lh_queue_lossy(env, f) || lh_clock_usable(env, f) || !s->ecn ||
-	    s->ecn == 3 || !s->payload_bytes)
+	if (!LH_CFG(env)->clock || !lh_queue_lossy(env, f) || lh_control_usable(env, f) ||
+	    !s->ecn || s->ecn == 3 || !s->payload_bytes)
 		return;
 	base = lh_max(lh_base(env, f), 4 * lh_lmin(env, f));
-	if (env->now_ns - c->marked_ns < 2 * (base + c->recent_ns[0]) ||
-	    !lh_queue_stands(env, f, lh_clock_mark_queue(env, f, base)))
+	if (env->now_ns - c->marked_ns < 2 * (base + f->queue.recent_ns[0]) ||
+	    !lh_queue_stands(env, f, lh_control_mark_queue(env, f, base)))
 		return;
 	c->marked_ns = env->now_ns;
 	out->mark_ce = 1;
@@ -100,13 +104,13 @@ LH_INLINE void lh_clock_mark(struct lh_env *env, struct lh_flow *f, const struct
 
 LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	u32 shift = f->wscale_mh & 15, edge;
+	u32 shift = f->conn.wscale_mh & 15, edge;
 
 	lh_abandon(env, f, false, out);
-	if (!out->emit_held || !lh_clock_usable(env, f) || !lh_after(f->own_edge, f->una))
+	if (!out->emit_held || !lh_control_usable(env, f) || !lh_after(f->hold.own_edge, f->una))
 		return;
-	edge = lh_clock_edge_same(env, f, f->own_edge);
-	out->held_window =
-		lh_clock_header(f, f->una, edge, lh_min((f->own_edge - f->una) >> shift, 0xffffU));
-	f->fwd_edge = lh_kept_edge(f, f->una + (out->held_window << shift));
+	edge = lh_control_edge_same(env, f, f->hold.own_edge);
+	out->held_window = lh_control_header(f, f->una, edge,
+					     lh_min((f->hold.own_edge - f->una) >> shift, 0xffffU));
+	f->hold.fwd_edge = lh_kept_edge(f, f->una + (out->held_window << shift));
 }

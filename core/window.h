@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What FH gets to see of the window clock: the right edge of the window in an
+ * What FH gets to see of the window controller: the right edge of the window in an
  * ACK, which never exceeds the receiver's own and moves left by less than a unit of the
  * window scale at the most (RFC 7323 section 2.4), and the CE mark for senders
  * whose window may not be edited.
@@ -8,7 +8,7 @@
 #ifndef LH_WINDOW_H
 #define LH_WINDOW_H
 
-#include "clock.h"
+#include "types.h"
 
 /*
  * The right edge for an ACK whose receiver grants @own: ours while FH is braked, in
@@ -19,15 +19,15 @@
  * segment: then it is one, and the unit that rounding may take. In a trial, with half of
  * C, 40 of 100 flows waited for their probes of a zero window.
  */
-LH_INLINE u32 lh_clock_edge(struct lh_env *env, const struct lh_flow *f, u32 own);
+LH_INLINE u32 lh_control_edge(struct lh_env *env, const struct lh_flow *f, u32 own);
 
 /*
  * Sets the window of the passing ACK @s. Zero windows stay as they are, and so
  * does whatever is not about una: its window is of another time. @same: it is a
  * duplicate that FH is to see.
  */
-LH_INLINE void lh_clock_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       bool same, struct lh_actions *out);
+LH_INLINE void lh_control_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				 bool same, struct lh_actions *out);
 
 /*
  * Flows whose window may not be edited but that understand ECN: a mark per two
@@ -35,8 +35,8 @@ LH_INLINE void lh_clock_window(struct lh_env *env, struct lh_flow *f, const stru
  * after one, and the queue shows what it did after the other; a mark in between
  * took CUBIC to 0.45 of what the path holds.
  */
-LH_INLINE void lh_clock_mark(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			     struct lh_actions *out);
+LH_INLINE void lh_control_mark(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out);
 
 /* What was kept is sent on with a window as an ACK would get it now. */
 LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);

@@ -2,14 +2,25 @@
 /*
  * The wired round trip, agent - FH - agent: the handshake's, then one sample at
  * a time by FH's answer to an ACK that went on to it. With the local one of
- * sample.h it makes the unloaded round trip by which the window clock reckons.
+ * sample.h it makes the unloaded round trip by which the window controller reckons.
  */
 #ifndef LH_WIRED_H
 #define LH_WIRED_H
 
-#include "back.h"
-#include "hold.h"
-#include "sample.h"
+#include "types.h"
+
+/* The wired round trip and its open sample. */
+struct lh_wired {
+	u32 tsval; /* of the ACK that left at tsval_ns */
+	u32 asked_edge; /* right edge of its window */
+	u32 tsval_last; /* of the last ACK that went on to FH; with has_tsval */
+	u32 has_tsval; /* 1: tsval_last is valid */
+	u64 tsval_ns; /* 0: none */
+	u64 now_ns, before_ns; /* least of this and the previous period */
+	u64 since_ns; /* when this period began */
+	u64 rtt_ns; /* least seen between the agent and FH; 0: none */
+	u64 syn_rx_ns; /* SYN or SYN-ACK that came from MH and FH has not answered; 0: none */
+};
 
 /* FH has answered MH's SYN or SYN-ACK. */
 LH_INLINE void lh_wired_handshake(struct lh_env *env, struct lh_flow *f);

@@ -25,30 +25,30 @@ LH_INLINE bool lh_rack_syn_due(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_rack_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			   struct lh_actions *out)
 {
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->head) : NULL;
+	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
 
 	f->sent_ns = env->now_ns;
 	if (s->payload_bytes || !env->handshakes || !lh_after(s->end, f->una))
 		return;
 	if (!e && lh_rack_syn_due(env, f))
-		lh_cache_insert(env, f, s, f->tail, 0, out);
+		lh_cache_insert(env, f, s, f->ring.tail, 0, out);
 	else if (e && lh_cached(f) == 1 && e->seq == s->seq && e->end == s->end)
-		lh_cache_resent(env, f, s, f->head, e, out);
+		lh_cache_resent(env, f, s, f->ring.head, e, out);
 }
 
 LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       struct lh_actions *out)
 {
-	lh_clock_data(env, f);
+	lh_control_data(env, f);
 	lh_cache_data(env, f, s, out);
-	lh_clock_mark(env, f, s, out);
+	lh_control_mark(env, f, s, out);
 }
 
 /*
  * Whether FH shows patience with a hole that is repaired here: today's senders
  * wait a quarter of their least round trip before they call a segment lost (RFC
  * 8985), and timestamps let them take back a reduction that was in vain (RFC
- * 4015). To such a sender, once the clock holds it, the blocks are better
+ * 4015). To such a sender, once the controller holds it, the blocks are better
  * shown: it goes on sending through a long repair and bursts less after it. At
  * 400 ms and 5 % loss that is 0.98 of the bound and not 0.87; but at 110 ms, where
  * only two tries fit into the quarter, hiding is 1.00 and showing 0.81. While the
@@ -57,17 +57,17 @@ LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const stru
  */
 LH_INLINE bool lh_rack_patient(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 tries = LH_PATIENT_TRIES * lh_srtt(env, f) + 2 * f->rttvar_ns;
+	u64 tries = LH_PATIENT_TRIES * lh_srtt(env, f) + 2 * f->rtt.rttvar_ns;
 
-	return f->clock.state != LH_CLOCK_FREE && (f->flags & LH_FLOW_TS) && lh_flow_sack(f) &&
-	       lh_clock_usable(env, f) && tries < lh_wired(f) / 4 && !f->outage.back_ns;
+	return f->control.state != LH_CONTROL_FREE && (f->flags & LH_FLOW_TS) && lh_flow_sack(f) &&
+	       lh_control_usable(env, f) && tries < lh_wired(f) / 4 && !f->outage.back_ns;
 }
 
 /* Whether FH is to be kept from seeing what is missing. */
 LH_INLINE bool lh_rack_hides(struct lh_env *env, const struct lh_flow *f)
 {
 	if (LH_CFG(env)->suppress == LH_SUPPRESS_AUTO)
-		return lh_clock_brakes(env, f) && !lh_rack_patient(env, f);
+		return lh_control_brakes(env, f) && !lh_rack_patient(env, f);
 	return LH_CFG(env)->suppress == LH_SUPPRESS_ON;
 }
 
@@ -84,7 +84,7 @@ LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum 
 		    lh_order_whose(env, f, e) == LH_TRIED_OURS)
 			lh_dup_repair(env, f, e, out);
 	} else if (f->flags & LH_FLOW_RECOVERY) {
-		if (!lh_before(f->una, f->recovery_point))
+		if (!lh_before(f->una, f->recovery.point))
 			f->flags &= ~LH_FLOW_RECOVERY;
 		else if (e && !e->n_local)
 			lh_resend(env, f, e, LH_BY_PARTIAL, out);
@@ -139,7 +139,7 @@ LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack
 		lh_rack_repair_blind(env, f, class, out);
 	else if (lh_order_disturbed(f))
 		lh_order_repair(env, f, budget, out);
-	lh_clock_deprive(env, f);
+	lh_control_deprive(env, f);
 }
 
 /* The holes that @s shows are our affair: FH gets its number and window now,
@@ -159,18 +159,18 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 	u32 own = lh_window_edge(f, s);
 	bool update;
 
-	if (!s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s) || f->fwd_ack != s->ack ||
-	    (s->dsack && !lh_dsack_ours(f, s)) || lh_before(own, f->fwd_edge) ||
-	    lh_sack_unseen(f, s))
+	if (!s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s) ||
+	    f->hold.fwd_ack != s->ack || (s->dsack && !lh_dsack_ours(f, s)) ||
+	    lh_before(own, f->hold.fwd_edge) || lh_sack_unseen(f, s))
 		goto pass;
 	if (class != LH_ACK_SAME && !lh_in_hand(env, f))
 		goto pass;
 	if (class == LH_ACK_SAME && !lh_dsack_ours(f, s))
 		goto pass;
-	if (!lh_clock_usable(env, f))
+	if (!lh_control_usable(env, f))
 		update = lh_window_needed(env, f, s);
 	else
-		update = lh_after(lh_clock_edge(env, f, own), f->fwd_edge);
+		update = lh_after(lh_control_edge(env, f, own), f->hold.fwd_edge);
 	if (class != LH_ACK_DUPLICATE) {
 		out->blank_sack = update;
 		out->verdict = update ? LH_PASS : LH_DROP;
@@ -178,7 +178,7 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 			lh_host_count(env, LH_C_dsacks_dropped, 1);
 	} else if (!update) {
 		lh_suppress(env, f, out);
-	} else if (lh_clock_usable(env, f)) {
+	} else if (lh_control_usable(env, f)) {
 		lh_rack_blank(env, f, out);
 		lh_host_count(env, LH_C_window_updates, 1);
 	} else {
@@ -219,17 +219,17 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 		f->outage.since_ns = f->outage.back_ns = f->outage.lost_ns = 0;
 	lh_outage_rack_heard(env, f);
 	r = lh_learn(env, f);
-	if (f->xmit_ns < f->outage.ended_ns) /* the time that one took was the outage's */
-		f->rack_rtt_ns = lh_min(f->rack_rtt_ns, f->srtt_ns);
+	if (f->order.xmit_ns < f->outage.ended_ns) /* the time that one took was the outage's */
+		f->order.rtt_ns = lh_min(f->order.rtt_ns, f->rtt.srtt_ns);
 	if (class == LH_ACK_OLD || class == LH_ACK_BEYOND)
 		return;
 	if (class == LH_ACK_DUPLICATE)
-		f->nr_dup++;
+		f->recovery.nr_dup++;
 	if (r) {
-		lh_clock_sample(env, f, r);
-		lh_clock_interval(env, f);
+		lh_control_sample(env, f, r);
+		lh_control_interval(env, f);
 	} else {
-		lh_clock_blind(env, f);
+		lh_control_blind(env, f);
 	}
 	lh_rack_repair(env, f, class, out);
 	if (class == LH_ACK_NEW)
@@ -238,7 +238,7 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 		lh_rack_duplicate(env, f, s, class, out);
 	if (out->verdict == LH_DROP)
 		return;
-	lh_clock_window(env, f, s, class == LH_ACK_DUPLICATE && !out->blank_sack, out);
+	lh_control_window(env, f, s, class == LH_ACK_DUPLICATE && !out->blank_sack, out);
 	if (out->window != LH_KEEP_WINDOW)
 		lh_host_count(env, LH_C_windows_edited, 1);
 	lh_wired_ack(env, f, s, lh_edited_edge(f, s, out));
@@ -284,7 +284,7 @@ LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh
 	if (lh_flow_sack(f)) {
 		u32 done = lh_order_repair(env, f, LH_RACK_BURST, out);
 
-		lh_clock_deprive(env, f);
+		lh_control_deprive(env, f);
 		/* What seemed an overflow's is ours, now that FH is braked or the link known
 		 * for lossy. */
 		if (env->ack.deprived)

@@ -2,7 +2,7 @@
 /*
  * Scheme `rack` (SPEC 2.16), the default: a SACK scoreboard, loss by time order
  * over the local hop, a local probe timer, handshake and FIN repaired too, and
- * the window clock as the brake of senders whose losses are hidden. Flows
+ * the window controller as the brake of senders whose losses are hidden. Flows
  * without SACK are repaired by duplicate and partial ACKs.
  */
 #ifndef LH_SCHEME_RACK_H

@@ -14,19 +14,20 @@ LH_INLINE void lh_snoop_duplicate(struct lh_env *env, struct lh_flow *f, const s
 	struct lh_seg *e = lh_head(env, f);
 	bool can_hold;
 
-	f->nr_dup++;
-	if (f->nr_dup == 1 && e && lh_seg_repairable(env, f, e) && lh_guard_suspects(env, f))
+	f->recovery.nr_dup++;
+	if (f->recovery.nr_dup == 1 && e && lh_seg_repairable(env, f, e) &&
+	    lh_guard_suspects(env, f))
 		lh_guard_leave(env, f);
 	if (!e || !lh_seg_overflow(f, e))
 		lh_extend_recovery(env, f);
 	if (!e || !lh_seg_repairable(env, f, e) || (f->flags & LH_FLOW_ABANDONED))
 		goto pass;
 	can_hold = lh_suppressible(env, f, s);
-	if (f->nr_dup < LH_CFG(env)->dup_thresh)
+	if (f->recovery.nr_dup < LH_CFG(env)->dup_thresh)
 		return; /* ns-2 forwards what comes before the threshold */
-	if (f->exp_dup && e->n_local)
-		f->exp_dup--;
-	else if (!lh_dup_repair(env, f, e, out) && env->now_ns - e->last_tx_ns >= f->srtt_ns)
+	if (f->recovery.exp_dup && e->n_local)
+		f->recovery.exp_dup--;
+	else if (!lh_dup_repair(env, f, e, out) && env->now_ns - e->last_tx_ns >= f->rtt.srtt_ns)
 		goto pass; /* sent twice, and still they come */
 	if (can_hold) {
 		lh_suppress(env, f, out);
@@ -44,14 +45,14 @@ LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_act
 	lh_guard_new(f);
 	if (!(f->flags & LH_FLOW_RECOVERY))
 		return;
-	if (!lh_before(f->una, f->recovery_point)) {
+	if (!lh_before(f->una, f->recovery.point)) {
 		f->flags &= ~LH_FLOW_RECOVERY;
 		return;
 	}
 	e = lh_head(env, f);
 	if (!e || e->n_local || !lh_seg_repairable(env, f, e))
 		return;
-	f->exp_dup = lh_cached(f) - 1;
+	f->recovery.exp_dup = lh_cached(f) - 1;
 	lh_resend(env, f, e, LH_BY_PARTIAL, out);
 }
 

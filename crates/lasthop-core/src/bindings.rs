@@ -4,23 +4,38 @@
 
 pub const LH_MSEC: u32 = 1000000;
 pub const LH_SEC: u32 = 1000000000;
-pub const LH_HDR_BYTES: u32 = 256;
-pub const LH_HDR_MASK: u32 = 255;
-pub const LH_MAX_SACK: u32 = 4;
-pub const LH_WSCALE_NONE: u32 = 255;
-pub const LH_CHUNK_SHIFT: u32 = 6;
-pub const LH_CHUNK_SEGS: u32 = 64;
-pub const LH_FLOW_CHUNKS: u32 = 128;
-pub const LH_FLOW_SEGS: u32 = 4096;
+pub const LH_UNHEARD_BYTES: u32 = 536870912;
 pub const LH_MAX_RETRANSMIT: u32 = 4;
-pub const LH_NO_SLOT: u32 = 4294967295;
 pub const LH_KEEP_WINDOW: u32 = 4294967295;
-pub const LH_RECENT_SAMPLES: u32 = 4;
-pub const LH_RATE_BINS: u32 = 8;
+pub const LH_DELACK_NS: u32 = 40000000;
 pub const LH_BIN_NS: u32 = 100000000;
 pub const LH_CROWD_BINS: u32 = 16;
 pub const LH_DEVICE_BINS: u32 = 64;
 pub const LH_PEERS: u32 = 1024;
+pub const LH_HDR_BYTES: u32 = 256;
+pub const LH_HDR_MASK: u32 = 255;
+pub const LH_MAX_SACK: u32 = 4;
+pub const LH_WSCALE_NONE: u32 = 255;
+pub const LH_RATE_BINS: u32 = 8;
+pub const LH_QUEUE_RTTS: u32 = 4;
+pub const LH_QUEUE_LEAST_NS: u32 = 20000000;
+pub const LH_PROBE_SLACK_NS: u32 = 4000000;
+pub const LH_OUTAGE_BURST: u32 = 4;
+pub const LH_RECENT_SAMPLES: u32 = 4;
+pub const LH_YOUNG_INTERVALS: u32 = 5;
+pub const LH_CHUNK_SHIFT: u32 = 6;
+pub const LH_CHUNK_SEGS: u32 = 64;
+pub const LH_FLOW_CHUNKS: u32 = 128;
+pub const LH_FLOW_SEGS: u32 = 4096;
+pub const LH_NO_SLOT: u32 = 4294967295;
+pub const LH_SHIFT_MAX: u32 = 512;
+pub const LH_RECLAIM_SEGS: u32 = 16;
+pub const LH_RECLAIM_IDLE_SEGS: u32 = 512;
+pub const LH_RTT_MAX_NS: u64 = 60000000000;
+pub const LH_SHARE_LEAST: u32 = 4;
+pub const LH_SMALL_BYTES: u32 = 96;
+pub const LH_SMALL_MOST: u32 = 64;
+pub const LH_SHARE_STALE_NS: u64 = 10000000000;
 pub const LH_SLOT_BYTES: u32 = 2048;
 pub const LH_SLOT_PKT_BYTES: u32 = 2016;
 pub const LH_CACHE_PKT_MAX: u32 = 1888;
@@ -31,6 +46,556 @@ pub const LH_SYNS_PER_FLOW: u32 = 4;
 pub const LH_PENDING_MAX: u32 = 16;
 pub const LH_BATCH_SLOTS: u32 = 32;
 pub const LH_SWEEP_MAX: u32 = 512;
+#[doc = " One end of the connection as far as its packets and the other's have told (accept.h).\n Sequence numbers of what this end sends."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_end {
+    #[doc = " behind the last that was acceptable"]
+    pub end: u32,
+    #[doc = " rightmost edge of a window that the other end has granted it"]
+    pub edge: u32,
+    #[doc = " widest window that it has itself granted, bytes; 0: it was not heard"]
+    pub most: u32,
+    #[doc = " 1: end and edge are valid"]
+    pub known: u32,
+    #[doc = " most that it had on its way, and the other end got, bytes"]
+    pub used: u32,
+    pub round_start: u32,
+    #[doc = " what the other end had, and this one had sent, a round trip ago"]
+    pub round_end: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_end"][::core::mem::size_of::<lh_end>() - 28usize];
+    ["Alignment of lh_end"][::core::mem::align_of::<lh_end>() - 4usize];
+    ["Offset of field: lh_end::end"][::core::mem::offset_of!(lh_end, end) - 0usize];
+    ["Offset of field: lh_end::edge"][::core::mem::offset_of!(lh_end, edge) - 4usize];
+    ["Offset of field: lh_end::most"][::core::mem::offset_of!(lh_end, most) - 8usize];
+    ["Offset of field: lh_end::known"][::core::mem::offset_of!(lh_end, known) - 12usize];
+    ["Offset of field: lh_end::used"][::core::mem::offset_of!(lh_end, used) - 16usize];
+    ["Offset of field: lh_end::round_start"]
+        [::core::mem::offset_of!(lh_end, round_start) - 20usize];
+    ["Offset of field: lh_end::round_end"][::core::mem::offset_of!(lh_end, round_end) - 24usize];
+};
+#[doc = " What FH sent at numbers that can't be its (accept.h): should MH answer there, both are\n right, and we have missed something."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_claim {
+    pub seq: u32,
+    pub end: u32,
+    pub ack: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_claim"][::core::mem::size_of::<lh_claim>() - 12usize];
+    ["Alignment of lh_claim"][::core::mem::align_of::<lh_claim>() - 4usize];
+    ["Offset of field: lh_claim::seq"][::core::mem::offset_of!(lh_claim, seq) - 0usize];
+    ["Offset of field: lh_claim::end"][::core::mem::offset_of!(lh_claim, end) - 4usize];
+    ["Offset of field: lh_claim::ack"][::core::mem::offset_of!(lh_claim, ack) - 8usize];
+};
+#[doc = " not its numbers"]
+pub const LH_REFUSED: lh_accepted = 0;
+#[doc = " in mid-stream: beyond all that was used, if within what may have been granted"]
+pub const LH_FAR: lh_accepted = 1;
+#[doc = " beyond the window that we saw granted: perhaps we missed a word"]
+pub const LH_AHEAD: lh_accepted = 2;
+pub const LH_ACCEPTED: lh_accepted = 3;
+pub type lh_accepted = ::core::ffi::c_uint;
+pub const LH_PASS: lh_verdict = 0;
+pub const LH_DROP: lh_verdict = 1;
+pub type lh_verdict = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_retransmit {
+    pub slot: u32,
+    #[doc = " for logs and tests"]
+    pub seq: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_retransmit"][::core::mem::size_of::<lh_retransmit>() - 8usize];
+    ["Alignment of lh_retransmit"][::core::mem::align_of::<lh_retransmit>() - 4usize];
+    ["Offset of field: lh_retransmit::slot"][::core::mem::offset_of!(lh_retransmit, slot) - 0usize];
+    ["Offset of field: lh_retransmit::seq"][::core::mem::offset_of!(lh_retransmit, seq) - 4usize];
+};
+#[doc = " What contracts speak of; flow.h has them all."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_actions {
+    #[doc = " enum lh_verdict: of the packet of this call"]
+    pub verdict: u32,
+    pub nr_retransmit: u32,
+    #[doc = " send in this order"]
+    pub retransmit: [lh_retransmit; 4usize],
+    #[doc = " copy this packet's bytes there, LH_NO_SLOT: don't"]
+    pub store_slot: u32,
+    #[doc = " ring position, for lh_store_failed()"]
+    pub store_pos: u32,
+    #[doc = " 1: keep a copy of this ACK as the flow's held ACK, whatever the verdict"]
+    pub hold: u32,
+    #[doc = " copies of the held ACK to send to FH"]
+    pub emit_held: u32,
+    #[doc = " header value to set in it, LH_KEEP_WINDOW: leave it"]
+    pub window: u32,
+    #[doc = " the same for the copies that emit_held asks for"]
+    pub held_window: u32,
+    #[doc = " 1: overwrite its SACK option with NOPs"]
+    pub blank_sack: u32,
+    #[doc = " 1: set Congestion Experienced in this data packet"]
+    pub mark_ce: u32,
+    #[doc = " call lh_on_timer() then; 0: no timer"]
+    pub next_deadline_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 80usize];
+    ["Alignment of lh_actions"][::core::mem::align_of::<lh_actions>() - 8usize];
+    ["Offset of field: lh_actions::verdict"][::core::mem::offset_of!(lh_actions, verdict) - 0usize];
+    ["Offset of field: lh_actions::nr_retransmit"]
+        [::core::mem::offset_of!(lh_actions, nr_retransmit) - 4usize];
+    ["Offset of field: lh_actions::retransmit"]
+        [::core::mem::offset_of!(lh_actions, retransmit) - 8usize];
+    ["Offset of field: lh_actions::store_slot"]
+        [::core::mem::offset_of!(lh_actions, store_slot) - 40usize];
+    ["Offset of field: lh_actions::store_pos"]
+        [::core::mem::offset_of!(lh_actions, store_pos) - 44usize];
+    ["Offset of field: lh_actions::hold"][::core::mem::offset_of!(lh_actions, hold) - 48usize];
+    ["Offset of field: lh_actions::emit_held"]
+        [::core::mem::offset_of!(lh_actions, emit_held) - 52usize];
+    ["Offset of field: lh_actions::window"][::core::mem::offset_of!(lh_actions, window) - 56usize];
+    ["Offset of field: lh_actions::held_window"]
+        [::core::mem::offset_of!(lh_actions, held_window) - 60usize];
+    ["Offset of field: lh_actions::blank_sack"]
+        [::core::mem::offset_of!(lh_actions, blank_sack) - 64usize];
+    ["Offset of field: lh_actions::mark_ce"]
+        [::core::mem::offset_of!(lh_actions, mark_ce) - 68usize];
+    ["Offset of field: lh_actions::next_deadline_ns"]
+        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 72usize];
+};
+#[doc = " The way back from MH as its timestamps tell of it (back.h)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_back {
+    #[doc = " of the ACK that came at at_ns"]
+    pub tsval: u32,
+    #[doc = " ticks of MH's timestamp clock per second; 0: not known yet"]
+    pub hz: u32,
+    #[doc = " 0: no ACK yet"]
+    pub at_ns: u64,
+    #[doc = " of this and the last period: delay against that ACK's"]
+    pub least_ns: i64,
+    #[doc = " of this and the last period: delay against that ACK's"]
+    pub least_before_ns: i64,
+    #[doc = " delay of the last ACK beyond the least: a queue on the way back"]
+    pub now_ns: u64,
+    #[doc = " 1: the least of this, of the last period is valid"]
+    pub has_least: u32,
+    #[doc = " 1: the least of this, of the last period is valid"]
+    pub has_before: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_back"][::core::mem::size_of::<lh_back>() - 48usize];
+    ["Alignment of lh_back"][::core::mem::align_of::<lh_back>() - 8usize];
+    ["Offset of field: lh_back::tsval"][::core::mem::offset_of!(lh_back, tsval) - 0usize];
+    ["Offset of field: lh_back::hz"][::core::mem::offset_of!(lh_back, hz) - 4usize];
+    ["Offset of field: lh_back::at_ns"][::core::mem::offset_of!(lh_back, at_ns) - 8usize];
+    ["Offset of field: lh_back::least_ns"][::core::mem::offset_of!(lh_back, least_ns) - 16usize];
+    ["Offset of field: lh_back::least_before_ns"]
+        [::core::mem::offset_of!(lh_back, least_before_ns) - 24usize];
+    ["Offset of field: lh_back::now_ns"][::core::mem::offset_of!(lh_back, now_ns) - 32usize];
+    ["Offset of field: lh_back::has_least"][::core::mem::offset_of!(lh_back, has_least) - 40usize];
+    ["Offset of field: lh_back::has_before"]
+        [::core::mem::offset_of!(lh_back, has_before) - 44usize];
+};
+#[doc = " What the flow can't repair here."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_cache {
+    #[doc = " between these lie all such; with LH_FLOW_BLOCKED"]
+    pub blocked_start: u32,
+    #[doc = " between these lie all such; with LH_FLOW_BLOCKED"]
+    pub blocked_end: u32,
+    #[doc = " highest end of what FH sent twice; with LH_FLOW_FH_RTX"]
+    pub fh_rtx_end: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_cache"][::core::mem::size_of::<lh_cache>() - 12usize];
+    ["Alignment of lh_cache"][::core::mem::align_of::<lh_cache>() - 4usize];
+    ["Offset of field: lh_cache::blocked_start"]
+        [::core::mem::offset_of!(lh_cache, blocked_start) - 0usize];
+    ["Offset of field: lh_cache::blocked_end"]
+        [::core::mem::offset_of!(lh_cache, blocked_end) - 4usize];
+    ["Offset of field: lh_cache::fh_rtx_end"]
+        [::core::mem::offset_of!(lh_cache, fh_rtx_end) - 8usize];
+};
+#[doc = " FH has its own brake: it sees all its losses"]
+pub const LH_CONTROL_FREE: lh_control_state = 0;
+#[doc = " losses of the link are hidden from it: the law holds"]
+pub const LH_CONTROL_HELD: lh_control_state = 1;
+#[doc = " the link has lost nothing for a while: C grows until FH has room"]
+pub const LH_CONTROL_LETTING: lh_control_state = 2;
+pub type lh_control_state = ::core::ffi::c_uint;
+#[doc = " What the controller knows of a flow."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_control {
+    #[doc = " what may be on its way beyond what MH has"]
+    pub c_bytes: u32,
+    #[doc = " enum lh_control_state"]
+    pub state: u8,
+    #[doc = " bit 0: FH has used up the window in this interval, bit 1: in the last"]
+    pub limited: u8,
+    #[doc = " 1: C was cut in this interval, the queue shows it in the next"]
+    pub settling: u8,
+    #[doc = " 1: hardly a queue was left in the last interval"]
+    pub calm: u8,
+    #[doc = " intervals in which the queue stood above the law's aim, less those below"]
+    pub doubt: u8,
+    #[doc = " how much C grows next where no queue is left, in eighths of C"]
+    pub step: u8,
+    #[doc = " 1: FH still spends a window that was granted before C"]
+    pub old_edge: u8,
+    #[doc = " intervals since the flow began, or went on after a pause"]
+    pub age: u8,
+    #[doc = " up to which C grows with what MH gets in this interval"]
+    pub goal_bytes: u32,
+    #[doc = " MH got in the last interval"]
+    pub round_bytes: u32,
+    #[doc = " lh_delivery.bytes when this interval began"]
+    pub round_delivered: u32,
+    #[doc = " when the law's interval began"]
+    pub interval_ns: u64,
+    #[doc = " of the interval's samples"]
+    pub sum_ns: u64,
+    #[doc = " of the interval's samples"]
+    pub least_ns: u64,
+    #[doc = " of the last interval's"]
+    pub least_before_ns: u64,
+    #[doc = " in the interval"]
+    pub nr_samples: u32,
+    #[doc = " last CE mark"]
+    pub marked_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_control"][::core::mem::size_of::<lh_control>() - 72usize];
+    ["Alignment of lh_control"][::core::mem::align_of::<lh_control>() - 8usize];
+    ["Offset of field: lh_control::c_bytes"][::core::mem::offset_of!(lh_control, c_bytes) - 0usize];
+    ["Offset of field: lh_control::state"][::core::mem::offset_of!(lh_control, state) - 4usize];
+    ["Offset of field: lh_control::limited"][::core::mem::offset_of!(lh_control, limited) - 5usize];
+    ["Offset of field: lh_control::settling"]
+        [::core::mem::offset_of!(lh_control, settling) - 6usize];
+    ["Offset of field: lh_control::calm"][::core::mem::offset_of!(lh_control, calm) - 7usize];
+    ["Offset of field: lh_control::doubt"][::core::mem::offset_of!(lh_control, doubt) - 8usize];
+    ["Offset of field: lh_control::step"][::core::mem::offset_of!(lh_control, step) - 9usize];
+    ["Offset of field: lh_control::old_edge"]
+        [::core::mem::offset_of!(lh_control, old_edge) - 10usize];
+    ["Offset of field: lh_control::age"][::core::mem::offset_of!(lh_control, age) - 11usize];
+    ["Offset of field: lh_control::goal_bytes"]
+        [::core::mem::offset_of!(lh_control, goal_bytes) - 12usize];
+    ["Offset of field: lh_control::round_bytes"]
+        [::core::mem::offset_of!(lh_control, round_bytes) - 16usize];
+    ["Offset of field: lh_control::round_delivered"]
+        [::core::mem::offset_of!(lh_control, round_delivered) - 20usize];
+    ["Offset of field: lh_control::interval_ns"]
+        [::core::mem::offset_of!(lh_control, interval_ns) - 24usize];
+    ["Offset of field: lh_control::sum_ns"][::core::mem::offset_of!(lh_control, sum_ns) - 32usize];
+    ["Offset of field: lh_control::least_ns"]
+        [::core::mem::offset_of!(lh_control, least_ns) - 40usize];
+    ["Offset of field: lh_control::least_before_ns"]
+        [::core::mem::offset_of!(lh_control, least_before_ns) - 48usize];
+    ["Offset of field: lh_control::nr_samples"]
+        [::core::mem::offset_of!(lh_control, nr_samples) - 56usize];
+    ["Offset of field: lh_control::marked_ns"]
+        [::core::mem::offset_of!(lh_control, marked_ns) - 64usize];
+};
+#[doc = " Duplicate ACKs and recovery (RFC 5681, RFC 6582)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_recovery {
+    #[doc = " duplicates since the last new ACK"]
+    pub nr_dup: u32,
+    #[doc = " duplicates that the repaired loss may still cause"]
+    pub exp_dup: u32,
+    #[doc = " what had provably departed when recovery began; with LH_FLOW_RECOVERY"]
+    pub point: u32,
+    #[doc = " what had departed when anything below it was last sent again; with LH_FLOW_RTX"]
+    pub rtx_end: u32,
+    #[doc = " local probes since the last delivery"]
+    pub nr_probes: u32,
+    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
+    pub own_dups: u32,
+    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
+    pub own_dups_end: u32,
+    #[doc = " when the last of them was caused"]
+    pub own_dups_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 40usize];
+    ["Alignment of lh_recovery"][::core::mem::align_of::<lh_recovery>() - 8usize];
+    ["Offset of field: lh_recovery::nr_dup"][::core::mem::offset_of!(lh_recovery, nr_dup) - 0usize];
+    ["Offset of field: lh_recovery::exp_dup"]
+        [::core::mem::offset_of!(lh_recovery, exp_dup) - 4usize];
+    ["Offset of field: lh_recovery::point"][::core::mem::offset_of!(lh_recovery, point) - 8usize];
+    ["Offset of field: lh_recovery::rtx_end"]
+        [::core::mem::offset_of!(lh_recovery, rtx_end) - 12usize];
+    ["Offset of field: lh_recovery::nr_probes"]
+        [::core::mem::offset_of!(lh_recovery, nr_probes) - 16usize];
+    ["Offset of field: lh_recovery::own_dups"]
+        [::core::mem::offset_of!(lh_recovery, own_dups) - 20usize];
+    ["Offset of field: lh_recovery::own_dups_end"]
+        [::core::mem::offset_of!(lh_recovery, own_dups_end) - 24usize];
+    ["Offset of field: lh_recovery::own_dups_ns"]
+        [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 32usize];
+};
+#[doc = " moves una"]
+pub const LH_ACK_NEW: lh_ack_class = 0;
+#[doc = " below una"]
+pub const LH_ACK_OLD: lh_ack_class = 1;
+#[doc = " above everything seen: we joined late or missed data"]
+pub const LH_ACK_BEYOND: lh_ack_class = 2;
+#[doc = " something above una has arrived, una has not"]
+pub const LH_ACK_DUPLICATE: lh_ack_class = 3;
+#[doc = " the answer to a segment that MH got twice: no loss caused it"]
+pub const LH_ACK_OWN: lh_ack_class = 4;
+#[doc = " same number for another reason: window update, keepalive"]
+pub const LH_ACK_SAME: lh_ack_class = 5;
+pub type lh_ack_class = ::core::ffi::c_uint;
+pub const LH_BY_DUPACK: lh_reason = 0;
+pub const LH_BY_PARTIAL: lh_reason = 1;
+pub const LH_BY_ORDER: lh_reason = 2;
+pub const LH_BY_TIMER: lh_reason = 3;
+#[doc = " What drives a local retransmission, for the counters."]
+pub type lh_reason = ::core::ffi::c_uint;
+#[doc = " One receiver on the link. Entry 0 serves those that found no place."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_peer {
+    #[doc = " as in lh_flow_key.mh"]
+    pub addr: [u8; 16usize],
+    #[doc = " last new flow or sample"]
+    pub seen_ns: u64,
+    #[doc = " last sample that showed a standing queue"]
+    pub busy_ns: u64,
+    #[doc = " hash of addr: whether the place is still ours"]
+    pub tag: u32,
+    #[doc = " that found a real queue, since the last that did not"]
+    pub trials: u8,
+    #[doc = " 1: lmin_now_ns is a handshake's, whose packets are small"]
+    pub guessed: u8,
+    #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
+    pub lmin_now_ns: u64,
+    #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
+    pub lmin_before_ns: u64,
+    #[doc = " when this period began"]
+    pub since_ns: u64,
+    #[doc = " smoothed local round trip of its flows, 0: none yet"]
+    pub srtt_ns: u64,
+    #[doc = " last loss of the link's that was hidden from a sender; 0: none"]
+    pub lossy_ns: u64,
+    #[doc = " for so long it counts"]
+    pub lossy_for_ns: u64,
+    #[doc = " The longest queue of this and of the previous period."]
+    pub full_now_ns: u64,
+    #[doc = " The longest queue of this and of the previous period."]
+    pub full_before_ns: u64,
+    #[doc = " when this period began"]
+    pub full_since_ns: u64,
+    #[doc = " last delivery to any of the flows"]
+    pub delivered_ns: u64,
+    #[doc = " latest departure among what was delivered, sent again or not"]
+    pub xmit_ns: u64,
+    #[doc = " the same of what gave a sample"]
+    pub newest_tx_ns: u64,
+    #[doc = " the last sample of it, and when that was"]
+    pub queue_ns: u64,
+    #[doc = " the last sample of it, and when that was"]
+    pub queue_at_ns: u64,
+    #[doc = " as lh_queue.above_ns, of all its flows"]
+    pub above_ns: u64,
+    #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
+    pub full_tx_ns: u64,
+    #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
+    pub full_from_ns: u64,
+    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
+    pub full_mark_ns: u64,
+    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
+    pub full_mark_before_ns: u64,
+    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
+    pub full_mark_at_ns: u64,
+    #[doc = " when the last sample came, if it found it so; 0: it did not"]
+    pub full_seen_ns: u64,
+    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    pub ahead: u32,
+    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    pub full_now: u32,
+    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    pub full_before: u32,
+    #[doc = " bytes, modulo 2^32"]
+    pub delivered: u32,
+    #[doc = " from, to; 0: there is none"]
+    pub trial_ns: u64,
+    #[doc = " from, to; 0: there is none"]
+    pub trial_end_ns: u64,
+    #[doc = " least sample in its last part; 0: none"]
+    pub trial_least_ns: u64,
+    #[doc = " number of the newest bin, now / LH_BIN_NS"]
+    pub bin: u64,
+    #[doc = " in it"]
+    pub bytes: u64,
+    #[doc = " bytes per second"]
+    pub rate: u64,
+    #[doc = " of the last whole bin"]
+    pub rate_before: u64,
+    #[doc = " that delivered in this bin and the one before"]
+    pub flows: u32,
+    #[doc = " that delivered in this bin and the one before"]
+    pub flows_before: u32,
+    #[doc = " the same of LH_CROWD_BINS bins"]
+    pub crowd: u32,
+    #[doc = " the same of LH_CROWD_BINS bins"]
+    pub crowd_before: u32,
+    #[doc = " flows with something cached that have this place"]
+    pub active: u32,
+    #[doc = " as delivered, at the first sample of a trial's last part"]
+    pub trial_delivered: u32,
+    #[doc = " last probe, by whichever flow"]
+    pub probe_ns: u64,
+    #[doc = " last ACK of any of the flows, to a millisecond"]
+    pub heard_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 320usize];
+    ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
+    ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
+    ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
+    ["Offset of field: lh_peer::busy_ns"][::core::mem::offset_of!(lh_peer, busy_ns) - 24usize];
+    ["Offset of field: lh_peer::tag"][::core::mem::offset_of!(lh_peer, tag) - 32usize];
+    ["Offset of field: lh_peer::trials"][::core::mem::offset_of!(lh_peer, trials) - 36usize];
+    ["Offset of field: lh_peer::guessed"][::core::mem::offset_of!(lh_peer, guessed) - 37usize];
+    ["Offset of field: lh_peer::lmin_now_ns"]
+        [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 40usize];
+    ["Offset of field: lh_peer::lmin_before_ns"]
+        [::core::mem::offset_of!(lh_peer, lmin_before_ns) - 48usize];
+    ["Offset of field: lh_peer::since_ns"][::core::mem::offset_of!(lh_peer, since_ns) - 56usize];
+    ["Offset of field: lh_peer::srtt_ns"][::core::mem::offset_of!(lh_peer, srtt_ns) - 64usize];
+    ["Offset of field: lh_peer::lossy_ns"][::core::mem::offset_of!(lh_peer, lossy_ns) - 72usize];
+    ["Offset of field: lh_peer::lossy_for_ns"]
+        [::core::mem::offset_of!(lh_peer, lossy_for_ns) - 80usize];
+    ["Offset of field: lh_peer::full_now_ns"]
+        [::core::mem::offset_of!(lh_peer, full_now_ns) - 88usize];
+    ["Offset of field: lh_peer::full_before_ns"]
+        [::core::mem::offset_of!(lh_peer, full_before_ns) - 96usize];
+    ["Offset of field: lh_peer::full_since_ns"]
+        [::core::mem::offset_of!(lh_peer, full_since_ns) - 104usize];
+    ["Offset of field: lh_peer::delivered_ns"]
+        [::core::mem::offset_of!(lh_peer, delivered_ns) - 112usize];
+    ["Offset of field: lh_peer::xmit_ns"][::core::mem::offset_of!(lh_peer, xmit_ns) - 120usize];
+    ["Offset of field: lh_peer::newest_tx_ns"]
+        [::core::mem::offset_of!(lh_peer, newest_tx_ns) - 128usize];
+    ["Offset of field: lh_peer::queue_ns"][::core::mem::offset_of!(lh_peer, queue_ns) - 136usize];
+    ["Offset of field: lh_peer::queue_at_ns"]
+        [::core::mem::offset_of!(lh_peer, queue_at_ns) - 144usize];
+    ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 152usize];
+    ["Offset of field: lh_peer::full_tx_ns"]
+        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 160usize];
+    ["Offset of field: lh_peer::full_from_ns"]
+        [::core::mem::offset_of!(lh_peer, full_from_ns) - 168usize];
+    ["Offset of field: lh_peer::full_mark_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 176usize];
+    ["Offset of field: lh_peer::full_mark_before_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 184usize];
+    ["Offset of field: lh_peer::full_mark_at_ns"]
+        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 192usize];
+    ["Offset of field: lh_peer::full_seen_ns"]
+        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 200usize];
+    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 208usize];
+    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 212usize];
+    ["Offset of field: lh_peer::full_before"]
+        [::core::mem::offset_of!(lh_peer, full_before) - 216usize];
+    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 220usize];
+    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 224usize];
+    ["Offset of field: lh_peer::trial_end_ns"]
+        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 232usize];
+    ["Offset of field: lh_peer::trial_least_ns"]
+        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 240usize];
+    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 248usize];
+    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 256usize];
+    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 264usize];
+    ["Offset of field: lh_peer::rate_before"]
+        [::core::mem::offset_of!(lh_peer, rate_before) - 272usize];
+    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 280usize];
+    ["Offset of field: lh_peer::flows_before"]
+        [::core::mem::offset_of!(lh_peer, flows_before) - 284usize];
+    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 288usize];
+    ["Offset of field: lh_peer::crowd_before"]
+        [::core::mem::offset_of!(lh_peer, crowd_before) - 292usize];
+    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 296usize];
+    ["Offset of field: lh_peer::trial_delivered"]
+        [::core::mem::offset_of!(lh_peer, trial_delivered) - 300usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 304usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 312usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_device {
+    #[doc = " smoothed local round trip of all flows, 0: none yet"]
+    pub srtt_ns: u64,
+    #[doc = " receivers for whom something is cached"]
+    pub busy_peers: u32,
+    pub pad: u32,
+    #[doc = " last SYN that was cached for a receiver that nobody has heard"]
+    pub stranger_ns: u64,
+    #[doc = " last delivery to anyone"]
+    pub delivered_ns: u64,
+    #[doc = " number of the newest bin, now / LH_BIN_NS"]
+    pub bin: u64,
+    #[doc = " delivered in bin n: bytes[n % LH_DEVICE_BINS]"]
+    pub bytes: [u64; 64usize],
+    #[doc = " flows that delivered in it"]
+    pub flows: [u64; 64usize],
+    pub peer: [lh_peer; 1024usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 328744usize];
+    ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
+    ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
+    ["Offset of field: lh_device::busy_peers"]
+        [::core::mem::offset_of!(lh_device, busy_peers) - 8usize];
+    ["Offset of field: lh_device::pad"][::core::mem::offset_of!(lh_device, pad) - 12usize];
+    ["Offset of field: lh_device::stranger_ns"]
+        [::core::mem::offset_of!(lh_device, stranger_ns) - 16usize];
+    ["Offset of field: lh_device::delivered_ns"]
+        [::core::mem::offset_of!(lh_device, delivered_ns) - 24usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 32usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 40usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 552usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1064usize];
+};
+impl Default for lh_device {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 pub const LH_SCHEME_none: lh_scheme = 0;
 pub const LH_SCHEME_rack: lh_scheme = 1;
 pub const LH_SCHEME_slack: lh_scheme = 2;
@@ -383,6 +948,453 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow_key, family) - 40usize];
     ["Offset of field: lh_flow_key::pad"][::core::mem::offset_of!(lh_flow_key, pad) - 41usize];
 };
+#[doc = " What MH has got."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_delivery {
+    #[doc = " acknowledged or SACKed, modulo 2^32"]
+    pub bytes: u32,
+    #[doc = " of these above una"]
+    pub sacked_bytes: u32,
+    #[doc = " blocks of the last ACK: looked through"]
+    pub seen: [lh_sack_block; 4usize],
+    #[doc = " last delivery, 0: none"]
+    pub last_ns: u64,
+    #[doc = " number of the newest bin"]
+    pub rate_bin: u64,
+    #[doc = " delivered in it"]
+    pub bin_bytes: u32,
+    #[doc = " in the two before it"]
+    pub bin_before: [u32; 2usize],
+    #[doc = " bytes, when the present train of deliveries began"]
+    pub train_bytes: u32,
+    #[doc = " when that was; 0: the hop was idle"]
+    pub train_ns: u64,
+    #[doc = " of the last trains, smoothed"]
+    pub rate_last: u64,
+    #[doc = " ACKs of one segment each in a row"]
+    pub singles: u32,
+    pub pad: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_delivery"][::core::mem::size_of::<lh_delivery>() - 96usize];
+    ["Alignment of lh_delivery"][::core::mem::align_of::<lh_delivery>() - 8usize];
+    ["Offset of field: lh_delivery::bytes"][::core::mem::offset_of!(lh_delivery, bytes) - 0usize];
+    ["Offset of field: lh_delivery::sacked_bytes"]
+        [::core::mem::offset_of!(lh_delivery, sacked_bytes) - 4usize];
+    ["Offset of field: lh_delivery::seen"][::core::mem::offset_of!(lh_delivery, seen) - 8usize];
+    ["Offset of field: lh_delivery::last_ns"]
+        [::core::mem::offset_of!(lh_delivery, last_ns) - 40usize];
+    ["Offset of field: lh_delivery::rate_bin"]
+        [::core::mem::offset_of!(lh_delivery, rate_bin) - 48usize];
+    ["Offset of field: lh_delivery::bin_bytes"]
+        [::core::mem::offset_of!(lh_delivery, bin_bytes) - 56usize];
+    ["Offset of field: lh_delivery::bin_before"]
+        [::core::mem::offset_of!(lh_delivery, bin_before) - 60usize];
+    ["Offset of field: lh_delivery::train_bytes"]
+        [::core::mem::offset_of!(lh_delivery, train_bytes) - 68usize];
+    ["Offset of field: lh_delivery::train_ns"]
+        [::core::mem::offset_of!(lh_delivery, train_ns) - 72usize];
+    ["Offset of field: lh_delivery::rate_last"]
+        [::core::mem::offset_of!(lh_delivery, rate_last) - 80usize];
+    ["Offset of field: lh_delivery::singles"]
+        [::core::mem::offset_of!(lh_delivery, singles) - 88usize];
+    ["Offset of field: lh_delivery::pad"][::core::mem::offset_of!(lh_delivery, pad) - 92usize];
+};
+#[doc = " What the ACK of this call delivered (sample.h)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_ack_sum {
+    #[doc = " latest departure among first transmissions; 0: none"]
+    pub xmit_ns: u64,
+    #[doc = " the same among local repairs"]
+    pub rtx_xmit_ns: u64,
+    #[doc = " where those segments end: departures may coincide"]
+    pub xmit_end: u32,
+    #[doc = " where those segments end: departures may coincide"]
+    pub rtx_xmit_end: u32,
+    #[doc = " departure of the segment that gives a sojourn sample; 0: none"]
+    pub sample_ns: u64,
+    #[doc = " latest departure among what was sent twice; 0: nothing was"]
+    pub again_ns: u64,
+    #[doc = " lh_receiver_delivered() at that departure"]
+    pub sample_delivered: u32,
+    #[doc = " newly delivered"]
+    pub bytes: u32,
+    #[doc = " of what the ACK number covers, that was cached"]
+    pub popped_bytes: u32,
+    pub nr_segs: u32,
+    #[doc = " 1: that segment was no small one"]
+    pub sample_full: u32,
+    #[doc = " lh_flow.sacked_max before this ACK"]
+    pub top: u32,
+    #[doc = " segments and chunks that its SACK blocks had us look at"]
+    pub steps: u32,
+    #[doc = " 1: SACK blocks told of something above top: no ACK that was delayed"]
+    pub sacked: u32,
+    #[doc = " 1: it may have waited for the receiver's delayed ACK"]
+    pub sample_lone: u32,
+    #[doc = " 1: MH had something before our repair of it can have come"]
+    pub early: u32,
+    #[doc = " 1: it is the first after an outage"]
+    pub ended: u32,
+    #[doc = " departure of the last segment; 0: none"]
+    pub last_ns: u64,
+    #[doc = " where that one ends"]
+    pub last_end: u32,
+    #[doc = " 1: something was sent twice or had waited behind a hole (Karn)"]
+    pub unclear: u32,
+    #[doc = " 1: a loss of the link was repaired and is to be hidden from FH"]
+    pub deprived: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 112usize];
+    ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
+    ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
+    ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_ns) - 8usize];
+    ["Offset of field: lh_ack_sum::xmit_end"]
+        [::core::mem::offset_of!(lh_ack_sum, xmit_end) - 16usize];
+    ["Offset of field: lh_ack_sum::rtx_xmit_end"]
+        [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_end) - 20usize];
+    ["Offset of field: lh_ack_sum::sample_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, sample_ns) - 24usize];
+    ["Offset of field: lh_ack_sum::again_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, again_ns) - 32usize];
+    ["Offset of field: lh_ack_sum::sample_delivered"]
+        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 40usize];
+    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 44usize];
+    ["Offset of field: lh_ack_sum::popped_bytes"]
+        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 48usize];
+    ["Offset of field: lh_ack_sum::nr_segs"]
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 52usize];
+    ["Offset of field: lh_ack_sum::sample_full"]
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 56usize];
+    ["Offset of field: lh_ack_sum::top"][::core::mem::offset_of!(lh_ack_sum, top) - 60usize];
+    ["Offset of field: lh_ack_sum::steps"][::core::mem::offset_of!(lh_ack_sum, steps) - 64usize];
+    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 68usize];
+    ["Offset of field: lh_ack_sum::sample_lone"]
+        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 72usize];
+    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 76usize];
+    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 80usize];
+    ["Offset of field: lh_ack_sum::last_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 88usize];
+    ["Offset of field: lh_ack_sum::last_end"]
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 96usize];
+    ["Offset of field: lh_ack_sum::unclear"]
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 100usize];
+    ["Offset of field: lh_ack_sum::deprived"]
+        [::core::mem::offset_of!(lh_ack_sum, deprived) - 104usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_counters {
+    #[doc = " indexed by enum lh_counter"]
+    pub n: [u64; 51usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 408usize];
+    ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
+    ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
+};
+impl Default for lh_counters {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " Outstanding bytes, and where an overflow was suspected."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_guard {
+    #[doc = " what had departed then; with LH_FLOW_OVERFLOW"]
+    pub overflow_end: u32,
+    #[doc = " The most within this and the previous period of LH_LEVEL_PERIOD_NS, and when that was\n last raised."]
+    pub level_now: u32,
+    #[doc = " The most within this and the previous period of LH_LEVEL_PERIOD_NS, and when that was\n last raised."]
+    pub level_before: u32,
+    pub level_since_ns: u64,
+    pub level_raised_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_guard"][::core::mem::size_of::<lh_guard>() - 32usize];
+    ["Alignment of lh_guard"][::core::mem::align_of::<lh_guard>() - 8usize];
+    ["Offset of field: lh_guard::overflow_end"]
+        [::core::mem::offset_of!(lh_guard, overflow_end) - 0usize];
+    ["Offset of field: lh_guard::level_now"][::core::mem::offset_of!(lh_guard, level_now) - 4usize];
+    ["Offset of field: lh_guard::level_before"]
+        [::core::mem::offset_of!(lh_guard, level_before) - 8usize];
+    ["Offset of field: lh_guard::level_since_ns"]
+        [::core::mem::offset_of!(lh_guard, level_since_ns) - 16usize];
+    ["Offset of field: lh_guard::level_raised_ns"]
+        [::core::mem::offset_of!(lh_guard, level_raised_ns) - 24usize];
+};
+#[doc = " The ACK that FH saw last, the last one that came, and the one that is kept."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_hold {
+    #[doc = " with LH_FLOW_FWD, as fwd_edge and fwd_flags"]
+    pub fwd_ack: u32,
+    #[doc = " right edge of the window that FH knows, before it was rounded"]
+    pub fwd_edge: u32,
+    #[doc = " the receiver's own, of the last ACK"]
+    pub own_edge: u32,
+    pub fwd_flags: u16,
+    #[doc = " as in the header"]
+    pub last_window: u16,
+    #[doc = " first suppression since the last forwarded ACK; with LH_FLOW_HELD"]
+    pub since_ns: u64,
+    #[doc = " when FH gets it; samples of RTT that come meanwhile move it no more"]
+    pub until_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_hold"][::core::mem::size_of::<lh_hold>() - 32usize];
+    ["Alignment of lh_hold"][::core::mem::align_of::<lh_hold>() - 8usize];
+    ["Offset of field: lh_hold::fwd_ack"][::core::mem::offset_of!(lh_hold, fwd_ack) - 0usize];
+    ["Offset of field: lh_hold::fwd_edge"][::core::mem::offset_of!(lh_hold, fwd_edge) - 4usize];
+    ["Offset of field: lh_hold::own_edge"][::core::mem::offset_of!(lh_hold, own_edge) - 8usize];
+    ["Offset of field: lh_hold::fwd_flags"][::core::mem::offset_of!(lh_hold, fwd_flags) - 12usize];
+    ["Offset of field: lh_hold::last_window"]
+        [::core::mem::offset_of!(lh_hold, last_window) - 14usize];
+    ["Offset of field: lh_hold::since_ns"][::core::mem::offset_of!(lh_hold, since_ns) - 16usize];
+    ["Offset of field: lh_hold::until_ns"][::core::mem::offset_of!(lh_hold, until_ns) - 24usize];
+};
+#[doc = " A SYN on a live connection: kept aside until the other end has answered it (lifecycle.h)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_syn {
+    pub at_ns: u64,
+    #[doc = " as in lh_segment"]
+    pub seq: u32,
+    #[doc = " as in lh_segment"]
+    pub end: u32,
+    #[doc = " never scaled in a SYN"]
+    pub window: u16,
+    pub mss: u16,
+    pub wscale: u8,
+    #[doc = " enum lh_tcp_opt"]
+    pub opts: u8,
+    pub from_mh: u8,
+    pub valid: u8,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_syn"][::core::mem::size_of::<lh_syn>() - 24usize];
+    ["Alignment of lh_syn"][::core::mem::align_of::<lh_syn>() - 8usize];
+    ["Offset of field: lh_syn::at_ns"][::core::mem::offset_of!(lh_syn, at_ns) - 0usize];
+    ["Offset of field: lh_syn::seq"][::core::mem::offset_of!(lh_syn, seq) - 8usize];
+    ["Offset of field: lh_syn::end"][::core::mem::offset_of!(lh_syn, end) - 12usize];
+    ["Offset of field: lh_syn::window"][::core::mem::offset_of!(lh_syn, window) - 16usize];
+    ["Offset of field: lh_syn::mss"][::core::mem::offset_of!(lh_syn, mss) - 18usize];
+    ["Offset of field: lh_syn::wscale"][::core::mem::offset_of!(lh_syn, wscale) - 20usize];
+    ["Offset of field: lh_syn::opts"][::core::mem::offset_of!(lh_syn, opts) - 21usize];
+    ["Offset of field: lh_syn::from_mh"][::core::mem::offset_of!(lh_syn, from_mh) - 22usize];
+    ["Offset of field: lh_syn::valid"][::core::mem::offset_of!(lh_syn, valid) - 23usize];
+};
+#[doc = " The connection as its handshake, options and ends tell."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_connection {
+    pub syn: lh_syn,
+    #[doc = " of MH's SYN that opened the connection; with LH_FLOW_SYN_MH"]
+    pub isn_mh: u32,
+    #[doc = " sequence number after the FIN; with LH_FLOW_FIN_*"]
+    pub fin_fh: u32,
+    #[doc = " sequence number after the FIN; with LH_FLOW_FIN_*"]
+    pub fin_mh: u32,
+    #[doc = " newest timestamp of FH's; with LH_FLOW_TSVAL_FH"]
+    pub tsval_fh: u32,
+    #[doc = " MH's, as its ACKs echo it (RFC 7323); with LH_FLOW_TS"]
+    pub ts_recent: u32,
+    #[doc = " of MH's SYN, or the largest payload cached; 0: unknown"]
+    pub mss: u16,
+    pub wscale_fh: u8,
+    pub wscale_mh: u8,
+    #[doc = " SYN or SYN-ACK that left towards MH, for a first local sample; 0: none"]
+    pub syn_tx_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_connection"][::core::mem::size_of::<lh_connection>() - 56usize];
+    ["Alignment of lh_connection"][::core::mem::align_of::<lh_connection>() - 8usize];
+    ["Offset of field: lh_connection::syn"][::core::mem::offset_of!(lh_connection, syn) - 0usize];
+    ["Offset of field: lh_connection::isn_mh"]
+        [::core::mem::offset_of!(lh_connection, isn_mh) - 24usize];
+    ["Offset of field: lh_connection::fin_fh"]
+        [::core::mem::offset_of!(lh_connection, fin_fh) - 28usize];
+    ["Offset of field: lh_connection::fin_mh"]
+        [::core::mem::offset_of!(lh_connection, fin_mh) - 32usize];
+    ["Offset of field: lh_connection::tsval_fh"]
+        [::core::mem::offset_of!(lh_connection, tsval_fh) - 36usize];
+    ["Offset of field: lh_connection::ts_recent"]
+        [::core::mem::offset_of!(lh_connection, ts_recent) - 40usize];
+    ["Offset of field: lh_connection::mss"][::core::mem::offset_of!(lh_connection, mss) - 44usize];
+    ["Offset of field: lh_connection::wscale_fh"]
+        [::core::mem::offset_of!(lh_connection, wscale_fh) - 46usize];
+    ["Offset of field: lh_connection::wscale_mh"]
+        [::core::mem::offset_of!(lh_connection, wscale_mh) - 47usize];
+    ["Offset of field: lh_connection::syn_tx_ns"]
+        [::core::mem::offset_of!(lh_connection, syn_tx_ns) - 48usize];
+};
+#[doc = " Departures of what arrived (RFC 8985 section 6)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_order {
+    #[doc = " latest departure among first transmissions that arrived"]
+    pub xmit_ns: u64,
+    #[doc = " the same among local repairs"]
+    pub rtx_xmit_ns: u64,
+    #[doc = " ends of those segments"]
+    pub xmit_end: u32,
+    #[doc = " ends of those segments"]
+    pub rtx_xmit_end: u32,
+    #[doc = " sojourn of the one that left at xmit_ns"]
+    pub rtt_ns: u64,
+    #[doc = " patience that reordering on the link has taught"]
+    pub reo_ns: u64,
+    #[doc = " when it was last seen"]
+    pub reo_seen_ns: u64,
+    #[doc = " ring position where the search for losses goes on"]
+    pub at: u32,
+    #[doc = " 1: chunks' again_tx_ns do not hold, all are to be looked through"]
+    pub all: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_order"][::core::mem::size_of::<lh_order>() - 56usize];
+    ["Alignment of lh_order"][::core::mem::align_of::<lh_order>() - 8usize];
+    ["Offset of field: lh_order::xmit_ns"][::core::mem::offset_of!(lh_order, xmit_ns) - 0usize];
+    ["Offset of field: lh_order::rtx_xmit_ns"]
+        [::core::mem::offset_of!(lh_order, rtx_xmit_ns) - 8usize];
+    ["Offset of field: lh_order::xmit_end"][::core::mem::offset_of!(lh_order, xmit_end) - 16usize];
+    ["Offset of field: lh_order::rtx_xmit_end"]
+        [::core::mem::offset_of!(lh_order, rtx_xmit_end) - 20usize];
+    ["Offset of field: lh_order::rtt_ns"][::core::mem::offset_of!(lh_order, rtt_ns) - 24usize];
+    ["Offset of field: lh_order::reo_ns"][::core::mem::offset_of!(lh_order, reo_ns) - 32usize];
+    ["Offset of field: lh_order::reo_seen_ns"]
+        [::core::mem::offset_of!(lh_order, reo_seen_ns) - 40usize];
+    ["Offset of field: lh_order::at"][::core::mem::offset_of!(lh_order, at) - 48usize];
+    ["Offset of field: lh_order::all"][::core::mem::offset_of!(lh_order, all) - 52usize];
+};
+pub const LH_TRIED_NOTHING: lh_tried = 0;
+pub const LH_TRIED_WAITS: lh_tried = 1;
+pub const LH_TRIED_SENT: lh_tried = 2;
+pub const LH_TRIED_OURS: lh_tried = 3;
+#[doc = " What lh_order_try() found at a position."]
+pub type lh_tried = ::core::ffi::c_uint;
+#[doc = " An outage of the hop, and what FH is told of it (outage.h; schemes rack and slack)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_outage {
+    #[doc = " last ACK from MH, or when another flow's was found out"]
+    pub heard_ns: u64,
+    #[doc = " when the outage was noticed; 0: there is none"]
+    pub since_ns: u64,
+    #[doc = " when the link was said to be down; 0: it was not, or MH was heard since"]
+    pub down_ns: u64,
+    #[doc = " FH's timer finds an ACK in time that leaves here within its RTO of this"]
+    pub rto_from_ns: u64,
+    #[doc = " when MH was heard again; 0: no lost window is being repaired"]
+    pub back_ns: u64,
+    #[doc = " when the last outage ended; what departed before measured it"]
+    pub ended_ns: u64,
+    #[doc = " what departed before and has not arrived is lost; 0: who knows"]
+    pub lost_ns: u64,
+    #[doc = " least time between two probes of the receiver; with since_ns"]
+    pub every_ns: u64,
+    #[doc = " sequence number up to which the lost window is repaired; with back_ns"]
+    pub next: u32,
+    #[doc = " what had departed at back_ns"]
+    pub lost_end: u32,
+    #[doc = " number of the ACK that the host has a copy of; with kept"]
+    pub kept_ack: u32,
+    #[doc = " 1: the held ACK's buffer is filled, and as new as what FH knows"]
+    pub kept: u8,
+    #[doc = " bursts and freezes since the last new ACK"]
+    pub told: u8,
+    #[doc = " 1: FH believes the window closed, by our word"]
+    pub frozen: u8,
+    #[doc = " 1: FH can't be told of this outage"]
+    pub mute: u8,
+    #[doc = " of the head in this outage"]
+    pub nr_probes: u8,
+    pub pad: [u8; 7usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 88usize];
+    ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
+    ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
+    ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
+    ["Offset of field: lh_outage::down_ns"][::core::mem::offset_of!(lh_outage, down_ns) - 16usize];
+    ["Offset of field: lh_outage::rto_from_ns"]
+        [::core::mem::offset_of!(lh_outage, rto_from_ns) - 24usize];
+    ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 32usize];
+    ["Offset of field: lh_outage::ended_ns"]
+        [::core::mem::offset_of!(lh_outage, ended_ns) - 40usize];
+    ["Offset of field: lh_outage::lost_ns"][::core::mem::offset_of!(lh_outage, lost_ns) - 48usize];
+    ["Offset of field: lh_outage::every_ns"]
+        [::core::mem::offset_of!(lh_outage, every_ns) - 56usize];
+    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 64usize];
+    ["Offset of field: lh_outage::lost_end"]
+        [::core::mem::offset_of!(lh_outage, lost_end) - 68usize];
+    ["Offset of field: lh_outage::kept_ack"]
+        [::core::mem::offset_of!(lh_outage, kept_ack) - 72usize];
+    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 76usize];
+    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 77usize];
+    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 78usize];
+    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 79usize];
+    ["Offset of field: lh_outage::nr_probes"]
+        [::core::mem::offset_of!(lh_outage, nr_probes) - 80usize];
+    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 81usize];
+};
+#[doc = " Sojourn on the local hop as the flow's samples show it."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_queue {
+    #[doc = " the last samples"]
+    pub recent_ns: [u64; 4usize],
+    #[doc = " since when each sample has shown a queue (lh_queue_above); 0: the last did not"]
+    pub above_ns: u64,
+    #[doc = " last time that the queue was no mere trifle"]
+    pub busy_ns: u64,
+    #[doc = " longest pause of the hop in this interval"]
+    pub gap_now_ns: u64,
+    #[doc = " such pauses, smoothed over the intervals"]
+    pub gap_ns: u64,
+    #[doc = " last loss of the link's that was hidden from FH; 0: none"]
+    pub lossy_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_queue"][::core::mem::size_of::<lh_queue>() - 72usize];
+    ["Alignment of lh_queue"][::core::mem::align_of::<lh_queue>() - 8usize];
+    ["Offset of field: lh_queue::recent_ns"][::core::mem::offset_of!(lh_queue, recent_ns) - 0usize];
+    ["Offset of field: lh_queue::above_ns"][::core::mem::offset_of!(lh_queue, above_ns) - 32usize];
+    ["Offset of field: lh_queue::busy_ns"][::core::mem::offset_of!(lh_queue, busy_ns) - 40usize];
+    ["Offset of field: lh_queue::gap_now_ns"]
+        [::core::mem::offset_of!(lh_queue, gap_now_ns) - 48usize];
+    ["Offset of field: lh_queue::gap_ns"][::core::mem::offset_of!(lh_queue, gap_ns) - 56usize];
+    ["Offset of field: lh_queue::lossy_ns"][::core::mem::offset_of!(lh_queue, lossy_ns) - 64usize];
+};
 #[doc = " the sender sent it again: its duplicates are the sender's"]
 pub const LH_SEG_SENDER_RTX: lh_seg_flag = 1;
 #[doc = " lost upstream, or local repairs exhausted"]
@@ -472,6 +1484,114 @@ impl Default for lh_chunk {
         }
     }
 }
+#[doc = " Positions count up for ever: cached are [head, tail), and [spent, head) still have memory. It\n outlives lh_flow_reset()."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_ring {
+    pub head: u32,
+    pub tail: u32,
+    pub spent: u32,
+    #[doc = " small segments in [spent, tail)"]
+    pub nr_small: u32,
+    #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
+    pub dir: [u32; 128usize],
+    #[doc = " last call of lh_ring_reclaim()"]
+    pub reclaimed_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_ring"][::core::mem::size_of::<lh_ring>() - 536usize];
+    ["Alignment of lh_ring"][::core::mem::align_of::<lh_ring>() - 8usize];
+    ["Offset of field: lh_ring::head"][::core::mem::offset_of!(lh_ring, head) - 0usize];
+    ["Offset of field: lh_ring::tail"][::core::mem::offset_of!(lh_ring, tail) - 4usize];
+    ["Offset of field: lh_ring::spent"][::core::mem::offset_of!(lh_ring, spent) - 8usize];
+    ["Offset of field: lh_ring::nr_small"][::core::mem::offset_of!(lh_ring, nr_small) - 12usize];
+    ["Offset of field: lh_ring::dir"][::core::mem::offset_of!(lh_ring, dir) - 16usize];
+    ["Offset of field: lh_ring::reclaimed_ns"]
+        [::core::mem::offset_of!(lh_ring, reclaimed_ns) - 528usize];
+};
+impl Default for lh_ring {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " The local round trip, ns; 0: none yet."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_rtt {
+    pub srtt_ns: u64,
+    pub rttvar_ns: u64,
+    #[doc = " its lower samples of late, and the least"]
+    pub low_ns: u64,
+    #[doc = " its lower samples of late, and the least"]
+    pub min_ns: u64,
+    #[doc = " profile ns2, one sample per window: none below this number"]
+    pub end: u32,
+    pub pad: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_rtt"][::core::mem::size_of::<lh_rtt>() - 40usize];
+    ["Alignment of lh_rtt"][::core::mem::align_of::<lh_rtt>() - 8usize];
+    ["Offset of field: lh_rtt::srtt_ns"][::core::mem::offset_of!(lh_rtt, srtt_ns) - 0usize];
+    ["Offset of field: lh_rtt::rttvar_ns"][::core::mem::offset_of!(lh_rtt, rttvar_ns) - 8usize];
+    ["Offset of field: lh_rtt::low_ns"][::core::mem::offset_of!(lh_rtt, low_ns) - 16usize];
+    ["Offset of field: lh_rtt::min_ns"][::core::mem::offset_of!(lh_rtt, min_ns) - 24usize];
+    ["Offset of field: lh_rtt::end"][::core::mem::offset_of!(lh_rtt, end) - 32usize];
+    ["Offset of field: lh_rtt::pad"][::core::mem::offset_of!(lh_rtt, pad) - 36usize];
+};
+#[doc = " The wired round trip and its open sample."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_wired {
+    #[doc = " of the ACK that left at tsval_ns"]
+    pub tsval: u32,
+    #[doc = " right edge of its window"]
+    pub asked_edge: u32,
+    #[doc = " of the last ACK that went on to FH; with has_tsval"]
+    pub tsval_last: u32,
+    #[doc = " 1: tsval_last is valid"]
+    pub has_tsval: u32,
+    #[doc = " 0: none"]
+    pub tsval_ns: u64,
+    #[doc = " least of this and the previous period"]
+    pub now_ns: u64,
+    #[doc = " least of this and the previous period"]
+    pub before_ns: u64,
+    #[doc = " when this period began"]
+    pub since_ns: u64,
+    #[doc = " least seen between the agent and FH; 0: none"]
+    pub rtt_ns: u64,
+    #[doc = " SYN or SYN-ACK that came from MH and FH has not answered; 0: none"]
+    pub syn_rx_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_wired"][::core::mem::size_of::<lh_wired>() - 64usize];
+    ["Alignment of lh_wired"][::core::mem::align_of::<lh_wired>() - 8usize];
+    ["Offset of field: lh_wired::tsval"][::core::mem::offset_of!(lh_wired, tsval) - 0usize];
+    ["Offset of field: lh_wired::asked_edge"]
+        [::core::mem::offset_of!(lh_wired, asked_edge) - 4usize];
+    ["Offset of field: lh_wired::tsval_last"]
+        [::core::mem::offset_of!(lh_wired, tsval_last) - 8usize];
+    ["Offset of field: lh_wired::has_tsval"]
+        [::core::mem::offset_of!(lh_wired, has_tsval) - 12usize];
+    ["Offset of field: lh_wired::tsval_ns"][::core::mem::offset_of!(lh_wired, tsval_ns) - 16usize];
+    ["Offset of field: lh_wired::now_ns"][::core::mem::offset_of!(lh_wired, now_ns) - 24usize];
+    ["Offset of field: lh_wired::before_ns"]
+        [::core::mem::offset_of!(lh_wired, before_ns) - 32usize];
+    ["Offset of field: lh_wired::since_ns"][::core::mem::offset_of!(lh_wired, since_ns) - 40usize];
+    ["Offset of field: lh_wired::rtt_ns"][::core::mem::offset_of!(lh_wired, rtt_ns) - 48usize];
+    ["Offset of field: lh_wired::syn_rx_ns"]
+        [::core::mem::offset_of!(lh_wired, syn_rx_ns) - 56usize];
+};
 #[doc = " una and max are valid"]
 pub const LH_FLOW_STARTED: lh_flow_flag = 1;
 #[doc = " FH's SYN permits SACK"]
@@ -491,7 +1611,7 @@ pub const LH_FLOW_FIN_MH_ACKED: lh_flow_flag = 1024;
 pub const LH_FLOW_RESET: lh_flow_flag = 2048;
 #[doc = " a duplicate has driven a repair of the head"]
 pub const LH_FLOW_DUP_DRIVEN: lh_flow_flag = 4096;
-#[doc = " recovery_point is valid"]
+#[doc = " recovery.point is valid"]
 pub const LH_FLOW_RECOVERY: lh_flow_flag = 8192;
 #[doc = " an ACK is kept back"]
 pub const LH_FLOW_HELD: lh_flow_flag = 16384;
@@ -522,345 +1642,6 @@ pub const LH_FLOW_CLAIM: lh_flow_flag = 67108864;
 #[doc = " tsval_fh is valid"]
 pub const LH_FLOW_TSVAL_FH: lh_flow_flag = 134217728;
 pub type lh_flow_flag = ::core::ffi::c_uint;
-#[doc = " One end of the connection as far as its packets and the other's have told (accept.h).\n Sequence numbers of what this end sends."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_end {
-    #[doc = " behind the last that was acceptable"]
-    pub end: u32,
-    #[doc = " rightmost edge of a window that the other end has granted it"]
-    pub edge: u32,
-    #[doc = " widest window that it has itself granted, bytes; 0: it was not heard"]
-    pub most: u32,
-    #[doc = " 1: end and edge are valid"]
-    pub known: u32,
-    #[doc = " most that it had on its way, and the other end got, bytes"]
-    pub used: u32,
-    pub round_start: u32,
-    #[doc = " what the other end had, and this one had sent, a round trip ago"]
-    pub round_end: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_end"][::core::mem::size_of::<lh_end>() - 28usize];
-    ["Alignment of lh_end"][::core::mem::align_of::<lh_end>() - 4usize];
-    ["Offset of field: lh_end::end"][::core::mem::offset_of!(lh_end, end) - 0usize];
-    ["Offset of field: lh_end::edge"][::core::mem::offset_of!(lh_end, edge) - 4usize];
-    ["Offset of field: lh_end::most"][::core::mem::offset_of!(lh_end, most) - 8usize];
-    ["Offset of field: lh_end::known"][::core::mem::offset_of!(lh_end, known) - 12usize];
-    ["Offset of field: lh_end::used"][::core::mem::offset_of!(lh_end, used) - 16usize];
-    ["Offset of field: lh_end::round_start"]
-        [::core::mem::offset_of!(lh_end, round_start) - 20usize];
-    ["Offset of field: lh_end::round_end"][::core::mem::offset_of!(lh_end, round_end) - 24usize];
-};
-#[doc = " A SYN on a live connection: kept aside until the other end has answered it (lifecycle.h)."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_syn {
-    pub at_ns: u64,
-    #[doc = " as in lh_segment"]
-    pub seq: u32,
-    #[doc = " as in lh_segment"]
-    pub end: u32,
-    #[doc = " never scaled in a SYN"]
-    pub window: u16,
-    pub mss: u16,
-    pub wscale: u8,
-    #[doc = " enum lh_tcp_opt"]
-    pub opts: u8,
-    pub from_mh: u8,
-    pub valid: u8,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_syn"][::core::mem::size_of::<lh_syn>() - 24usize];
-    ["Alignment of lh_syn"][::core::mem::align_of::<lh_syn>() - 8usize];
-    ["Offset of field: lh_syn::at_ns"][::core::mem::offset_of!(lh_syn, at_ns) - 0usize];
-    ["Offset of field: lh_syn::seq"][::core::mem::offset_of!(lh_syn, seq) - 8usize];
-    ["Offset of field: lh_syn::end"][::core::mem::offset_of!(lh_syn, end) - 12usize];
-    ["Offset of field: lh_syn::window"][::core::mem::offset_of!(lh_syn, window) - 16usize];
-    ["Offset of field: lh_syn::mss"][::core::mem::offset_of!(lh_syn, mss) - 18usize];
-    ["Offset of field: lh_syn::wscale"][::core::mem::offset_of!(lh_syn, wscale) - 20usize];
-    ["Offset of field: lh_syn::opts"][::core::mem::offset_of!(lh_syn, opts) - 21usize];
-    ["Offset of field: lh_syn::from_mh"][::core::mem::offset_of!(lh_syn, from_mh) - 22usize];
-    ["Offset of field: lh_syn::valid"][::core::mem::offset_of!(lh_syn, valid) - 23usize];
-};
-#[doc = " What FH sent at numbers that can't be its (accept.h): should MH answer there, both are\n right, and we have missed something."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_claim {
-    pub seq: u32,
-    pub end: u32,
-    pub ack: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_claim"][::core::mem::size_of::<lh_claim>() - 12usize];
-    ["Alignment of lh_claim"][::core::mem::align_of::<lh_claim>() - 4usize];
-    ["Offset of field: lh_claim::seq"][::core::mem::offset_of!(lh_claim, seq) - 0usize];
-    ["Offset of field: lh_claim::end"][::core::mem::offset_of!(lh_claim, end) - 4usize];
-    ["Offset of field: lh_claim::ack"][::core::mem::offset_of!(lh_claim, ack) - 8usize];
-};
-#[doc = " FH has its own brake: it sees all its losses"]
-pub const LH_CLOCK_FREE: lh_clock_state = 0;
-#[doc = " losses of the link are hidden from it: the law holds"]
-pub const LH_CLOCK_HELD: lh_clock_state = 1;
-#[doc = " the link has lost nothing for a while: C grows until FH has room"]
-pub const LH_CLOCK_LETTING: lh_clock_state = 2;
-pub type lh_clock_state = ::core::ffi::c_uint;
-#[doc = " The window clock of a flow (clock.h)."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_clock {
-    #[doc = " what may be on its way beyond what MH has"]
-    pub c_bytes: u32,
-    #[doc = " enum lh_clock_state"]
-    pub state: u8,
-    #[doc = " bit 0: FH has used up the window in this interval, bit 1: in the last"]
-    pub limited: u8,
-    #[doc = " 1: C was cut in this interval, the queue shows it in the next"]
-    pub settling: u8,
-    #[doc = " 1: tsval_last is valid"]
-    pub has_tsval: u8,
-    #[doc = " 1: hardly a queue was left in the last interval"]
-    pub calm: u8,
-    #[doc = " intervals in which the queue stood above the law's aim, less those below"]
-    pub doubt: u8,
-    #[doc = " how much C grows next where no queue is left, in eighths of C"]
-    pub step: u8,
-    #[doc = " ACKs of one segment each in a row"]
-    pub singles: u8,
-    #[doc = " 1: FH still spends a window that was granted before C"]
-    pub old_edge: u8,
-    #[doc = " intervals since the flow began, or went on after a pause"]
-    pub age: u8,
-    #[doc = " up to which C grows with what MH gets in this interval"]
-    pub goal_bytes: u32,
-    #[doc = " last loss of the link's that was hidden from FH; 0: none"]
-    pub lossy_ns: u64,
-    #[doc = " MH got in the last interval"]
-    pub round_bytes: u32,
-    #[doc = " lh_flow.delivered when this interval began"]
-    pub round_delivered: u32,
-    #[doc = " of the ACK that left at tsval_ns"]
-    pub tsval: u32,
-    #[doc = " right edge of its window"]
-    pub asked_edge: u32,
-    #[doc = " of the last ACK that went on to FH"]
-    pub tsval_last: u32,
-    #[doc = " 0: none"]
-    pub tsval_ns: u64,
-    #[doc = " least of this and the previous period"]
-    pub wired_now_ns: u64,
-    #[doc = " least of this and the previous period"]
-    pub wired_before_ns: u64,
-    #[doc = " when this period began"]
-    pub wired_since_ns: u64,
-    #[doc = " the last samples"]
-    pub recent_ns: [u64; 4usize],
-    #[doc = " when the law's interval began"]
-    pub interval_ns: u64,
-    #[doc = " of the interval's samples"]
-    pub sum_ns: u64,
-    #[doc = " of the interval's samples"]
-    pub least_ns: u64,
-    #[doc = " of the last interval's"]
-    pub least_before_ns: u64,
-    #[doc = " longest pause of the hop in this interval"]
-    pub gap_now_ns: u64,
-    #[doc = " such pauses, smoothed over the intervals"]
-    pub gap_ns: u64,
-    #[doc = " in the interval"]
-    pub nr_samples: u32,
-    #[doc = " last time that the queue was no mere trifle"]
-    pub busy_ns: u64,
-    #[doc = " number of the newest bin"]
-    pub rate_bin: u64,
-    #[doc = " delivered in it"]
-    pub bin_bytes: u32,
-    #[doc = " in the two before it"]
-    pub bin_before: [u32; 2usize],
-    #[doc = " of the last trains, smoothed"]
-    pub rate_last: u64,
-    #[doc = " when the present train of deliveries began; 0: the hop was idle"]
-    pub train_ns: u64,
-    #[doc = " lh_flow.delivered then"]
-    pub train_delivered: u32,
-    #[doc = " last CE mark"]
-    pub marked_ns: u64,
-    #[doc = " Since when each sample has shown a queue (lh_queue_above); 0: the last did not."]
-    pub above_ns: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_clock"][::core::mem::size_of::<lh_clock>() - 248usize];
-    ["Alignment of lh_clock"][::core::mem::align_of::<lh_clock>() - 8usize];
-    ["Offset of field: lh_clock::c_bytes"][::core::mem::offset_of!(lh_clock, c_bytes) - 0usize];
-    ["Offset of field: lh_clock::state"][::core::mem::offset_of!(lh_clock, state) - 4usize];
-    ["Offset of field: lh_clock::limited"][::core::mem::offset_of!(lh_clock, limited) - 5usize];
-    ["Offset of field: lh_clock::settling"][::core::mem::offset_of!(lh_clock, settling) - 6usize];
-    ["Offset of field: lh_clock::has_tsval"][::core::mem::offset_of!(lh_clock, has_tsval) - 7usize];
-    ["Offset of field: lh_clock::calm"][::core::mem::offset_of!(lh_clock, calm) - 8usize];
-    ["Offset of field: lh_clock::doubt"][::core::mem::offset_of!(lh_clock, doubt) - 9usize];
-    ["Offset of field: lh_clock::step"][::core::mem::offset_of!(lh_clock, step) - 10usize];
-    ["Offset of field: lh_clock::singles"][::core::mem::offset_of!(lh_clock, singles) - 11usize];
-    ["Offset of field: lh_clock::old_edge"][::core::mem::offset_of!(lh_clock, old_edge) - 12usize];
-    ["Offset of field: lh_clock::age"][::core::mem::offset_of!(lh_clock, age) - 13usize];
-    ["Offset of field: lh_clock::goal_bytes"]
-        [::core::mem::offset_of!(lh_clock, goal_bytes) - 16usize];
-    ["Offset of field: lh_clock::lossy_ns"][::core::mem::offset_of!(lh_clock, lossy_ns) - 24usize];
-    ["Offset of field: lh_clock::round_bytes"]
-        [::core::mem::offset_of!(lh_clock, round_bytes) - 32usize];
-    ["Offset of field: lh_clock::round_delivered"]
-        [::core::mem::offset_of!(lh_clock, round_delivered) - 36usize];
-    ["Offset of field: lh_clock::tsval"][::core::mem::offset_of!(lh_clock, tsval) - 40usize];
-    ["Offset of field: lh_clock::asked_edge"]
-        [::core::mem::offset_of!(lh_clock, asked_edge) - 44usize];
-    ["Offset of field: lh_clock::tsval_last"]
-        [::core::mem::offset_of!(lh_clock, tsval_last) - 48usize];
-    ["Offset of field: lh_clock::tsval_ns"][::core::mem::offset_of!(lh_clock, tsval_ns) - 56usize];
-    ["Offset of field: lh_clock::wired_now_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_now_ns) - 64usize];
-    ["Offset of field: lh_clock::wired_before_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_before_ns) - 72usize];
-    ["Offset of field: lh_clock::wired_since_ns"]
-        [::core::mem::offset_of!(lh_clock, wired_since_ns) - 80usize];
-    ["Offset of field: lh_clock::recent_ns"]
-        [::core::mem::offset_of!(lh_clock, recent_ns) - 88usize];
-    ["Offset of field: lh_clock::interval_ns"]
-        [::core::mem::offset_of!(lh_clock, interval_ns) - 120usize];
-    ["Offset of field: lh_clock::sum_ns"][::core::mem::offset_of!(lh_clock, sum_ns) - 128usize];
-    ["Offset of field: lh_clock::least_ns"][::core::mem::offset_of!(lh_clock, least_ns) - 136usize];
-    ["Offset of field: lh_clock::least_before_ns"]
-        [::core::mem::offset_of!(lh_clock, least_before_ns) - 144usize];
-    ["Offset of field: lh_clock::gap_now_ns"]
-        [::core::mem::offset_of!(lh_clock, gap_now_ns) - 152usize];
-    ["Offset of field: lh_clock::gap_ns"][::core::mem::offset_of!(lh_clock, gap_ns) - 160usize];
-    ["Offset of field: lh_clock::nr_samples"]
-        [::core::mem::offset_of!(lh_clock, nr_samples) - 168usize];
-    ["Offset of field: lh_clock::busy_ns"][::core::mem::offset_of!(lh_clock, busy_ns) - 176usize];
-    ["Offset of field: lh_clock::rate_bin"][::core::mem::offset_of!(lh_clock, rate_bin) - 184usize];
-    ["Offset of field: lh_clock::bin_bytes"]
-        [::core::mem::offset_of!(lh_clock, bin_bytes) - 192usize];
-    ["Offset of field: lh_clock::bin_before"]
-        [::core::mem::offset_of!(lh_clock, bin_before) - 196usize];
-    ["Offset of field: lh_clock::rate_last"]
-        [::core::mem::offset_of!(lh_clock, rate_last) - 208usize];
-    ["Offset of field: lh_clock::train_ns"][::core::mem::offset_of!(lh_clock, train_ns) - 216usize];
-    ["Offset of field: lh_clock::train_delivered"]
-        [::core::mem::offset_of!(lh_clock, train_delivered) - 224usize];
-    ["Offset of field: lh_clock::marked_ns"]
-        [::core::mem::offset_of!(lh_clock, marked_ns) - 232usize];
-    ["Offset of field: lh_clock::above_ns"][::core::mem::offset_of!(lh_clock, above_ns) - 240usize];
-};
-#[doc = " The way back from MH as its timestamps tell of it (back.h)."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_back {
-    #[doc = " of the ACK that came at at_ns"]
-    pub tsval: u32,
-    #[doc = " ticks of MH's timestamp clock per second; 0: not known yet"]
-    pub hz: u32,
-    #[doc = " 0: no ACK yet"]
-    pub at_ns: u64,
-    #[doc = " of this and the last period: delay against that ACK's"]
-    pub least_ns: i64,
-    #[doc = " of this and the last period: delay against that ACK's"]
-    pub least_before_ns: i64,
-    #[doc = " delay of the last ACK beyond the least: a queue on the way back"]
-    pub now_ns: u64,
-    #[doc = " 1: the least of this, of the last period is valid"]
-    pub has_least: u32,
-    #[doc = " 1: the least of this, of the last period is valid"]
-    pub has_before: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_back"][::core::mem::size_of::<lh_back>() - 48usize];
-    ["Alignment of lh_back"][::core::mem::align_of::<lh_back>() - 8usize];
-    ["Offset of field: lh_back::tsval"][::core::mem::offset_of!(lh_back, tsval) - 0usize];
-    ["Offset of field: lh_back::hz"][::core::mem::offset_of!(lh_back, hz) - 4usize];
-    ["Offset of field: lh_back::at_ns"][::core::mem::offset_of!(lh_back, at_ns) - 8usize];
-    ["Offset of field: lh_back::least_ns"][::core::mem::offset_of!(lh_back, least_ns) - 16usize];
-    ["Offset of field: lh_back::least_before_ns"]
-        [::core::mem::offset_of!(lh_back, least_before_ns) - 24usize];
-    ["Offset of field: lh_back::now_ns"][::core::mem::offset_of!(lh_back, now_ns) - 32usize];
-    ["Offset of field: lh_back::has_least"][::core::mem::offset_of!(lh_back, has_least) - 40usize];
-    ["Offset of field: lh_back::has_before"]
-        [::core::mem::offset_of!(lh_back, has_before) - 44usize];
-};
-#[doc = " An outage of the hop, and what FH is told of it (outage.h; schemes rack and slack)."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_outage {
-    #[doc = " last ACK from MH, or when another flow's was found out"]
-    pub heard_ns: u64,
-    #[doc = " when the outage was noticed; 0: there is none"]
-    pub since_ns: u64,
-    #[doc = " when the link was said to be down; 0: it was not, or MH was heard since"]
-    pub down_ns: u64,
-    #[doc = " FH's timer finds an ACK in time that leaves here within its RTO of this"]
-    pub rto_from_ns: u64,
-    #[doc = " when MH was heard again; 0: no lost window is being repaired"]
-    pub back_ns: u64,
-    #[doc = " when the last outage ended; what departed before measured it"]
-    pub ended_ns: u64,
-    #[doc = " what departed before and has not arrived is lost; 0: who knows"]
-    pub lost_ns: u64,
-    #[doc = " least time between two probes of the receiver; with since_ns"]
-    pub every_ns: u64,
-    #[doc = " sequence number up to which the lost window is repaired; with back_ns"]
-    pub next: u32,
-    #[doc = " what had departed at back_ns"]
-    pub lost_end: u32,
-    #[doc = " number of the ACK that the host has a copy of; with kept"]
-    pub kept_ack: u32,
-    #[doc = " 1: the held ACK's buffer is filled, and as new as what FH knows"]
-    pub kept: u8,
-    #[doc = " bursts and freezes since the last new ACK"]
-    pub told: u8,
-    #[doc = " 1: FH believes the window closed, by our word"]
-    pub frozen: u8,
-    #[doc = " 1: FH can't be told of this outage"]
-    pub mute: u8,
-    #[doc = " of the head in this outage"]
-    pub nr_probes: u8,
-    pub pad: [u8; 7usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 88usize];
-    ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
-    ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
-    ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
-    ["Offset of field: lh_outage::down_ns"][::core::mem::offset_of!(lh_outage, down_ns) - 16usize];
-    ["Offset of field: lh_outage::rto_from_ns"]
-        [::core::mem::offset_of!(lh_outage, rto_from_ns) - 24usize];
-    ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 32usize];
-    ["Offset of field: lh_outage::ended_ns"]
-        [::core::mem::offset_of!(lh_outage, ended_ns) - 40usize];
-    ["Offset of field: lh_outage::lost_ns"][::core::mem::offset_of!(lh_outage, lost_ns) - 48usize];
-    ["Offset of field: lh_outage::every_ns"]
-        [::core::mem::offset_of!(lh_outage, every_ns) - 56usize];
-    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 64usize];
-    ["Offset of field: lh_outage::lost_end"]
-        [::core::mem::offset_of!(lh_outage, lost_end) - 68usize];
-    ["Offset of field: lh_outage::kept_ack"]
-        [::core::mem::offset_of!(lh_outage, kept_ack) - 72usize];
-    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 76usize];
-    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 77usize];
-    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 78usize];
-    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 79usize];
-    ["Offset of field: lh_outage::nr_probes"]
-        [::core::mem::offset_of!(lh_outage, nr_probes) - 80usize];
-    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 81usize];
-};
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_flow {
@@ -872,135 +1653,35 @@ pub struct lh_flow {
     pub max: u32,
     #[doc = " highest right edge of a SACK block above una, else una"]
     pub sacked_max: u32,
-    #[doc = " The ring (ring.h), which outlives lh_flow_reset(). Positions: cached are [head, tail),\n and [spent, head) still have memory."]
-    pub head: u32,
-    #[doc = " The ring (ring.h), which outlives lh_flow_reset(). Positions: cached are [head, tail),\n and [spent, head) still have memory."]
-    pub tail: u32,
-    #[doc = " The ring (ring.h), which outlives lh_flow_reset(). Positions: cached are [head, tail),\n and [spent, head) still have memory."]
-    pub spent: u32,
-    #[doc = " small segments in [spent, tail)"]
-    pub nr_small: u32,
-    #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
-    pub dir: [u32; 128usize],
-    #[doc = " duplicates since the last new ACK"]
-    pub nr_dup: u32,
-    #[doc = " duplicates that the repaired loss may still cause"]
-    pub exp_dup: u32,
-    #[doc = " what had provably departed when recovery began"]
-    pub recovery_point: u32,
-    #[doc = " what had departed when an overflow was suspected"]
-    pub overflow_end: u32,
-    #[doc = " profile ns2, one sample per window: none below this"]
-    pub rtt_end: u32,
-    #[doc = " bytes that MH has, acknowledged or SACKed, modulo 2^32"]
-    pub delivered: u32,
-    #[doc = " of these above una"]
-    pub sacked_bytes: u32,
-    #[doc = " between these lie all that can't be repaired here"]
-    pub blocked_start: u32,
-    #[doc = " between these lie all that can't be repaired here"]
-    pub blocked_end: u32,
-    #[doc = " highest end of what FH sent twice"]
-    pub fh_rtx_end: u32,
-    #[doc = " what had departed when anything below it was last sent again"]
-    pub rtx_end: u32,
-    #[doc = " local probes since the last delivery"]
-    pub nr_probes: u32,
-    #[doc = " ring position where the search for losses goes on"]
-    pub order_at: u32,
-    #[doc = " 1: chunks' again_tx_ns do not hold, all are to be looked through"]
-    pub order_all: u32,
-    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
-    pub own_dups: u32,
-    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
-    pub own_dups_end: u32,
-    #[doc = " when the last of them was caused"]
-    pub own_dups_ns: u64,
-    #[doc = " blocks of the last ACK: looked through"]
-    pub seen: [lh_sack_block; 4usize],
-    #[doc = " latest departure among first transmissions that arrived"]
-    pub xmit_ns: u64,
-    #[doc = " the same among local repairs"]
-    pub rtx_xmit_ns: u64,
-    #[doc = " ends of those segments"]
-    pub xmit_end: u32,
-    #[doc = " ends of those segments"]
-    pub rtx_xmit_end: u32,
-    #[doc = " sojourn of the one that left at xmit_ns"]
-    pub rack_rtt_ns: u64,
-    #[doc = " last delivery, 0: none"]
-    pub delivered_ns: u64,
-    #[doc = " last departure of data, anyone's"]
-    pub sent_ns: u64,
-    #[doc = " patience that reordering on the link has taught"]
-    pub reo_ns: u64,
-    #[doc = " when it was last seen"]
-    pub reo_seen_ns: u64,
+    #[doc = " What each mechanism knows, beside its code."]
+    pub ring: lh_ring,
+    pub cache: lh_cache,
+    pub fh: lh_end,
+    pub mh: lh_end,
+    #[doc = " with LH_FLOW_CLAIM"]
+    pub claim: lh_claim,
+    pub conn: lh_connection,
+    pub rtt: lh_rtt,
+    pub wired: lh_wired,
+    pub back: lh_back,
+    pub delivery: lh_delivery,
+    pub order: lh_order,
+    pub recovery: lh_recovery,
+    pub guard: lh_guard,
+    pub queue: lh_queue,
+    pub control: lh_control,
+    pub outage: lh_outage,
+    pub hold: lh_hold,
     #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer: u32,
     #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer_tag: u32,
-    pub clock: lh_clock,
-    pub back: lh_back,
-    pub outage: lh_outage,
-    #[doc = " The ACK that FH saw last, and the last one that came."]
-    pub fwd_ack: u32,
-    #[doc = " right edge of the window that FH knows, before it was rounded"]
-    pub fwd_edge: u32,
-    #[doc = " the receiver's own, of the last ACK"]
-    pub own_edge: u32,
-    pub fwd_flags: u16,
-    #[doc = " as in the header"]
-    pub last_window: u16,
-    pub fh: lh_end,
-    pub mh: lh_end,
-    pub syn: lh_syn,
-    #[doc = " with LH_FLOW_CLAIM"]
-    pub claim: lh_claim,
-    #[doc = " newest timestamp of FH's; with LH_FLOW_TSVAL_FH"]
-    pub tsval_fh: u32,
-    #[doc = " of MH's SYN, or the largest payload cached; 0: unknown"]
-    pub mss: u16,
-    pub wscale_fh: u8,
-    pub wscale_mh: u8,
-    #[doc = " sequence number after the FIN"]
-    pub fin_fh: u32,
-    #[doc = " sequence number after the FIN"]
-    pub fin_mh: u32,
-    #[doc = " MH's, as its ACKs echo it (RFC 7323); with LH_FLOW_TS"]
-    pub ts_recent: u32,
-    #[doc = " of MH's SYN that opened the connection; with LH_FLOW_SYN_MH"]
-    pub isn_mh: u32,
     #[doc = " last packet in either direction"]
     pub seen_ns: u64,
     #[doc = " last advance of una"]
     pub progress_ns: u64,
-    #[doc = " last call of lh_ring_reclaim()"]
-    pub reclaimed_ns: u64,
-    #[doc = " SYN or SYN-ACK that left towards MH, for a first local sample"]
-    pub syn_tx_ns: u64,
-    #[doc = " SYN or SYN-ACK that came from MH, for the wired round trip"]
-    pub syn_rx_ns: u64,
-    #[doc = " first suppression since the last forwarded ACK"]
-    pub held_since_ns: u64,
-    #[doc = " when FH gets it; samples of RTT that come meanwhile move it no more"]
-    pub held_until_ns: u64,
-    #[doc = " local round trip"]
-    pub srtt_ns: u64,
-    #[doc = " local round trip"]
-    pub rttvar_ns: u64,
-    #[doc = " its lower samples of late, and the least; 0: none"]
-    pub rtt_low_ns: u64,
-    #[doc = " its lower samples of late, and the least; 0: none"]
-    pub rtt_min_ns: u64,
-    #[doc = " Outstanding bytes: the most within this and the previous period of\n LH_LEVEL_PERIOD_NS, and when that was last raised."]
-    pub level_now: u32,
-    #[doc = " Outstanding bytes: the most within this and the previous period of\n LH_LEVEL_PERIOD_NS, and when that was last raised."]
-    pub level_before: u32,
-    pub level_since_ns: u64,
-    pub level_raised_ns: u64,
-    #[doc = " least seen between the agent and FH"]
-    pub wired_rtt_ns: u64,
+    #[doc = " last departure of data, anyone's"]
+    pub sent_ns: u64,
     #[doc = " Counts for `lasthop flows`."]
     pub nr_data: u64,
     #[doc = " Counts for `lasthop flows`."]
@@ -1023,108 +1704,29 @@ const _: () = {
     ["Offset of field: lh_flow::max"][::core::mem::offset_of!(lh_flow, max) - 8usize];
     ["Offset of field: lh_flow::sacked_max"]
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
-    ["Offset of field: lh_flow::head"][::core::mem::offset_of!(lh_flow, head) - 16usize];
-    ["Offset of field: lh_flow::tail"][::core::mem::offset_of!(lh_flow, tail) - 20usize];
-    ["Offset of field: lh_flow::spent"][::core::mem::offset_of!(lh_flow, spent) - 24usize];
-    ["Offset of field: lh_flow::nr_small"][::core::mem::offset_of!(lh_flow, nr_small) - 28usize];
-    ["Offset of field: lh_flow::dir"][::core::mem::offset_of!(lh_flow, dir) - 32usize];
-    ["Offset of field: lh_flow::nr_dup"][::core::mem::offset_of!(lh_flow, nr_dup) - 544usize];
-    ["Offset of field: lh_flow::exp_dup"][::core::mem::offset_of!(lh_flow, exp_dup) - 548usize];
-    ["Offset of field: lh_flow::recovery_point"]
-        [::core::mem::offset_of!(lh_flow, recovery_point) - 552usize];
-    ["Offset of field: lh_flow::overflow_end"]
-        [::core::mem::offset_of!(lh_flow, overflow_end) - 556usize];
-    ["Offset of field: lh_flow::rtt_end"][::core::mem::offset_of!(lh_flow, rtt_end) - 560usize];
-    ["Offset of field: lh_flow::delivered"][::core::mem::offset_of!(lh_flow, delivered) - 564usize];
-    ["Offset of field: lh_flow::sacked_bytes"]
-        [::core::mem::offset_of!(lh_flow, sacked_bytes) - 568usize];
-    ["Offset of field: lh_flow::blocked_start"]
-        [::core::mem::offset_of!(lh_flow, blocked_start) - 572usize];
-    ["Offset of field: lh_flow::blocked_end"]
-        [::core::mem::offset_of!(lh_flow, blocked_end) - 576usize];
-    ["Offset of field: lh_flow::fh_rtx_end"]
-        [::core::mem::offset_of!(lh_flow, fh_rtx_end) - 580usize];
-    ["Offset of field: lh_flow::rtx_end"][::core::mem::offset_of!(lh_flow, rtx_end) - 584usize];
-    ["Offset of field: lh_flow::nr_probes"][::core::mem::offset_of!(lh_flow, nr_probes) - 588usize];
-    ["Offset of field: lh_flow::order_at"][::core::mem::offset_of!(lh_flow, order_at) - 592usize];
-    ["Offset of field: lh_flow::order_all"][::core::mem::offset_of!(lh_flow, order_all) - 596usize];
-    ["Offset of field: lh_flow::own_dups"][::core::mem::offset_of!(lh_flow, own_dups) - 600usize];
-    ["Offset of field: lh_flow::own_dups_end"]
-        [::core::mem::offset_of!(lh_flow, own_dups_end) - 604usize];
-    ["Offset of field: lh_flow::own_dups_ns"]
-        [::core::mem::offset_of!(lh_flow, own_dups_ns) - 608usize];
-    ["Offset of field: lh_flow::seen"][::core::mem::offset_of!(lh_flow, seen) - 616usize];
-    ["Offset of field: lh_flow::xmit_ns"][::core::mem::offset_of!(lh_flow, xmit_ns) - 648usize];
-    ["Offset of field: lh_flow::rtx_xmit_ns"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_ns) - 656usize];
-    ["Offset of field: lh_flow::xmit_end"][::core::mem::offset_of!(lh_flow, xmit_end) - 664usize];
-    ["Offset of field: lh_flow::rtx_xmit_end"]
-        [::core::mem::offset_of!(lh_flow, rtx_xmit_end) - 668usize];
-    ["Offset of field: lh_flow::rack_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, rack_rtt_ns) - 672usize];
-    ["Offset of field: lh_flow::delivered_ns"]
-        [::core::mem::offset_of!(lh_flow, delivered_ns) - 680usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 688usize];
-    ["Offset of field: lh_flow::reo_ns"][::core::mem::offset_of!(lh_flow, reo_ns) - 696usize];
-    ["Offset of field: lh_flow::reo_seen_ns"]
-        [::core::mem::offset_of!(lh_flow, reo_seen_ns) - 704usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 712usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 716usize];
-    ["Offset of field: lh_flow::clock"][::core::mem::offset_of!(lh_flow, clock) - 720usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 968usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1016usize];
-    ["Offset of field: lh_flow::fwd_ack"][::core::mem::offset_of!(lh_flow, fwd_ack) - 1104usize];
-    ["Offset of field: lh_flow::fwd_edge"][::core::mem::offset_of!(lh_flow, fwd_edge) - 1108usize];
-    ["Offset of field: lh_flow::own_edge"][::core::mem::offset_of!(lh_flow, own_edge) - 1112usize];
-    ["Offset of field: lh_flow::fwd_flags"]
-        [::core::mem::offset_of!(lh_flow, fwd_flags) - 1116usize];
-    ["Offset of field: lh_flow::last_window"]
-        [::core::mem::offset_of!(lh_flow, last_window) - 1118usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1120usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1148usize];
-    ["Offset of field: lh_flow::syn"][::core::mem::offset_of!(lh_flow, syn) - 1176usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1200usize];
-    ["Offset of field: lh_flow::tsval_fh"][::core::mem::offset_of!(lh_flow, tsval_fh) - 1212usize];
-    ["Offset of field: lh_flow::mss"][::core::mem::offset_of!(lh_flow, mss) - 1216usize];
-    ["Offset of field: lh_flow::wscale_fh"]
-        [::core::mem::offset_of!(lh_flow, wscale_fh) - 1218usize];
-    ["Offset of field: lh_flow::wscale_mh"]
-        [::core::mem::offset_of!(lh_flow, wscale_mh) - 1219usize];
-    ["Offset of field: lh_flow::fin_fh"][::core::mem::offset_of!(lh_flow, fin_fh) - 1220usize];
-    ["Offset of field: lh_flow::fin_mh"][::core::mem::offset_of!(lh_flow, fin_mh) - 1224usize];
-    ["Offset of field: lh_flow::ts_recent"]
-        [::core::mem::offset_of!(lh_flow, ts_recent) - 1228usize];
-    ["Offset of field: lh_flow::isn_mh"][::core::mem::offset_of!(lh_flow, isn_mh) - 1232usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1240usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 16usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 552usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 564usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 592usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 620usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 632usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 688usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 728usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 792usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 840usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 936usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 992usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1032usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1064usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1136usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1208usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1296usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1328usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1332usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1336usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1248usize];
-    ["Offset of field: lh_flow::reclaimed_ns"]
-        [::core::mem::offset_of!(lh_flow, reclaimed_ns) - 1256usize];
-    ["Offset of field: lh_flow::syn_tx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_tx_ns) - 1264usize];
-    ["Offset of field: lh_flow::syn_rx_ns"]
-        [::core::mem::offset_of!(lh_flow, syn_rx_ns) - 1272usize];
-    ["Offset of field: lh_flow::held_since_ns"]
-        [::core::mem::offset_of!(lh_flow, held_since_ns) - 1280usize];
-    ["Offset of field: lh_flow::held_until_ns"]
-        [::core::mem::offset_of!(lh_flow, held_until_ns) - 1288usize];
-    ["Offset of field: lh_flow::srtt_ns"][::core::mem::offset_of!(lh_flow, srtt_ns) - 1296usize];
-    ["Offset of field: lh_flow::rttvar_ns"]
-        [::core::mem::offset_of!(lh_flow, rttvar_ns) - 1304usize];
-    ["Offset of field: lh_flow::rtt_low_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_low_ns) - 1312usize];
-    ["Offset of field: lh_flow::rtt_min_ns"]
-        [::core::mem::offset_of!(lh_flow, rtt_min_ns) - 1320usize];
-    ["Offset of field: lh_flow::level_now"]
-        [::core::mem::offset_of!(lh_flow, level_now) - 1328usize];
-    ["Offset of field: lh_flow::level_before"]
-        [::core::mem::offset_of!(lh_flow, level_before) - 1332usize];
-    ["Offset of field: lh_flow::level_since_ns"]
-        [::core::mem::offset_of!(lh_flow, level_since_ns) - 1336usize];
-    ["Offset of field: lh_flow::level_raised_ns"]
-        [::core::mem::offset_of!(lh_flow, level_raised_ns) - 1344usize];
-    ["Offset of field: lh_flow::wired_rtt_ns"]
-        [::core::mem::offset_of!(lh_flow, wired_rtt_ns) - 1352usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1344usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1352usize];
     ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1360usize];
     ["Offset of field: lh_flow::nr_retransmits"]
         [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1368usize];
@@ -1146,406 +1748,6 @@ impl Default for lh_flow {
         }
     }
 }
-#[doc = " One receiver on the link. Entry 0 serves those that found no place."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_peer {
-    #[doc = " as in lh_flow_key.mh"]
-    pub addr: [u8; 16usize],
-    #[doc = " last new flow or sample"]
-    pub seen_ns: u64,
-    #[doc = " last sample that showed a standing queue"]
-    pub busy_ns: u64,
-    #[doc = " hash of addr: whether the place is still ours"]
-    pub tag: u32,
-    #[doc = " that found a real queue, since the last that did not"]
-    pub trials: u8,
-    #[doc = " 1: lmin_now_ns is a handshake's, whose packets are small"]
-    pub guessed: u8,
-    #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
-    pub lmin_now_ns: u64,
-    #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
-    pub lmin_before_ns: u64,
-    #[doc = " when this period began"]
-    pub since_ns: u64,
-    #[doc = " smoothed local round trip of its flows, 0: none yet"]
-    pub srtt_ns: u64,
-    #[doc = " last loss of the link's that was hidden from a sender; 0: none"]
-    pub lossy_ns: u64,
-    #[doc = " for so long it counts"]
-    pub lossy_for_ns: u64,
-    #[doc = " The longest queue of this and of the previous period."]
-    pub full_now_ns: u64,
-    #[doc = " The longest queue of this and of the previous period."]
-    pub full_before_ns: u64,
-    #[doc = " when this period began"]
-    pub full_since_ns: u64,
-    #[doc = " last delivery to any of the flows"]
-    pub delivered_ns: u64,
-    #[doc = " latest departure among what was delivered, sent again or not"]
-    pub xmit_ns: u64,
-    #[doc = " the same of what gave a sample"]
-    pub newest_tx_ns: u64,
-    #[doc = " the last sample of it, and when that was"]
-    pub queue_ns: u64,
-    #[doc = " the last sample of it, and when that was"]
-    pub queue_at_ns: u64,
-    #[doc = " as lh_clock.above_ns, of all its flows"]
-    pub above_ns: u64,
-    #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
-    pub full_tx_ns: u64,
-    #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
-    pub full_from_ns: u64,
-    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
-    pub full_mark_ns: u64,
-    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
-    pub full_mark_before_ns: u64,
-    #[doc = " The longest queue as it was a round trip ago, and the one before; since when."]
-    pub full_mark_at_ns: u64,
-    #[doc = " when the last sample came, if it found it so; 0: it did not"]
-    pub full_seen_ns: u64,
-    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
-    pub ahead: u32,
-    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
-    pub full_now: u32,
-    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
-    pub full_before: u32,
-    #[doc = " bytes, modulo 2^32"]
-    pub delivered: u32,
-    #[doc = " from, to; 0: there is none"]
-    pub trial_ns: u64,
-    #[doc = " from, to; 0: there is none"]
-    pub trial_end_ns: u64,
-    #[doc = " least sample in its last part; 0: none"]
-    pub trial_least_ns: u64,
-    #[doc = " number of the newest bin, now / LH_BIN_NS"]
-    pub bin: u64,
-    #[doc = " in it"]
-    pub bytes: u64,
-    #[doc = " bytes per second"]
-    pub rate: u64,
-    #[doc = " of the last whole bin"]
-    pub rate_before: u64,
-    #[doc = " that delivered in this bin and the one before"]
-    pub flows: u32,
-    #[doc = " that delivered in this bin and the one before"]
-    pub flows_before: u32,
-    #[doc = " the same of LH_CROWD_BINS bins"]
-    pub crowd: u32,
-    #[doc = " the same of LH_CROWD_BINS bins"]
-    pub crowd_before: u32,
-    #[doc = " flows with something cached that have this place"]
-    pub active: u32,
-    #[doc = " as delivered, at the first sample of a trial's last part"]
-    pub trial_delivered: u32,
-    #[doc = " last probe, by whichever flow"]
-    pub probe_ns: u64,
-    #[doc = " last ACK of any of the flows, to a millisecond"]
-    pub heard_ns: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 320usize];
-    ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
-    ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
-    ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
-    ["Offset of field: lh_peer::busy_ns"][::core::mem::offset_of!(lh_peer, busy_ns) - 24usize];
-    ["Offset of field: lh_peer::tag"][::core::mem::offset_of!(lh_peer, tag) - 32usize];
-    ["Offset of field: lh_peer::trials"][::core::mem::offset_of!(lh_peer, trials) - 36usize];
-    ["Offset of field: lh_peer::guessed"][::core::mem::offset_of!(lh_peer, guessed) - 37usize];
-    ["Offset of field: lh_peer::lmin_now_ns"]
-        [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 40usize];
-    ["Offset of field: lh_peer::lmin_before_ns"]
-        [::core::mem::offset_of!(lh_peer, lmin_before_ns) - 48usize];
-    ["Offset of field: lh_peer::since_ns"][::core::mem::offset_of!(lh_peer, since_ns) - 56usize];
-    ["Offset of field: lh_peer::srtt_ns"][::core::mem::offset_of!(lh_peer, srtt_ns) - 64usize];
-    ["Offset of field: lh_peer::lossy_ns"][::core::mem::offset_of!(lh_peer, lossy_ns) - 72usize];
-    ["Offset of field: lh_peer::lossy_for_ns"]
-        [::core::mem::offset_of!(lh_peer, lossy_for_ns) - 80usize];
-    ["Offset of field: lh_peer::full_now_ns"]
-        [::core::mem::offset_of!(lh_peer, full_now_ns) - 88usize];
-    ["Offset of field: lh_peer::full_before_ns"]
-        [::core::mem::offset_of!(lh_peer, full_before_ns) - 96usize];
-    ["Offset of field: lh_peer::full_since_ns"]
-        [::core::mem::offset_of!(lh_peer, full_since_ns) - 104usize];
-    ["Offset of field: lh_peer::delivered_ns"]
-        [::core::mem::offset_of!(lh_peer, delivered_ns) - 112usize];
-    ["Offset of field: lh_peer::xmit_ns"][::core::mem::offset_of!(lh_peer, xmit_ns) - 120usize];
-    ["Offset of field: lh_peer::newest_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, newest_tx_ns) - 128usize];
-    ["Offset of field: lh_peer::queue_ns"][::core::mem::offset_of!(lh_peer, queue_ns) - 136usize];
-    ["Offset of field: lh_peer::queue_at_ns"]
-        [::core::mem::offset_of!(lh_peer, queue_at_ns) - 144usize];
-    ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 152usize];
-    ["Offset of field: lh_peer::full_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 160usize];
-    ["Offset of field: lh_peer::full_from_ns"]
-        [::core::mem::offset_of!(lh_peer, full_from_ns) - 168usize];
-    ["Offset of field: lh_peer::full_mark_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 176usize];
-    ["Offset of field: lh_peer::full_mark_before_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 184usize];
-    ["Offset of field: lh_peer::full_mark_at_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 192usize];
-    ["Offset of field: lh_peer::full_seen_ns"]
-        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 200usize];
-    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 208usize];
-    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 212usize];
-    ["Offset of field: lh_peer::full_before"]
-        [::core::mem::offset_of!(lh_peer, full_before) - 216usize];
-    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 220usize];
-    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 224usize];
-    ["Offset of field: lh_peer::trial_end_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 232usize];
-    ["Offset of field: lh_peer::trial_least_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 240usize];
-    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 248usize];
-    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 256usize];
-    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 264usize];
-    ["Offset of field: lh_peer::rate_before"]
-        [::core::mem::offset_of!(lh_peer, rate_before) - 272usize];
-    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 280usize];
-    ["Offset of field: lh_peer::flows_before"]
-        [::core::mem::offset_of!(lh_peer, flows_before) - 284usize];
-    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 288usize];
-    ["Offset of field: lh_peer::crowd_before"]
-        [::core::mem::offset_of!(lh_peer, crowd_before) - 292usize];
-    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 296usize];
-    ["Offset of field: lh_peer::trial_delivered"]
-        [::core::mem::offset_of!(lh_peer, trial_delivered) - 300usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 304usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 312usize];
-};
-#[repr(C)]
-#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_device {
-    #[doc = " smoothed local round trip of all flows, 0: none yet"]
-    pub srtt_ns: u64,
-    #[doc = " receivers for whom something is cached"]
-    pub busy_peers: u32,
-    pub pad: u32,
-    #[doc = " last SYN that was cached for a receiver that nobody has heard"]
-    pub stranger_ns: u64,
-    #[doc = " last delivery to anyone"]
-    pub delivered_ns: u64,
-    #[doc = " number of the newest bin, now / LH_BIN_NS"]
-    pub bin: u64,
-    #[doc = " delivered in bin n: bytes[n % LH_DEVICE_BINS]"]
-    pub bytes: [u64; 64usize],
-    #[doc = " flows that delivered in it"]
-    pub flows: [u64; 64usize],
-    pub peer: [lh_peer; 1024usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 328744usize];
-    ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
-    ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
-    ["Offset of field: lh_device::busy_peers"]
-        [::core::mem::offset_of!(lh_device, busy_peers) - 8usize];
-    ["Offset of field: lh_device::pad"][::core::mem::offset_of!(lh_device, pad) - 12usize];
-    ["Offset of field: lh_device::stranger_ns"]
-        [::core::mem::offset_of!(lh_device, stranger_ns) - 16usize];
-    ["Offset of field: lh_device::delivered_ns"]
-        [::core::mem::offset_of!(lh_device, delivered_ns) - 24usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 32usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 40usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 552usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1064usize];
-};
-impl Default for lh_device {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_counters {
-    #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 51usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 408usize];
-    ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
-    ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
-};
-impl Default for lh_counters {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-#[doc = " What the ACK of this call delivered (sample.h)."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_ack_sum {
-    #[doc = " latest departure among first transmissions; 0: none"]
-    pub xmit_ns: u64,
-    #[doc = " the same among local repairs"]
-    pub rtx_xmit_ns: u64,
-    #[doc = " where those segments end: departures may coincide"]
-    pub xmit_end: u32,
-    #[doc = " where those segments end: departures may coincide"]
-    pub rtx_xmit_end: u32,
-    #[doc = " departure of the segment that gives a sojourn sample; 0: none"]
-    pub sample_ns: u64,
-    #[doc = " latest departure among what was sent twice; 0: nothing was"]
-    pub again_ns: u64,
-    #[doc = " lh_receiver_delivered() at that departure"]
-    pub sample_delivered: u32,
-    #[doc = " newly delivered"]
-    pub bytes: u32,
-    #[doc = " of what the ACK number covers, that was cached"]
-    pub popped_bytes: u32,
-    pub nr_segs: u32,
-    #[doc = " 1: that segment was no small one"]
-    pub sample_full: u32,
-    #[doc = " lh_flow.sacked_max before this ACK"]
-    pub top: u32,
-    #[doc = " segments and chunks that its SACK blocks had us look at"]
-    pub steps: u32,
-    #[doc = " 1: SACK blocks told of something above top: no ACK that was delayed"]
-    pub sacked: u32,
-    #[doc = " 1: it may have waited for the receiver's delayed ACK"]
-    pub sample_lone: u32,
-    #[doc = " 1: MH had something before our repair of it can have come"]
-    pub early: u32,
-    #[doc = " 1: it is the first after an outage"]
-    pub ended: u32,
-    #[doc = " departure of the last segment; 0: none"]
-    pub last_ns: u64,
-    #[doc = " where that one ends"]
-    pub last_end: u32,
-    #[doc = " 1: something was sent twice or had waited behind a hole (Karn)"]
-    pub unclear: u32,
-    #[doc = " 1: a loss of the link was repaired and is to be hidden from FH"]
-    pub deprived: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 112usize];
-    ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
-    ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
-    ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_ns) - 8usize];
-    ["Offset of field: lh_ack_sum::xmit_end"]
-        [::core::mem::offset_of!(lh_ack_sum, xmit_end) - 16usize];
-    ["Offset of field: lh_ack_sum::rtx_xmit_end"]
-        [::core::mem::offset_of!(lh_ack_sum, rtx_xmit_end) - 20usize];
-    ["Offset of field: lh_ack_sum::sample_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_ns) - 24usize];
-    ["Offset of field: lh_ack_sum::again_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, again_ns) - 32usize];
-    ["Offset of field: lh_ack_sum::sample_delivered"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 40usize];
-    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 44usize];
-    ["Offset of field: lh_ack_sum::popped_bytes"]
-        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 48usize];
-    ["Offset of field: lh_ack_sum::nr_segs"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 52usize];
-    ["Offset of field: lh_ack_sum::sample_full"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 56usize];
-    ["Offset of field: lh_ack_sum::top"][::core::mem::offset_of!(lh_ack_sum, top) - 60usize];
-    ["Offset of field: lh_ack_sum::steps"][::core::mem::offset_of!(lh_ack_sum, steps) - 64usize];
-    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 68usize];
-    ["Offset of field: lh_ack_sum::sample_lone"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 72usize];
-    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 76usize];
-    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 80usize];
-    ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 88usize];
-    ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 96usize];
-    ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 100usize];
-    ["Offset of field: lh_ack_sum::deprived"]
-        [::core::mem::offset_of!(lh_ack_sum, deprived) - 104usize];
-};
-pub const LH_PASS: lh_verdict = 0;
-pub const LH_DROP: lh_verdict = 1;
-pub type lh_verdict = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_retransmit {
-    pub slot: u32,
-    #[doc = " for logs and tests"]
-    pub seq: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_retransmit"][::core::mem::size_of::<lh_retransmit>() - 8usize];
-    ["Alignment of lh_retransmit"][::core::mem::align_of::<lh_retransmit>() - 4usize];
-    ["Offset of field: lh_retransmit::slot"][::core::mem::offset_of!(lh_retransmit, slot) - 0usize];
-    ["Offset of field: lh_retransmit::seq"][::core::mem::offset_of!(lh_retransmit, seq) - 4usize];
-};
-#[doc = " What the host shall do after a call. Zeroed by the core."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_actions {
-    #[doc = " enum lh_verdict: of the packet of this call"]
-    pub verdict: u32,
-    pub nr_retransmit: u32,
-    #[doc = " send in this order"]
-    pub retransmit: [lh_retransmit; 4usize],
-    #[doc = " copy this packet's bytes there, LH_NO_SLOT: don't"]
-    pub store_slot: u32,
-    #[doc = " ring position, for lh_store_failed()"]
-    pub store_pos: u32,
-    #[doc = " 1: keep a copy of this ACK as the flow's held ACK, whatever the verdict"]
-    pub hold: u32,
-    #[doc = " copies of the held ACK to send to FH"]
-    pub emit_held: u32,
-    #[doc = " header value to set in it, LH_KEEP_WINDOW: leave it"]
-    pub window: u32,
-    #[doc = " the same for the copies that emit_held asks for"]
-    pub held_window: u32,
-    #[doc = " 1: overwrite its SACK option with NOPs"]
-    pub blank_sack: u32,
-    #[doc = " 1: set Congestion Experienced in this data packet"]
-    pub mark_ce: u32,
-    #[doc = " call lh_on_timer() then; 0: no timer"]
-    pub next_deadline_ns: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 80usize];
-    ["Alignment of lh_actions"][::core::mem::align_of::<lh_actions>() - 8usize];
-    ["Offset of field: lh_actions::verdict"][::core::mem::offset_of!(lh_actions, verdict) - 0usize];
-    ["Offset of field: lh_actions::nr_retransmit"]
-        [::core::mem::offset_of!(lh_actions, nr_retransmit) - 4usize];
-    ["Offset of field: lh_actions::retransmit"]
-        [::core::mem::offset_of!(lh_actions, retransmit) - 8usize];
-    ["Offset of field: lh_actions::store_slot"]
-        [::core::mem::offset_of!(lh_actions, store_slot) - 40usize];
-    ["Offset of field: lh_actions::store_pos"]
-        [::core::mem::offset_of!(lh_actions, store_pos) - 44usize];
-    ["Offset of field: lh_actions::hold"][::core::mem::offset_of!(lh_actions, hold) - 48usize];
-    ["Offset of field: lh_actions::emit_held"]
-        [::core::mem::offset_of!(lh_actions, emit_held) - 52usize];
-    ["Offset of field: lh_actions::window"][::core::mem::offset_of!(lh_actions, window) - 56usize];
-    ["Offset of field: lh_actions::held_window"]
-        [::core::mem::offset_of!(lh_actions, held_window) - 60usize];
-    ["Offset of field: lh_actions::blank_sack"]
-        [::core::mem::offset_of!(lh_actions, blank_sack) - 64usize];
-    ["Offset of field: lh_actions::mark_ce"]
-        [::core::mem::offset_of!(lh_actions, mark_ce) - 68usize];
-    ["Offset of field: lh_actions::next_deadline_ns"]
-        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 72usize];
-};
 #[doc = " Memory and counters lent by the caller, and the state that its flows share\n (zeroed at first, lhc_device_bytes() long); @ctx is passed through. Semantics as\n lh_host_* in flow.h: get_* return 0 when there is nothing left."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

@@ -103,7 +103,7 @@ impl Flow {
 
     /// Number of cached segments.
     pub fn cached(&self) -> u32 {
-        self.0.tail.wrapping_sub(self.0.head)
+        self.0.ring.tail.wrapping_sub(self.0.ring.head)
     }
 
     /// Whether `flag`, one of `LH_FLOW_*`, is set.
@@ -285,7 +285,7 @@ impl Host {
     /// The bound of the chunk that holds position `pos` of the ring
     /// (`lh_chunk.oldest_tx_ns`).
     pub fn oldest_tx_ns(&self, flow: &Flow, pos: u32) -> u64 {
-        let id = flow.0.dir[(pos >> LH_CHUNK_SHIFT) as usize % flow.0.dir.len()];
+        let id = flow.0.ring.dir[(pos >> LH_CHUNK_SHIFT) as usize % flow.0.ring.dir.len()];
         self.pool.oldest_tx_ns(id)
     }
 
@@ -294,7 +294,7 @@ impl Host {
         let ops = self.pool.ops();
         let entries = (0..flow.cached())
             .filter_map(|i| {
-                let pos = flow.0.head.wrapping_add(i);
+                let pos = flow.0.ring.head.wrapping_add(i);
                 // SAFETY: as in on_data(); the result points into a chunk of
                 // our pool and is copied before anything else happens.
                 unsafe { lhc_seg_at(&ops, &*flow.0, pos).as_ref().copied() }

@@ -230,11 +230,8 @@ impl Twin {
 }
 
 /// A flow's state but for where its memory is.
-fn comparable(flow: lh_flow) -> String {
-    let flow = lh_flow {
-        dir: [0; LH_FLOW_CHUNKS as usize],
-        ..flow
-    };
+fn comparable(mut flow: lh_flow) -> String {
+    flow.ring.dir = [0; LH_FLOW_CHUNKS as usize];
     format!("{flow:?}")
 }
 

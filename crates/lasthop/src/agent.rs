@@ -322,7 +322,7 @@ impl Agent {
                 self.heartbeat(crate::daemon::now_ns()); // many busy flows take their time
             }
             nr += 1;
-            if entry.flow.head == entry.flow.tail {
+            if entry.flow.ring.head == entry.flow.ring.tail {
                 return Ok(());
             }
             let (generation, family) = (entry.generation, entry.key.family.into());

@@ -409,7 +409,7 @@ LasthopAgent::NotifyLink(bool up)
     std::vector<LasthopState::Work> works;
     for (auto& [key, tracked] : state.m_flows)
     {
-        if (tracked.flow.head == tracked.flow.tail)
+        if (tracked.flow.ring.head == tracked.flow.ring.tail)
         {
             continue;
         }

@@ -167,7 +167,7 @@ LasthopState::Share() const
 {
     uint32_t slots = m_pool.GetLimit();
     uint32_t active = std::count_if(m_flows.begin(), m_flows.end(), [](const auto& entry) {
-        return entry.second.flow.head != entry.second.flow.tail;
+        return entry.second.flow.ring.head != entry.second.flow.ring.tail;
     });
     return std::max<uint32_t>(slots / std::max<uint32_t>(active, 1), 4);
 }
@@ -298,7 +298,7 @@ LasthopState::Finish(const lh_flow_key& key,
     if (actions.emit_held && (ack || tracked.held.packet))
     {
         auto copy = ack ? *ack : EditHeld(tracked.held, actions);
-        work.toFh.assign(actions.emit_held, {copy, tracked.flow.fwd_ack});
+        work.toFh.assign(actions.emit_held, {copy, tracked.flow.hold.fwd_ack});
     }
     SetDeadline(key, tracked, actions.next_deadline_ns);
     return work;

@@ -41,7 +41,7 @@ fn state(rig: &Rig) -> Vec<u8> {
     let mut f = *rig.flow().raw();
     f.nr_data = 0;
     f.payload_bytes = 0;
-    f.syn = lh_syn::default();
+    f.conn.syn = lh_syn::default();
     f.claim = lh_claim::default();
     f.flags &= !LH_FLOW_CLAIM;
     let at = (&raw const f).cast::<u8>();
@@ -161,8 +161,8 @@ fn an_rst_suspends_no_longer_than_the_connection_is_quiet() {
             still_helped(&mut rig, "RST");
             let after = *rig.flow().raw();
             assert!(!rig.flow().has(LH_FLOW_RESET));
-            assert_eq!(after.wscale_mh, before.wscale_mh);
-            assert_eq!(after.wired_rtt_ns, before.wired_rtt_ns);
+            assert_eq!(after.conn.wscale_mh, before.conn.wscale_mh);
+            assert_eq!(after.wired.rtt_ns, before.wired.rtt_ns);
         }
         // FH's data prove it as well.
         let mut rig = helped(config);
@@ -418,8 +418,11 @@ fn a_syn_aside_opens_the_next_connection() {
     );
     rig.mh_sends(311, answer(&rig, 9_000_001));
     let f = rig.flow().raw();
-    assert_eq!((f.una, f.wscale_fh, f.wscale_mh), (wire(9_000_001), 2, 3));
-    assert_eq!(f.srtt_ns, 10 * MSEC_NS);
+    assert_eq!(
+        (f.una, f.conn.wscale_fh, f.conn.wscale_mh),
+        (wire(9_000_001), 2, 3)
+    );
+    assert_eq!(f.rtt.srtt_ns, 10 * MSEC_NS);
     assert!(rig.flow().uses_sack());
     assert_eq!(rig.agent.host().pool().slots_used(), 0);
 }
@@ -456,7 +459,11 @@ fn the_ports_next_connection_starts_anew() {
     rig.mh_sends(310, answer);
     let f = rig.flow().raw();
     assert_eq!(
-        (f.sacked_bytes, f.flags & LH_FLOW_HELD, f.clock.state),
+        (
+            f.delivery.sacked_bytes,
+            f.flags & LH_FLOW_HELD,
+            f.control.state
+        ),
         (0, 0, 0)
     );
     assert_eq!(f.una, wire(500_001));

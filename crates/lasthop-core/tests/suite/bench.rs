@@ -30,7 +30,7 @@ impl Bench {
 
     pub fn with(limits: Limits) -> Self {
         let mut flow = Flow::new();
-        flow.raw_mut().delivered = DELIVERED;
+        flow.raw_mut().delivery.bytes = DELIVERED;
         Self {
             host: Host::new(limits),
             flow,
@@ -55,7 +55,7 @@ impl Bench {
         f.mh.known = 0;
         f.fh.most = f.fh.most.max(1);
         f.mh.most = f.mh.most.max(1);
-        f.nr_small = 0;
+        f.ring.nr_small = 0;
     }
 
     /// FH sends `len` bytes.

@@ -20,12 +20,12 @@ pub fn bench(config: Config, wscale: u8) -> Bench {
     b.config = config;
     b.data(0, MSS);
     let f = b.flow.raw_mut();
-    f.mss = MSS as u16;
+    f.conn.mss = MSS as u16;
     f.flags |= LH_FLOW_WSCALE | LH_FLOW_FWD;
-    f.wscale_mh = wscale;
-    f.wired_rtt_ns = 90 * MSEC_NS;
-    f.rtt_min_ns = 10 * MSEC_NS;
-    f.srtt_ns = 10 * MSEC_NS;
+    f.conn.wscale_mh = wscale;
+    f.wired.rtt_ns = 90 * MSEC_NS;
+    f.rtt.min_ns = 10 * MSEC_NS;
+    f.rtt.srtt_ns = 10 * MSEC_NS;
     b
 }
 
@@ -133,7 +133,7 @@ fn a_queue_on_the_way_back_is_no_queue_before_the_hop() {
             clock.ns += (10 + late) * MSEC_NS;
             stamped(&mut b, ack, ((clock.ns / MSEC_NS) - late) as u32);
         }
-        let recent = b.flow.raw().clock.recent_ns;
+        let recent = b.flow.raw().queue.recent_ns;
         assert_eq!(recent[0], recent[3], "{late}: {recent:?}");
         assert!(
             (10 * MSEC_NS..=12 * MSEC_NS).contains(&recent[0]),
@@ -255,7 +255,7 @@ impl Line {
 }
 
 pub fn state(rig: &Rig) -> u32 {
-    u32::from(rig.flow().raw().clock.state)
+    u32::from(rig.flow().raw().control.state)
 }
 
 /// A queue that grows to 50 ms within seconds, and stays.
@@ -263,7 +263,7 @@ fn standing(rig: &mut Rig) -> Line {
     let mut line = Line::new(300, 0);
     line.run(rig, 3_000, (10, 60), |_| false);
     line.run(rig, 300, (60, 60), |_| false);
-    assert_eq!(state(rig), LH_CLOCK_FREE, "nothing was hidden");
+    assert_eq!(state(rig), LH_CONTROL_FREE, "nothing was hidden");
     line
 }
 
@@ -276,7 +276,7 @@ fn a_loss_at_the_longest_queue_is_fhs() {
     assert!(line.shown > 0);
     assert_eq!(rig.count(LH_C_overflow_suspected), 1);
     assert_eq!(rig.count(LH_C_windows_edited), 0);
-    assert_eq!(state(&rig), LH_CLOCK_FREE);
+    assert_eq!(state(&rig), LH_CONTROL_FREE);
     assert!(rig.flow().has(LH_FLOW_OVERFLOW));
 }
 
@@ -291,7 +291,7 @@ fn a_loss_at_a_short_queue_is_repaired_and_its_sender_braked() {
     assert_eq!(line.resent, [lost]);
     assert_eq!(line.shown, 0);
     assert_eq!(rig.count(LH_C_overflow_suspected), 0);
-    assert_eq!(state(&rig), LH_CLOCK_HELD);
+    assert_eq!(state(&rig), LH_CONTROL_HELD);
 }
 
 /// Who can't be braked is not HELD, and his queue does not answer to C: its overflows are his.
@@ -305,7 +305,7 @@ fn a_loss_does_not_hold_whom_no_window_brakes() {
     let mut line = Line::new(300, 0);
     line.run(&mut rig, 50, (10, 10), |i| i == 20);
     assert_eq!(line.resent, [20 * MSS]);
-    assert_eq!(state(&rig), LH_CLOCK_FREE);
+    assert_eq!(state(&rig), LH_CONTROL_FREE);
     assert_eq!(rig.count(LH_C_clock_engaged), 0);
     line.run(&mut rig, 1_500, (10, 60), |_| false);
     line.run(&mut rig, 100, (60, 60), |i| i == 20);
@@ -324,7 +324,7 @@ fn without_the_guard_every_loss_is_the_links() {
     let lost = line.sent as u32 + 20 * MSS;
     line.run(&mut rig, 85, (60, 60), |i| i == 20);
     assert_eq!(line.resent[0], lost);
-    assert_eq!(state(&rig), LH_CLOCK_HELD);
+    assert_eq!(state(&rig), LH_CONTROL_HELD);
 }
 
 /// Reordering of long ago has taught patience; where that ends, it is not clear yet whose
@@ -337,7 +337,7 @@ fn patience_with_a_loss_that_is_not_ours_does_not_spin() {
         ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
         ack!(rig, 214, 3_000 => pass);
         ack!(rig, 216, 4_000 => pass);
-        assert!(rig.flow().raw().reo_ns > 0);
+        assert!(rig.flow().raw().order.reo_ns > 0);
         let mut line = Line::new(3_000, 4_000);
         line.run(&mut rig, 200, (10, 10), |_| false);
         if pattern {
@@ -503,7 +503,7 @@ fn a_fresh_flow_takes_its_receivers_round_trip() {
         .1;
     rig.fh_sends(21_000, rig.fh_syn(LH_SYN, &[]));
     assert_eq!(rig.deadline(), Some(21_000 + 2 * 12 + 4));
-    assert_eq!(rig.flow().raw().srtt_ns, 0, "it has none of its own");
+    assert_eq!(rig.flow().raw().rtt.srtt_ns, 0, "it has none of its own");
 }
 
 // What could not be cached (agent.h).
@@ -519,7 +519,7 @@ fn an_ack_for_uncached_bytes_books_so_much_at_most() {
         b.now_ns += 20 * MSEC_NS;
         b.ack(ack);
         let most = DELIVERED + MSS + LH_UNCACHED_MOST.min(ack - MSS);
-        assert_eq!(b.flow.raw().delivered, most, "{ack}");
+        assert_eq!(b.flow.raw().delivery.bytes, most, "{ack}");
     }
 }
 
@@ -531,5 +531,5 @@ fn an_ack_beyond_everything_books_nothing() {
     let mut b = bench(Config::default(), 7);
     b.now_ns += 20 * MSEC_NS;
     b.ack(1 << 30);
-    assert_eq!(b.flow.raw().delivered, DELIVERED);
+    assert_eq!(b.flow.raw().delivery.bytes, DELIVERED);
 }

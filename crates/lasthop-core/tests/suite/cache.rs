@@ -66,12 +66,15 @@ fn sequence_numbers_wrap() {
 fn ring_positions_wrap() {
     let mut b = Bench::new();
     // An empty ring may stand anywhere at a chunk's border.
-    b.flow.raw_mut().spent = u32::MAX - 127;
-    b.flow.raw_mut().head = u32::MAX - 127;
-    b.flow.raw_mut().tail = u32::MAX - 127;
+    b.flow.raw_mut().ring.spent = u32::MAX - 127;
+    b.flow.raw_mut().ring.head = u32::MAX - 127;
+    b.flow.raw_mut().ring.tail = u32::MAX - 127;
     fill(&mut b, 0, 300);
     assert_eq!(b.ring(), rows(0, 300));
-    assert!(b.flow.raw().tail < b.flow.raw().head, "it has wrapped");
+    assert!(
+        b.flow.raw().ring.tail < b.flow.raw().ring.head,
+        "it has wrapped"
+    );
     // Something late, on this side of the wrap and on the other.
     b.data(30_100, 100);
     b.data(30_000, 100);

@@ -16,10 +16,10 @@ fn suspicious() -> Bench {
     }
     b.ack(0);
     let f = b.flow.raw_mut();
-    f.rtt_min_ns = 10 * MSEC_NS;
-    f.rtt_low_ns = 200 * MSEC_NS;
-    f.srtt_ns = 200 * MSEC_NS;
-    f.level_raised_ns = b.now_ns;
+    f.rtt.min_ns = 10 * MSEC_NS;
+    f.rtt.low_ns = 200 * MSEC_NS;
+    f.rtt.srtt_ns = 200 * MSEC_NS;
+    f.guard.level_raised_ns = b.now_ns;
     b
 }
 
@@ -37,7 +37,7 @@ fn everything_in_flight_is_left_to_fh() {
     // Also a second hole of the same flight.
     let actions = b.ack(300);
     assert_eq!((actions.is_drop(), actions.nr_retransmit), (false, 0));
-    b.flow.raw_mut().srtt_ns = 10 * MSEC_NS; // the queue is gone
+    b.flow.raw_mut().rtt.srtt_ns = 10 * MSEC_NS; // the queue is gone
     let actions = b.ack(300);
     assert_eq!((actions.is_drop(), actions.nr_retransmit), (false, 0));
     assert_eq!(b.host.counter(LH_C_overflow_suspected), 1);
@@ -58,9 +58,9 @@ fn not_without_a_queue_or_growth_or_when_switched_off() {
         /* 1 */ ("switched off", |b| b.config = Config { queue_guard: 0, ..b.config }),
         /* 2 */ ("no queue", |b| {
             let f = b.flow.raw_mut();
-            (f.rtt_low_ns, f.srtt_ns) = (15 * MSEC_NS, 15 * MSEC_NS);
+            (f.rtt.low_ns, f.rtt.srtt_ns) = (15 * MSEC_NS, 15 * MSEC_NS);
         }),
-        /* 3 */ ("no growth", |b| b.flow.raw_mut().level_raised_ns -= 60 * SEC_NS),
+        /* 3 */ ("no growth", |b| b.flow.raw_mut().guard.level_raised_ns -= 60 * SEC_NS),
     ];
     for (i, (why, change)) in rows.into_iter().enumerate() {
         let mut b = suspicious();

@@ -15,8 +15,8 @@ fn the_handshake_gives_samples_whoever_opens() {
             ..Options::default()
         });
         let f = rig.flow().raw();
-        assert_eq!(f.srtt_ns, LOCAL_MS * MSEC_NS, "MH opens: {mh_opens}");
-        assert_eq!(f.wired_rtt_ns, WIRED_MS * MSEC_NS, "MH opens: {mh_opens}");
+        assert_eq!(f.rtt.srtt_ns, LOCAL_MS * MSEC_NS, "MH opens: {mh_opens}");
+        assert_eq!(f.wired.rtt_ns, WIRED_MS * MSEC_NS, "MH opens: {mh_opens}");
         assert_eq!((f.una, f.max), (wire(0), wire(0)));
         assert_eq!(rig.flow().hold_ns(&classic()), 150 * MSEC_NS);
     }
@@ -30,7 +30,7 @@ fn a_repeated_syn_gives_no_sample() {
     rig.fh_sends(0, syn.clone());
     rig.fh_sends(1_000, syn);
     rig.mh_sends(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
-    assert_eq!(rig.flow().raw().srtt_ns, 0);
+    assert_eq!(rig.flow().raw().rtt.srtt_ns, 0);
     assert_eq!(rig.flow().raw().una, wire(0));
     // MH's SYN-ACK is sent twice.
     let mut rig = Rig::silent(&Options::default());
@@ -38,8 +38,8 @@ fn a_repeated_syn_gives_no_sample() {
     rig.mh_sends(10, rig.mh_syn(LH_SYN | LH_ACK, &[]));
     rig.mh_sends(1_010, rig.mh_syn(LH_SYN | LH_ACK, &[]));
     rig.fh_sends(1_011, rig.bare());
-    assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
-    assert_eq!(rig.flow().raw().srtt_ns, 10 * MSEC_NS);
+    assert_eq!(rig.flow().raw().wired.rtt_ns, 0);
+    assert_eq!(rig.flow().raw().rtt.srtt_ns, 10 * MSEC_NS);
 }
 
 #[test]
@@ -50,13 +50,13 @@ fn a_syn_sent_three_times_gives_no_sample_either() {
         rig.mh_sends(ms, rig.mh_syn(LH_SYN | LH_ACK, &[]));
     }
     rig.fh_sends(3_011, rig.bare());
-    assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
+    assert_eq!(rig.flow().raw().wired.rtt_ns, 0);
     // MH opens, and repeats its SYN.
     let mut rig = Rig::silent(&Options::default());
     rig.mh_sends(0, rig.mh_syn(LH_SYN, &[]));
     rig.mh_sends(1_000, rig.mh_syn(LH_SYN, &[]));
     rig.fh_sends(1_001, rig.fh_syn(LH_SYN | LH_ACK, &[]));
-    assert_eq!(rig.flow().raw().wired_rtt_ns, 0);
+    assert_eq!(rig.flow().raw().wired.rtt_ns, 0);
 }
 
 /// Beyond a round trip of 1 s FH repeats its SYN before the answer gets there. That was taken for
@@ -75,8 +75,8 @@ fn a_syn_repeated_after_its_answer_forgets_nothing() {
         rig.fh_sends(1_000, syn);
         rig.fh_sends(1_200, rig.bare());
         let flow = rig.flow();
-        assert_eq!(flow.raw().wired_rtt_ns, 400 * MSEC_NS);
-        assert_eq!(flow.raw().rtt_min_ns, 800 * MSEC_NS);
+        assert_eq!(flow.raw().wired.rtt_ns, 400 * MSEC_NS);
+        assert_eq!(flow.raw().rtt.min_ns, 800 * MSEC_NS);
         assert!(flow.uses_sack() && flow.has(LH_FLOW_WSCALE) && flow.has(LH_FLOW_FWD));
         assert!(rig.ring().is_empty(), "the copy is MH's already");
     }
@@ -91,7 +91,7 @@ fn a_syn_of_mh_repeated_after_its_answer_forgets_nothing() {
     rig.fh_sends(400, rig.fh_syn(LH_SYN | LH_ACK, &options));
     rig.mh_sends(1_000, rig.mh_syn(LH_SYN, &options));
     assert!(rig.flow().has(LH_FLOW_STARTED) && rig.flow().has(LH_FLOW_WSCALE));
-    assert_eq!(rig.flow().raw().wired_rtt_ns, 400 * MSEC_NS);
+    assert_eq!(rig.flow().raw().wired.rtt_ns, 400 * MSEC_NS);
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn a_late_copy_of_the_opening_syn_forgets_nothing() {
     };
     rig.fh_sends(390, answer);
     assert_eq!(rig.ring().len(), 0);
-    assert_eq!(rig.flow().raw().isn_mh, MH_BASE.wrapping_add(77_777));
-    assert_eq!(rig.flow().raw().wired_rtt_ns, 90 * MSEC_NS);
+    assert_eq!(rig.flow().raw().conn.isn_mh, MH_BASE.wrapping_add(77_777));
+    assert_eq!(rig.flow().raw().wired.rtt_ns, 90 * MSEC_NS);
 }
 
 #[test]
@@ -155,8 +155,13 @@ fn options_of_both_syns() {
             }
             let f = rig.flow().raw();
             assert!(rig.flow().has(LH_FLOW_WSCALE));
-            assert_eq!(f.wscale_mh, shift, "row {}, MH opens: {mh_opens}", i + 1);
-            assert_eq!(f.mss, 1_400);
+            assert_eq!(
+                f.conn.wscale_mh,
+                shift,
+                "row {}, MH opens: {mh_opens}",
+                i + 1
+            );
+            assert_eq!(f.conn.mss, 1_400);
             assert_eq!(rig.flow().uses_sack(), sack, "row {}", i + 1);
         }
     }
@@ -170,10 +175,10 @@ fn the_segment_size_is_learned_where_no_syn_says_it() {
     rig.fh_sends(0, rig.fh_syn(LH_SYN, &[]));
     rig.mh_sends(10, rig.mh_syn(LH_SYN | LH_ACK, &[]));
     data!(rig, 200, 0, 100);
-    assert_eq!(rig.flow().raw().mss, 0, "no more than the default");
+    assert_eq!(rig.flow().raw().conn.mss, 0, "no more than the default");
     data!(rig, 201, 100, 1_000);
     data!(rig, 202, 1_100, 100);
-    assert_eq!(rig.flow().raw().mss, 1_000);
+    assert_eq!(rig.flow().raw().conn.mss, 1_000);
 }
 
 #[test]
@@ -359,7 +364,7 @@ fn port_reuse_with_a_new_initial_number() {
         assert_eq!(rig.agent.host().pool().slots_used(), 0);
         let f = rig.flow().raw();
         assert_eq!(f.max, far.wrapping_add(1));
-        assert_eq!(f.wscale_mh, 3);
+        assert_eq!(f.conn.wscale_mh, 3);
         assert!(!rig.flow().uses_sack() && !rig.flow().is_held());
         // And the new connection is helped.
         let rel = i64::from(far.wrapping_add(1).wrapping_sub(wire(0)));
@@ -377,10 +382,10 @@ fn picked_up_in_mid_stream() {
     ack!(rig, 8, 0 => pass); // the first one that FH can compare with
     ack!(rig, 9, 0 => hold, resend [0]);
     ack!(rig, 20, 1_000 => pass);
-    assert_eq!(rig.flow().raw().srtt_ns, 0, "that one was sent twice");
+    assert_eq!(rig.flow().raw().rtt.srtt_ns, 0, "that one was sent twice");
     rig.burst(100, 1_000, 100, 1);
     rig.ack(110, 1_100, &[]);
-    assert_eq!(rig.flow().raw().srtt_ns, 10 * MSEC_NS);
+    assert_eq!(rig.flow().raw().rtt.srtt_ns, 10 * MSEC_NS);
 }
 
 #[test]

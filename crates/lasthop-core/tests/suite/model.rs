@@ -82,9 +82,9 @@ proptest! {
         b.cap = cap as u32;
         let mut model = Model { cap, ..Model::default() };
         // Ring positions may stand anywhere as well.
-        b.flow.raw_mut().spent = chunk & !63;
-        b.flow.raw_mut().head = chunk & !63;
-        b.flow.raw_mut().tail = chunk & !63;
+        b.flow.raw_mut().ring.spent = chunk & !63;
+        b.flow.raw_mut().ring.head = chunk & !63;
+        b.flow.raw_mut().ring.tail = chunk & !63;
         b.data(base, 1);
         model.data(0, 1);
         for step in steps {
@@ -117,7 +117,7 @@ proptest! {
             prop_assert_eq!(&got, &model.ring);
             let (slots, chunks) = b.memory();
             let f = b.flow.raw();
-            let spent = f.head.wrapping_sub(f.spent) as usize;
+            let spent = f.ring.head.wrapping_sub(f.ring.spent) as usize;
             prop_assert_eq!(slots as usize, model.ring.len() + spent);
             prop_assert!(chunks <= slots.div_ceil(64) + 1);
         }

@@ -49,7 +49,10 @@ fn time_that_runs_backwards_convicts_nothing() {
         assert!(out.to_mh.is_empty(), "ACK {i}");
     }
     let f = rig.flow().raw();
-    assert!(f.rack_rtt_ns < ns(1_000) && f.xmit_ns <= ns(213), "{f:?}");
+    assert!(
+        f.order.rtt_ns < ns(1_000) && f.order.xmit_ns <= ns(213),
+        "{f:?}"
+    );
 }
 
 /// Hosts look after flows for other reasons than a deadline.
@@ -79,7 +82,10 @@ fn a_sacked_head_is_not_late() {
     ack!(rig, 211, 1_000, sack [(2_000, 3_000)] => pass);
     ack!(rig, 212, 1_000, sack [(2_000, 4_000)] => pass);
     ack!(rig, 300, 4_000 => pass);
-    assert_eq!((rig.count(LH_C_reordered), rig.flow().raw().reo_ns), (0, 0));
+    assert_eq!(
+        (rig.count(LH_C_reordered), rig.flow().raw().order.reo_ns),
+        (0, 0)
+    );
 }
 
 /// Nothing was overtaken: the search, which would leave its mark at the chunk, is
@@ -91,7 +97,7 @@ fn acks_without_loss_do_not_search_the_cache() {
     let bound = |rig: &Rig| {
         rig.agent
             .host()
-            .oldest_tx_ns(rig.flow(), rig.flow().raw().head)
+            .oldest_tx_ns(rig.flow(), rig.flow().raw().ring.head)
     };
     let before = bound(&rig);
     assert_eq!(before, ns(200));
@@ -274,7 +280,7 @@ fn copies_under_way_are_counted_with_care() {
     let mut rig = behind_a_queue(LH_SCHEME_snoop);
     rig.data(249, 5_000, 2_000);
     ack!(rig, 251, 7_000 => pass);
-    assert_eq!(rig.flow().raw().own_dups, 1);
+    assert_eq!(rig.flow().raw().recovery.own_dups, 1);
     // The round trip of a small segment is shorter than the least of full ones.
     let mut rig = behind_a_queue(LH_SCHEME_snoop);
     ack!(rig, 290, 20_000 => pass);
@@ -282,7 +288,7 @@ fn copies_under_way_are_counted_with_care() {
     let due = rig.deadline().expect("the timer");
     timer!(rig, due + 1 => pass, resend [20_000]);
     ack!(rig, due + 6, 20_100 => pass);
-    assert_eq!(rig.flow().raw().own_dups, 0);
+    assert_eq!(rig.flow().raw().recovery.own_dups, 0);
 }
 
 /// A window is gone, and the queue with it. Repairs come through sooner than ever, and few
@@ -310,13 +316,13 @@ fn what_waited_behind_a_hole_gives_no_sample() {
     for i in 1..=3 {
         ack!(rig, 210 + i as u64, 1_000 * i => pass);
     }
-    let before = rig.flow().raw().srtt_ns;
+    let before = rig.flow().raw().rtt.srtt_ns;
     // 3,000 is lost, and so are the duplicates: the timer finds out.
     let due = rig.deadline().expect("a probe");
     let seen = rig.timer(due + 1);
     assert_eq!(seen.resent, [3_000]);
     rig.ack(due + 200, 6_000, &[]);
-    assert_eq!(rig.flow().raw().srtt_ns, before);
+    assert_eq!(rig.flow().raw().rtt.srtt_ns, before);
 }
 
 /// Three holes, and the queue has drained when the second is repaired: MH has answered for all

@@ -496,7 +496,7 @@ fn a_closed_window_is_probed_and_the_answer_passes() {
     assert_eq!(outcome.passed, Some(packet));
     let (s, _) = parse(&answer.to_fh(&rig.ends), 0, None, false).unwrap();
     let edge = s.ack.wrapping_add(900 << 7);
-    assert_eq!(rig.flow().raw().fwd_edge, edge);
+    assert_eq!(rig.flow().raw().hold.fwd_edge, edge);
 }
 
 #[test]

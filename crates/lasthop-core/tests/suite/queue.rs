@@ -24,12 +24,12 @@ fn in_a_slow_start_the_pattern_decides() {
     let (rig, line, _) = start(|i| i % 2 == 0 && i < 40);
     assert_eq!(line.resent, [], "every other segment: FH's");
     assert!(line.shown > 0 && rig.count(LH_C_overflow_suspected) > 0);
-    assert_eq!(state(&rig), LH_CLOCK_FREE);
+    assert_eq!(state(&rig), LH_CONTROL_FREE);
 
     let (rig, line, first) = start(|i| i == 10);
     assert_eq!(line.resent.first(), Some(&(first + 10 * MSS)), "one: ours");
     assert_eq!(rig.count(LH_C_overflow_suspected), 0);
-    assert_eq!(state(&rig), LH_CLOCK_HELD);
+    assert_eq!(state(&rig), LH_CONTROL_HELD);
 }
 
 /// CoDel drops one segment here and there, too, once a queue has stood for 100 ms: without a
@@ -85,7 +85,7 @@ fn begins_anew(queue_ms: u64, pause_ms: u64, outstanding: bool) -> bool {
         b.now_ns += (10 + queue_ms) * MSEC_NS;
         ms += pause_ms + 10 + queue_ms;
         stamped(b, if whole { seq } else { seq - MSS }, ms as u32);
-        b.flow.raw().clock.age
+        b.flow.raw().control.age
     };
     for i in 0..20 {
         round(&mut b, 80, if i < 4 { 0 } else { queue_ms }, true);

@@ -123,7 +123,7 @@ fn reordering_teaches_patience() {
     // Two milliseconds after the repair: the original, it was only late.
     ack!(rig, 214, 3_000 => pass);
     assert_eq!(rig.count(LH_C_reordered), 1);
-    let reo = rig.flow().raw().reo_ns;
+    let reo = rig.flow().raw().order.reo_ns;
     assert!(reo > 0);
     ack!(rig, 216, 4_000 => pass);
     rig.burst(300, 4_000, 1_000, 4);
@@ -158,7 +158,7 @@ fn probes_with_several_outstanding() {
     assert_eq!(rig.count(LH_C_retransmits_timer), 5);
     // A delivery, and all is as before.
     ack!(rig, 452, 1_000 => pass, resend [1_000, 2_000]);
-    assert_eq!(rig.flow().raw().nr_probes, 0);
+    assert_eq!(rig.flow().raw().recovery.nr_probes, 0);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_syn_is_repaired_three_times() {
     let answer = rig.mh_syn(LH_SYN | LH_ACK, &[]);
     expect!(rig.mh_sends(610, answer), pass);
     assert_eq!(rig.agent.host().pool().slots_used(), 0);
-    assert_eq!(rig.flow().raw().srtt_ns, 0, "Karn");
+    assert_eq!(rig.flow().raw().rtt.srtt_ns, 0, "Karn");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_syn_ack_is_repaired() {
     assert_eq!(rig.deadline(), None);
     ack!(rig, 700, 0 => pass);
     assert_eq!(rig.agent.host().pool().slots_used(), 0);
-    assert_eq!(rig.flow().raw().wired_rtt_ns, 90_000_000);
+    assert_eq!(rig.flow().raw().wired.rtt_ns, 90_000_000);
 }
 
 #[test]
@@ -368,7 +368,7 @@ fn without_sack_no_timer_spins() {
     data!(rig, 216, 1_000, 1_000);
     // FH's copy has overtaken what left at 202.
     rig.ack(230, 2_000, &[]);
-    assert!(rig.flow().raw().reo_ns > 0);
+    assert!(rig.flow().raw().order.reo_ns > 0);
     rig.timer(231);
     assert!(
         rig.deadline().is_none_or(|at| at > 231),
@@ -386,7 +386,7 @@ fn numbers_wrap_in_mid_recovery() {
     assert!(wire(2_000) < wire(1_000));
     ack!(rig, 214, 1_000, sack [(2_000, 6_000)] => hold);
     ack!(rig, 224, 6_000 => pass);
-    assert_eq!(rig.flow().raw().sacked_bytes, 0);
+    assert_eq!(rig.flow().raw().delivery.sacked_bytes, 0);
 }
 
 #[test]

@@ -294,15 +294,15 @@ fn an_outage_is_no_queue() {
     let mut rig = cut_off(true);
     let since = fail(&mut rig);
     run_until(&mut rig, since + 2_000);
-    let srtt = rig.flow().raw().srtt_ns;
+    let srtt = rig.flow().raw().rtt.srtt_ns;
     // MH had three of them all the time.
     ack!(rig, since + 2_020, 5_000 => pass, resend [5_000, 6_000]);
     let flow = rig.flow().raw();
-    assert_eq!(flow.srtt_ns, srtt);
-    assert!(flow.rack_rtt_ns <= srtt);
-    assert!(flow.clock.recent_ns.iter().all(|&r| r < 20_000_000));
-    assert_eq!(flow.clock.doubt, 0);
-    assert!(flow.clock.c_bytes >= 10_000, "{}", flow.clock.c_bytes);
+    assert_eq!(flow.rtt.srtt_ns, srtt);
+    assert!(flow.order.rtt_ns <= srtt);
+    assert!(flow.queue.recent_ns.iter().all(|&r| r < 20_000_000));
+    assert_eq!(flow.control.doubt, 0);
+    assert!(flow.control.c_bytes >= 10_000, "{}", flow.control.c_bytes);
     assert!(rig.deadline().expect("a probe") < since + 2_060);
 }
 

@@ -45,8 +45,12 @@ fn std_follows_rfc_6298() {
             srtt = 0.875 * srtt + 0.125 * r;
         }
         let f = b.flow.raw();
-        assert!(close(f.srtt_ns, srtt), "{i}: {} {srtt}", f.srtt_ns);
-        assert!(close(f.rttvar_ns, var), "{i}: {} {var}", f.rttvar_ns);
+        assert!(close(f.rtt.srtt_ns, srtt), "{i}: {} {srtt}", f.rtt.srtt_ns);
+        assert!(
+            close(f.rtt.rttvar_ns, var),
+            "{i}: {} {var}",
+            f.rtt.rttvar_ns
+        );
     }
 }
 
@@ -63,8 +67,12 @@ fn ns2_weighs_the_new_sample_with_seven_eighths() {
         let dev = (r - srtt).abs();
         var = g * dev + (1.0 - g) * var;
         let f = b.flow.raw();
-        assert!(close(f.srtt_ns, srtt), "{i}: {} {srtt}", f.srtt_ns);
-        assert!(close(f.rttvar_ns, var), "{i}: {} {var}", f.rttvar_ns);
+        assert!(close(f.rtt.srtt_ns, srtt), "{i}: {} {srtt}", f.rtt.srtt_ns);
+        assert!(
+            close(f.rtt.rttvar_ns, var),
+            "{i}: {} {var}",
+            f.rtt.rttvar_ns
+        );
         let lrto = (srtt + 4.0 * var).max(0.1e9);
         assert!(close(b.flow.lrto_ns(&b.config), lrto));
     }
@@ -79,12 +87,12 @@ fn one_sample_per_window_with_ns2() {
     }
     b.now_ns += 10 * MSEC_NS;
     b.ack(100); // a sample; the next one is due past 400
-    let first = b.flow.raw().srtt_ns;
+    let first = b.flow.raw().rtt.srtt_ns;
     b.now_ns += 30 * MSEC_NS;
     b.ack(300);
-    assert_eq!(b.flow.raw().srtt_ns, first);
+    assert_eq!(b.flow.raw().rtt.srtt_ns, first);
     b.ack(400);
-    assert_ne!(b.flow.raw().srtt_ns, first);
+    assert_ne!(b.flow.raw().rtt.srtt_ns, first);
 }
 
 #[test]
@@ -103,8 +111,8 @@ fn timeouts_have_a_floor_and_a_ceiling() {
         /* 7 */ (500, 200, 1_000, 1_300),
     ];
     for (i, (srtt, var, std, ns2)) in rows.into_iter().enumerate() {
-        b.flow.raw_mut().srtt_ns = srtt * MSEC_NS;
-        b.flow.raw_mut().rttvar_ns = var * MSEC_NS;
+        b.flow.raw_mut().rtt.srtt_ns = srtt * MSEC_NS;
+        b.flow.raw_mut().rtt.rttvar_ns = var * MSEC_NS;
         assert_eq!(ms(b.flow.lrto_ns(&classic())), std, "row {}", i + 1);
         assert_eq!(ms(b.flow.lrto_ns(&Config::ns2())), ns2, "row {}", i + 1);
     }
@@ -126,8 +134,8 @@ fn hold_time_is_three_quarters_of_what_drives_fh_into_a_timeout() {
         /* 8 */ (100, 2_000, 1_000),
     ];
     for (i, (local, wired, want)) in rows.into_iter().enumerate() {
-        b.flow.raw_mut().srtt_ns = local * MSEC_NS;
-        b.flow.raw_mut().wired_rtt_ns = wired * MSEC_NS;
+        b.flow.raw_mut().rtt.srtt_ns = local * MSEC_NS;
+        b.flow.raw_mut().wired.rtt_ns = wired * MSEC_NS;
         let hold = b.flow.hold_ns(&b.config) / MSEC_NS;
         assert_eq!(hold, want, "row {}", i + 1);
     }
@@ -145,7 +153,7 @@ fn with_rack_the_hold_time_lets_a_repair_of_a_long_hop_come_back() {
         (560, 1_000),
         (1_100, 150),
     ] {
-        b.flow.raw_mut().rtt_min_ns = local * MSEC_NS;
+        b.flow.raw_mut().rtt.min_ns = local * MSEC_NS;
         let hold = b.flow.hold_ns(&config) / MSEC_NS;
         assert_eq!(hold, want, "{local}");
     }
@@ -162,10 +170,10 @@ fn no_sample_of_what_was_sent_twice() {
         (b, seq)
     };
     let unchanged = |mut b: Bench, ack: u32| {
-        let before = b.flow.raw().srtt_ns;
+        let before = b.flow.raw().rtt.srtt_ns;
         b.now_ns += 200 * MSEC_NS;
         b.ack(ack);
-        before == b.flow.raw().srtt_ns
+        before == b.flow.raw().rtt.srtt_ns
     };
     let (b, seq) = prepared();
     assert!(!unchanged(b, seq + 200), "a clean one counts");
@@ -188,14 +196,14 @@ fn a_sample_of_more_than_a_minute_is_a_broken_clock() {
     let mut b = Bench::new();
     sample(&mut b, 10 * MSEC_NS);
     sample(&mut b, 61 * SEC_NS);
-    assert_eq!(b.flow.raw().srtt_ns, 10 * MSEC_NS);
+    assert_eq!(b.flow.raw().rtt.srtt_ns, 10 * MSEC_NS);
 }
 
 #[test]
 fn a_sample_of_zero_is_a_sample() {
     let mut b = Bench::new();
     sample(&mut b, 0);
-    assert_eq!(b.flow.raw().srtt_ns, 1);
+    assert_eq!(b.flow.raw().rtt.srtt_ns, 1);
     assert_eq!(b.flow.lrto_ns(&b.config), 80 * MSEC_NS);
     assert_eq!(b.host.counter(LH_C_local_retransmits), 0);
 }

@@ -138,7 +138,7 @@ fn covered(b: &mut Bench, upto: u32) -> bool {
 fn check_covers(b: &mut Bench) -> Result<(), TestCaseError> {
     let f = *b.flow.raw();
     for upto in [f.una.wrapping_add(1), f.sacked_max] {
-        let blocked = f.flags & LH_FLOW_BLOCKED != 0 && seq_before(f.blocked_start, upto);
+        let blocked = f.flags & LH_FLOW_BLOCKED != 0 && seq_before(f.cache.blocked_start, upto);
         if !seq_before(f.una, upto) || seq_before(f.max, upto) || blocked {
             continue;
         }
@@ -148,7 +148,7 @@ fn check_covers(b: &mut Bench) -> Result<(), TestCaseError> {
 }
 
 fn check_bounds(b: &mut Bench) -> Result<(), TestCaseError> {
-    let head = b.flow.raw().head;
+    let head = b.flow.raw().ring.head;
     for (i, e) in b.entries().iter().enumerate() {
         let flags = u32::from(e.flags);
         let open = flags & (LH_SEG_SACKED | LH_SEG_NO_COPY) == 0;
@@ -198,7 +198,7 @@ fn run(base: u32, max_local: u32, honest: bool, steps: Vec<Step>) -> Result<(), 
                 }
             }
         }
-        prop_assert_eq!(sacked_bytes(&mut b), b.flow.raw().sacked_bytes);
+        prop_assert_eq!(sacked_bytes(&mut b), b.flow.raw().delivery.sacked_bytes);
         check_covers(&mut b)?;
         check_bounds(&mut b)?;
     }
@@ -240,7 +240,7 @@ fn the_shortcut_survives_the_wrap() {
         }
         let f = *b.flow.raw();
         for upto in (1..20).map(|k| f.una.wrapping_add(k * len)) {
-            let looks = f.flags & LH_FLOW_BLOCKED != 0 && seq_before(f.blocked_start, upto);
+            let looks = f.flags & LH_FLOW_BLOCKED != 0 && seq_before(f.cache.blocked_start, upto);
             let far = seq_before(f.max, upto);
             assert!(
                 looks || far || covered(&mut b, upto),

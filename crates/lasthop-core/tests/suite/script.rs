@@ -375,11 +375,16 @@ fn old_acks_pass_and_change_nothing() {
         assert_eq!(
             (
                 before.una,
-                before.fwd_ack,
-                before.fwd_edge,
-                before.last_window
+                before.hold.fwd_ack,
+                before.hold.fwd_edge,
+                before.hold.last_window
             ),
-            (after.una, after.fwd_ack, after.fwd_edge, after.last_window)
+            (
+                after.una,
+                after.hold.fwd_ack,
+                after.hold.fwd_edge,
+                after.hold.last_window
+            )
         );
         ack!(rig, 212, 200, sack [(300, 400)] => hold, resend [200]);
     }

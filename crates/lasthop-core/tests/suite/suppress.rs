@@ -243,7 +243,10 @@ fn strict_windows_remember_what_passed_too() {
     let mut rig = rig_with(config, true);
     rig.window += 5;
     rig.ack(220, 0, &[(100, 200)]);
-    assert_eq!(rig.flow().raw().fwd_edge, wire(0).wrapping_add(1_005 << 7));
+    assert_eq!(
+        rig.flow().raw().hold.fwd_edge,
+        wire(0).wrapping_add(1_005 << 7)
+    );
     ack!(rig, 221, 0, sack [(100, 300)] => hold);
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::clock_model::States;
+use crate::control_model::States;
 use crate::sim::{Foreign, Params};
 use crate::watch_edit::{edge_of, edited, like};
 use lasthop_core::bindings::*;
@@ -187,7 +187,7 @@ impl Watch {
         }
         // A window probe claims nothing: it is not cached, nor booked as a copy.
         let flow = agent.keys().next().and_then(|key| agent.flow(key));
-        let closed = |f: &lh_flow| f.last_window == 0 || f.outage.frozen != 0;
+        let closed = |f: &lh_flow| f.hold.last_window == 0 || f.outage.frozen != 0;
         let probe = to - from == 1 && flow.is_some_and(|f| closed(f.raw()));
         let late = from < self.max;
         for byte in &mut self.bytes[from..to] {
@@ -245,7 +245,7 @@ impl Watch {
         if self.una.is_none_or(|una| ack > una) {
             self.held_until_ns = None; // it stands for what was kept
         }
-        self.silence(flow.raw().srtt_ns, now_ns);
+        self.silence(flow.raw().rtt.srtt_ns, now_ns);
         let current = self.una.is_none_or(|una| ack >= una);
         if current {
             self.learn(ack, s);
@@ -371,7 +371,7 @@ impl Watch {
         assert_eq!(own.ack, last.ack, "what advances must pass");
         self.may_hide(answer);
         let plenty = self.max + 2 * self.mss < last.edge;
-        let clocked = self.usable(answer.flow) && answer.flow.clock.state != 0;
+        let clocked = self.usable(answer.flow) && answer.flow.control.state != 0;
         // A window that FH needs (Q17), unless the clock has a say in it.
         assert!(
             own.edge == last.edge
@@ -425,12 +425,12 @@ impl Watch {
     /// is checked in may_edit().
     fn usable(&self, flow: &lh_flow) -> bool {
         let need = LH_FLOW_WSCALE | LH_FLOW_FWD;
-        let wired = flow.wired_rtt_ns.max(flow.clock.wired_now_ns);
+        let wired = flow.wired.rtt_ns.max(flow.wired.now_ns);
         self.rack()
             && self.config.clock != 0
             && flow.flags & need == need
             && self.foreign == Foreign::Nothing
-            && wired.max(flow.clock.wired_before_ns) != 0
+            && wired.max(flow.wired.before_ns) != 0
     }
 
     /// Granted once, an edge may move left by less than a unit of the scale, where what is
@@ -528,7 +528,7 @@ impl Watch {
     /// Invariants 2, 9 and 10.
     fn repairs(&mut self, outcome: &Outcome, by_ack: bool, agent: &Agent, key: &Key, now_ns: u64) {
         let (una, rack) = (self.una.unwrap_or(0), self.rack());
-        let srtt_ns = agent.flow(key).map_or(0, |flow| flow.raw().srtt_ns);
+        let srtt_ns = agent.flow(key).map_or(0, |flow| flow.raw().rtt.srtt_ns);
         let quiet = self.quiet(srtt_ns, now_ns);
         for packet in &outcome.to_mh {
             let (s, _) = parse(packet, 0, None, true).expect("TCP");
@@ -539,7 +539,7 @@ impl Watch {
             assert!(!sent.sacked, "SACKed data is not sent again");
             let flow = agent.flow(key).expect("known");
             let by_order = rack && flow.uses_sack();
-            let due = now_ns - sent.last_tx_ns >= flow.raw().srtt_ns;
+            let due = now_ns - sent.last_tx_ns >= flow.raw().rtt.srtt_ns;
             let convicted = by_order
                 && (sent.whole_tx_ns <= self.delivered_tx_ns || sent.whole_tx_ns < self.lost_tx_ns);
             if by_ack && sent.n_local > 0 {

@@ -12,11 +12,11 @@ fn held(wscale: u8, edge: u32, c_bytes: u32) -> Bench {
     let mut b = bench(Config::default(), wscale);
     let now_ns = b.now_ns;
     let f = b.flow.raw_mut();
-    f.fwd_edge = edge;
-    f.clock.state = LH_CLOCK_HELD as u8;
-    f.clock.c_bytes = c_bytes;
-    f.clock.lossy_ns = now_ns;
-    f.clock.interval_ns = now_ns;
+    f.hold.fwd_edge = edge;
+    f.control.state = LH_CONTROL_HELD as u8;
+    f.control.c_bytes = c_bytes;
+    f.queue.lossy_ns = now_ns;
+    f.control.interval_ns = now_ns;
     b
 }
 

@@ -57,7 +57,7 @@ fn two_lists_of_blocks_in_turn_are_no_walk_each() {
         assert!(n < 1_500, "list {i}: {n}");
     }
     // All that they say is known by then.
-    assert_eq!(b.flow.raw().sacked_bytes, (N - 2) * MSS);
+    assert_eq!(b.flow.raw().delivery.sacked_bytes, (N - 2) * MSS);
     assert_eq!(b.flow.raw().sacked_max, N * MSS);
 }
 
@@ -73,7 +73,7 @@ fn a_whole_window_is_taken_in_by_and_by() {
         assert!(n < 1_000, "ACK {i}: {n}");
         repaired += b.host.counter(LH_C_local_retransmits) - before;
     }
-    assert_eq!(b.flow.raw().sacked_bytes, (N - 1) * MSS);
+    assert_eq!(b.flow.raw().delivery.sacked_bytes, (N - 1) * MSS);
     assert!(repaired <= 3, "{repaired} repairs of one hole");
 }
 
@@ -107,12 +107,12 @@ fn what_waits_for_fh_is_looked_at_in_turns() {
 #[test]
 fn an_ack_of_a_whole_window_looks_at_little() {
     let mut b = window();
-    let before = b.flow.raw().delivered;
+    let before = b.flow.raw().delivery.bytes;
     let n = looks(&mut b, N + 1, &[]);
     assert!(n < 700, "{n}");
     let f = b.flow.raw();
-    assert_eq!((f.una, f.delivered - before), ((N + 1) * MSS, N * MSS));
-    assert_eq!((f.head, f.tail), (N, N));
+    assert_eq!((f.una, f.delivery.bytes - before), ((N + 1) * MSS, N * MSS));
+    assert_eq!((f.ring.head, f.ring.tail), (N, N));
     assert_eq!(b.memory().0, N - 16);
     b.data((N + 1) * MSS, MSS);
     assert_eq!(b.memory().0, N - 31);
@@ -139,7 +139,7 @@ fn whole_chunks_are_booked_as_their_segments() {
         b.flow.raw_mut().flags |= LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
         b.data(0, MSS);
         b.ack(MSS);
-        let before = b.flow.raw().delivered;
+        let before = b.flow.raw().delivery.bytes;
         for i in (1..n).filter(|i| *i != late.min(n - 1)) {
             b.data(i * MSS, MSS);
         }
@@ -163,9 +163,12 @@ fn whole_chunks_are_booked_as_their_segments() {
             })
             .sum();
         let f = b.flow.raw();
-        assert_eq!(f.sacked_bytes, sacked, "{n} segments, ACK of {upto}");
         assert_eq!(
-            f.delivered - before,
+            f.delivery.sacked_bytes, sacked,
+            "{n} segments, ACK of {upto}"
+        );
+        assert_eq!(
+            f.delivery.bytes - before,
             (upto - 1) * MSS + sacked,
             "{n} segments, ACK of {upto}"
         );

@@ -281,7 +281,7 @@ impl Step {
         let repairs = actions.retransmits().iter();
         self.repairs = repairs.map(|r| relative(r.seq, base)).collect();
         self.window_bytes = (self.kind == Kind::Ack && actions.window != LH_KEEP_WINDOW)
-            .then(|| u64::from(actions.window) << flow.raw().wscale_mh);
+            .then(|| u64::from(actions.window) << flow.raw().conn.wscale_mh);
         self.blank_sack = actions.blank_sack != 0;
         self.hold = actions.hold != 0;
         self.released = actions.emit_held;
@@ -301,25 +301,25 @@ impl State {
     pub fn of(flow: &Flow, deadline_ns: Option<u64>, base: u32, clock: Clock) -> Self {
         let raw: &lh_flow = flow.raw();
         let rel = |seq| relative(seq, base);
-        let held_ns = clock.now_ns.saturating_sub(raw.held_since_ns);
+        let held_ns = clock.now_ns.saturating_sub(raw.hold.since_ns);
         Self {
             una: rel(raw.una),
-            edge: flow.has(LH_FLOW_FWD).then(|| rel(raw.fwd_edge)),
+            edge: flow.has(LH_FLOW_FWD).then(|| rel(raw.hold.fwd_edge)),
             outstanding_bytes: raw.max.wrapping_sub(raw.una),
-            sacked_bytes: raw.sacked_bytes,
+            sacked_bytes: raw.delivery.sacked_bytes,
             cached_segments: flow.cached(),
             blocked: flow
                 .has(LH_FLOW_BLOCKED)
-                .then(|| [rel(raw.blocked_start), rel(raw.blocked_end)]),
+                .then(|| [rel(raw.cache.blocked_start), rel(raw.cache.blocked_end)]),
             recovery: flow.has(LH_FLOW_RECOVERY),
-            held_ms: (flow.is_held() && raw.held_since_ns != 0).then(|| ms(held_ns)),
-            c_bytes: raw.clock.c_bytes,
-            engaged: raw.clock.state != 0,
-            limited: raw.clock.limited & 1 != 0,
-            step: raw.clock.step,
-            sojourn_ms: ms(raw.clock.recent_ns[0]),
-            wired_ms: ms(raw.clock.wired_now_ns),
-            gap_ms: ms(raw.clock.gap_ns),
+            held_ms: (flow.is_held() && raw.hold.since_ns != 0).then(|| ms(held_ns)),
+            c_bytes: raw.control.c_bytes,
+            engaged: raw.control.state != 0,
+            limited: raw.control.limited & 1 != 0,
+            step: raw.control.step,
+            sojourn_ms: ms(raw.queue.recent_ns[0]),
+            wired_ms: ms(raw.wired.now_ns),
+            gap_ms: ms(raw.queue.gap_ns),
             deadline_s: deadline_ns.map(|at_ns| clock.seconds(at_ns)),
         }
     }

@@ -83,7 +83,7 @@ fn opens(agent: &Agent, port: u16, mh_opens: bool, ms: u64) -> bool {
         u32::from(entry.key.mh_port) == 80
             && entry.key.fh_port == 10_000 + port
             && entry.flow.flags & LH_FLOW_WSCALE != 0
-            && entry.flow.wscale_mh == 7
+            && entry.flow.conn.wscale_mh == 7
             && entry.flow.peer != 0
     });
     known && (verdict == REDIRECT || verdict == DROP)

@@ -52,15 +52,15 @@ impl World {
                 let Some(f) = self.agent.as_ref().and_then(|a| a.flow(i)) else {
                     continue;
                 };
-                let k = &f.raw().clock;
+                let (k, q) = (&f.raw().control, &f.raw().queue);
                 println!(
                     "{t:.1} {i} st {} c {} calm {} lim {} rec {:?} gap {:.1} b {} | {}",
                     k.state,
                     k.c_bytes,
                     k.calm,
                     k.limited,
-                    k.recent_ns.map(|r| r / 1000),
-                    k.gap_ns as f64 / 1e6,
+                    q.recent_ns.map(|r| r / 1000),
+                    q.gap_ns as f64 / 1e6,
                     k.round_bytes,
                     c.sender.describe()
                 );
@@ -69,15 +69,15 @@ impl World {
         }
         let Some(c) = self.conns.first() else { return };
         let queue = self.lanes[HOP_DOWN].waiting();
-        let clock = self.agent.as_ref().and_then(|a| a.flow(0)).map(|f| {
+        let state = self.agent.as_ref().and_then(|a| a.flow(0)).map(|f| {
             let f = f.raw();
-            format!("{} {:?}", f.flags, f.clock)
+            format!("{} {:?} {:?} {:?}", f.flags, f.control, f.queue, f.delivery)
         });
         println!(
             "{:.1} q {queue} {} | {}",
             (self.now_ns - SEC) as f64 / 1e9,
             c.sender.describe(),
-            clock.unwrap_or_default()
+            state.unwrap_or_default()
         );
     }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "clock.h"
+#include "flow.h"
+#include "queue.h"
 
 #define LH_STEP_MOST 4 /* eighths of C */
 #define LH_C_LEAST_SEGS 2
@@ -11,7 +12,7 @@
 #define LH_TRIAL_INTERVALS 3 /* the third sees what the first has changed */
 #define LH_TRIALS_MOST 4
 
-LH_INLINE bool lh_clock_usable(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE bool lh_control_usable(struct lh_env *env, const struct lh_flow *f)
 {
 	return LH_CFG(env)->clock && lh_window_editable(env, f) && lh_wired(f);
 }
@@ -24,7 +25,7 @@ LH_INLINE bool lh_clock_usable(struct lh_env *env, const struct lh_flow *f)
  * share one, the smaller grow all the same, for the larger are bounded by the device's
  * share; half a segment for those that have nothing yet.
  */
-LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_control_alpha(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 t = lh_target(env, f), mss = lh_mss(f);
@@ -35,9 +36,9 @@ LH_INLINE u64 lh_clock_alpha(struct lh_env *env, const struct lh_flow *f)
 	return lh_max(share, mss);
 }
 
-LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c)
+LH_INLINE u32 lh_control_bounded(const struct lh_flow *f, u64 c)
 {
-	u32 unit = 1U << (f->wscale_mh & 15); /* what rounding may take */
+	u32 unit = 1U << (f->conn.wscale_mh & 15); /* what rounding may take */
 
 	c = lh_max(c, (u64)LH_C_LEAST_SEGS * lh_mss(f) + unit);
 	return lh_min(c, LH_C_MOST);
@@ -46,25 +47,25 @@ LH_INLINE u32 lh_clock_bounded(const struct lh_flow *f, u64 c)
 LH_INLINE u32 lh_above_una(const struct lh_flow *f)
 {
 	if (lh_flow_sack(f))
-		return f->sacked_bytes;
-	return lh_min(f->nr_dup * lh_mss(f), f->max - f->una);
+		return f->delivery.sacked_bytes;
+	return lh_min(f->recovery.nr_dup * lh_mss(f), f->max - f->una);
 }
 
 /* The most that C grows to: twice what MH gets in a round trip, as slow start. Who has
  * little to send is to be granted no burst. */
-LH_INLINE u64 lh_clock_most(const struct lh_flow *f)
+LH_INLINE u64 lh_control_most(const struct lh_flow *f)
 {
-	u32 now = f->delivered - f->clock.round_delivered;
+	u32 now = f->delivery.bytes - f->control.round_delivered;
 
-	return 2ULL * lh_max(f->clock.round_bytes, now) + LH_C_START_SEGS * lh_mss(f);
+	return 2ULL * lh_max(f->control.round_bytes, now) + LH_C_START_SEGS * lh_mss(f);
 }
 
-LH_INLINE void lh_clock_restart(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_restart(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_clock *c = &f->clock;
+	struct lh_control *c = &f->control;
 
-	c->round_bytes = f->delivered - c->round_delivered;
-	c->round_delivered = f->delivered;
+	c->round_bytes = f->delivery.bytes - c->round_delivered;
+	c->round_delivered = f->delivery.bytes;
 	c->interval_ns = env->now_ns;
 	c->sum_ns = c->least_ns = 0;
 	c->nr_samples = 0;
@@ -72,49 +73,49 @@ LH_INLINE void lh_clock_restart(struct lh_env *env, struct lh_flow *f)
 
 /* From now on FH is braked: by what the flow has shown to fit where a queue stands, else
  * by what is under way. */
-LH_INLINE void lh_clock_hold(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_hold(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_clock *c = &f->clock;
+	struct lh_control *c = &f->control;
 	u64 base = lh_base(env, f), t = lh_target(env, f);
-	u64 fits = lh_rate_times(lh_rate_mean(f), base) + lh_clock_alpha(env, f);
+	u64 fits = lh_rate_times(lh_rate_mean(f), base) + lh_control_alpha(env, f);
 
 	c->calm = !lh_queue_stands(env, f, t);
 	if (c->calm)
-		fits = lh_clock_most(f);
-	if (c->state == LH_CLOCK_FREE) {
-		c->c_bytes = lh_clock_bounded(f, fits);
+		fits = lh_control_most(f);
+	if (c->state == LH_CONTROL_FREE) {
+		c->c_bytes = lh_control_bounded(f, fits);
 		lh_host_count(env, LH_C_clock_engaged, 1);
 	}
-	c->state = LH_CLOCK_HELD;
+	c->state = LH_CONTROL_HELD;
 	c->goal_bytes = c->calm ? 2 * c->c_bytes : 0;
 	c->step = 0;
 	c->doubt = 0;
 }
 
-LH_INLINE void lh_clock_free(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_free(struct lh_env *env, struct lh_flow *f)
 {
-	if (f->clock.state == LH_CLOCK_FREE)
+	if (f->control.state == LH_CONTROL_FREE)
 		return;
-	f->clock.state = LH_CLOCK_FREE;
+	f->control.state = LH_CONTROL_FREE;
 	lh_host_count(env, LH_C_clock_released, 1);
 }
 
-LH_INLINE void lh_clock_deprive(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (!env->ack.deprived)
 		return;
-	f->clock.lossy_ns = env->now_ns;
+	f->queue.lossy_ns = env->now_ns;
 	if (p)
 		lh_queue_lost(env, f, p);
-	if (f->clock.state != LH_CLOCK_HELD && lh_clock_usable(env, f) && lh_base(env, f) &&
+	if (f->control.state != LH_CONTROL_HELD && lh_control_usable(env, f) && lh_base(env, f) &&
 	    !lh_queue_crowded(env, f))
-		lh_clock_hold(env, f);
+		lh_control_hold(env, f);
 }
 
 /* What C would be at the flow's share of the best rate of late. */
-LH_INLINE u64 lh_clock_known(struct lh_env *env, const struct lh_flow *f, u64 base)
+LH_INLINE u64 lh_control_known(struct lh_env *env, const struct lh_flow *f, u64 base)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
@@ -123,7 +124,7 @@ LH_INLINE u64 lh_clock_known(struct lh_env *env, const struct lh_flow *f, u64 ba
 
 /* Whether the link has room as far as is known: it carries less than three quarters of
  * the best of late, or no queue has been seen. */
-LH_INLINE bool lh_clock_spare(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE bool lh_control_spare(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
@@ -137,33 +138,33 @@ LH_INLINE bool lh_clock_spare(struct lh_env *env, const struct lh_flow *f)
  * The law, once per interval, half a step at a time as in FAST: what it sees is
  * a round trip old. @base: unloaded round trip; @q: queueing delay.
  */
-LH_INLINE int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base, u64 q)
+LH_INLINE int lh_control_law(struct lh_env *env, struct lh_flow *f, u64 base, u64 q)
 {
-	struct lh_clock *c = &f->clock;
-	u64 alpha = lh_clock_alpha(env, f), now = c->c_bytes;
+	struct lh_control *c = &f->control;
+	u64 alpha = lh_control_alpha(env, f), now = c->c_bytes;
 	u64 least = lh_rate_times(lh_rate_mean(f), base) / 2 + alpha;
 	u64 next = now * (base / 1000) / lh_max((base + q) / 1000, 1) + alpha, goal = 0;
 
-	if (c->state == LH_CLOCK_LETTING) {
+	if (c->state == LH_CONTROL_LETTING) {
 		if (c->limited)
-			c->c_bytes = lh_clock_bounded(f, now + now / 16);
+			c->c_bytes = lh_control_bounded(f, now + now / 16);
 		else
-			lh_clock_free(env, f);
+			lh_control_free(env, f);
 		return 0;
 	}
 	c->calm = q < lh_target(env, f) / 4;
-	if (q < 2 * lh_aim(env, f) && now < lh_clock_known(env, f, base))
-		goal = lh_clock_known(env, f, base);
+	if (q < 2 * lh_aim(env, f) && now < lh_control_known(env, f, base))
+		goal = lh_control_known(env, f, base);
 	if (!c->calm) {
 		c->step = 0;
-	} else if (lh_clock_spare(env, f)) {
-		goal = lh_max(goal, lh_clock_most(f));
+	} else if (lh_control_spare(env, f)) {
+		goal = lh_max(goal, lh_control_most(f));
 	} else if (c->limited) {
 		goal = lh_max(goal, now + now * c->step / 8);
 		c->step = lh_clamp64(2 * c->step, 1, LH_STEP_MOST);
 	}
 	c->goal_bytes = lh_min(goal, 2 * LH_C_MOST);
-	c->c_bytes = lh_clock_bounded(f, lh_max((now + next) / 2, least));
+	c->c_bytes = lh_control_bounded(f, lh_max((now + next) / 2, least));
 	return 0;
 }
 
@@ -171,17 +172,17 @@ LH_INLINE int lh_clock_law(struct lh_env *env, struct lh_flow *f, u64 base, u64 
  * While no queue is left C grows by what MH gets, as slow start does, so that it is
  * never in the way of a sender that starts or finds the link faster than it was.
  */
-LH_INLINE void lh_clock_grow(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_grow(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_clock *c = &f->clock;
-	u64 most = lh_min(lh_clock_most(f), c->goal_bytes);
+	struct lh_control *c = &f->control;
+	u64 most = lh_min(lh_control_most(f), c->goal_bytes);
 
-	if (c->state == LH_CLOCK_HELD && c->c_bytes < most &&
+	if (c->state == LH_CONTROL_HELD && c->c_bytes < most &&
 	    !lh_queue_stands(env, f, lh_aim(env, f)))
-		c->c_bytes = lh_clock_bounded(f, lh_min(c->c_bytes + env->ack.bytes, most));
+		c->c_bytes = lh_control_bounded(f, lh_min(c->c_bytes + env->ack.bytes, most));
 }
 
-LH_INLINE bool lh_clock_on_trial(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE bool lh_control_on_trial(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
@@ -225,7 +226,7 @@ LH_INLINE bool lh_trial_busy(struct lh_env *env, const struct lh_peer *p)
 }
 
 /* The trial is over: what stands although every C was halved is the way itself. */
-LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
+LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
 	u64 end = p->trial_end_ns, least = p->trial_least_ns;
 
@@ -253,10 +254,10 @@ LH_INLINE void lh_clock_judge(struct lh_env *env, struct lh_flow *f, struct lh_p
  * longer throttled its flows to a quarter, for Lmin does not age while a queue
  * stands. Each trial in vain doubles the time to the next.
  */
-LH_INLINE void lh_clock_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 base)
+LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 base)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	struct lh_clock *c = &f->clock;
+	struct lh_control *c = &f->control;
 	u64 aim = lh_doubt_aim(env, f), interval = base + q;
 
 	if (!p || p->trial_end_ns)
@@ -276,14 +277,14 @@ LH_INLINE void lh_clock_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 
 }
 
 /* A sample @r of the receiver's. */
-LH_INLINE void lh_clock_peer(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (!p)
 		return;
 	if (p->trial_end_ns && env->now_ns >= p->trial_end_ns)
-		lh_clock_judge(env, f, p);
+		lh_control_judge(env, f, p);
 	else if (p->trial_end_ns && env->now_ns >= p->trial_ns)
 		lh_trial_sample(env, p, r);
 	if (lh_queue_stands(env, f, lh_target(env, f) / 2))
@@ -293,46 +294,47 @@ LH_INLINE void lh_clock_peer(struct lh_env *env, struct lh_flow *f, u64 r)
 
 /* Whether the hop has been idle between segments for a while although FH would
  * send more: the link has become faster. No need to wait for the interval's end. */
-LH_INLINE bool lh_clock_starves(struct lh_env *env, const struct lh_flow *f, u64 base)
+LH_INLINE bool lh_control_starves(struct lh_env *env, const struct lh_flow *f, u64 base)
 {
-	const struct lh_clock *c = &f->clock;
+	const struct lh_control *c = &f->control;
 
-	return c->limited && !c->calm && env->now_ns - c->busy_ns > lh_max(base / 8, LH_STARVED_NS);
+	return c->limited && !c->calm &&
+	       env->now_ns - f->queue.busy_ns > lh_max(base / 8, LH_STARVED_NS);
 }
 
 /* The rate at this moment. Where several flows share the hop a train of one may
  * run at the rate of all. */
-LH_INLINE u64 lh_clock_rate_now(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_control_rate_now(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 train = f->clock.rate_last;
+	u64 train = f->delivery.rate_last;
 
 	return lh_device_flows(env) > 1 ? lh_min(train, lh_rate_mean(f)) : train;
 }
 
-LH_INLINE void lh_clock_note(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_INLINE void lh_control_note(struct lh_env *env, struct lh_flow *f, u64 r)
 {
-	struct lh_clock *c = &f->clock;
+	struct lh_control *c = &f->control;
 	int i;
 
 	for (i = LH_RECENT_SAMPLES - 1; i > 0; i--)
-		c->recent_ns[i] = c->recent_ns[i - 1];
-	c->recent_ns[0] = r;
+		f->queue.recent_ns[i] = f->queue.recent_ns[i - 1];
+	f->queue.recent_ns[0] = r;
 	c->sum_ns += r;
 	c->nr_samples++;
 	c->least_ns = lh_least(c->least_ns, r);
 	if (r > lh_lmin(env, f) + lh_target(env, f) / 8)
-		c->busy_ns = env->now_ns;
-	lh_queue_above(env, f, &c->above_ns, lh_queue(env, f, r));
+		f->queue.busy_ns = env->now_ns;
+	lh_queue_above(env, f, &f->queue.above_ns, lh_queue(env, f, r));
 }
 
 /* Far too much stands: not at the interval's end but now. */
-LH_INLINE void lh_clock_cut(struct lh_env *env, struct lh_flow *f, u64 base)
+LH_INLINE void lh_control_cut(struct lh_env *env, struct lh_flow *f, u64 base)
 {
-	struct lh_clock *c = &f->clock;
-	u64 fits = lh_rate_times(lh_clock_rate_now(env, f), base) + lh_clock_alpha(env, f);
+	struct lh_control *c = &f->control;
+	u64 fits = lh_rate_times(lh_control_rate_now(env, f), base) + lh_control_alpha(env, f);
 
 	c->calm = 0;
-	fits = lh_clock_bounded(f, fits);
+	fits = lh_control_bounded(f, fits);
 	if (fits >= c->c_bytes)
 		return;
 	c->c_bytes = fits;
@@ -340,97 +342,99 @@ LH_INLINE void lh_clock_cut(struct lh_env *env, struct lh_flow *f, u64 base)
 }
 
 /* From FREE to HELD and on to LETTING, as far as samples decide. */
-LH_INLINE void lh_clock_turn(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_turn(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_clock *c = &f->clock;
+	struct lh_control *c = &f->control;
 	bool lossy = lh_queue_lossy(env, f);
 
-	if (c->state == LH_CLOCK_FREE && lossy && lh_queue_stands(env, f, lh_aim(env, f)) &&
-	    lh_clock_usable(env, f) && !lh_queue_crowded(env, f))
-		lh_clock_hold(env, f);
-	else if (c->state == LH_CLOCK_HELD && !lossy)
-		c->state = LH_CLOCK_LETTING;
-	else if (c->state == LH_CLOCK_HELD && lh_queue_crowded(env, f))
-		lh_clock_free(env, f);
+	if (c->state == LH_CONTROL_FREE && lossy && lh_queue_stands(env, f, lh_aim(env, f)) &&
+	    lh_control_usable(env, f) && !lh_queue_crowded(env, f))
+		lh_control_hold(env, f);
+	else if (c->state == LH_CONTROL_HELD && !lossy)
+		c->state = LH_CONTROL_LETTING;
+	else if (c->state == LH_CONTROL_HELD && lh_queue_crowded(env, f))
+		lh_control_free(env, f);
 }
 
-LH_INLINE void lh_clock_blind(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_blind(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_clock *c = &f->clock;
+	struct lh_control *c = &f->control;
 
-	lh_clock_turn(env, f);
-	if (c->state != LH_CLOCK_HELD || !env->ack.bytes || !c->interval_ns ||
+	lh_control_turn(env, f);
+	if (c->state != LH_CONTROL_HELD || !env->ack.bytes || !c->interval_ns ||
 	    env->now_ns - c->interval_ns < 2 * (lh_base(env, f) + LH_DELACK_NS))
 		return;
-	c->c_bytes = lh_clock_bounded(f, c->c_bytes + lh_clock_alpha(env, f));
-	lh_clock_restart(env, f);
+	c->c_bytes = lh_control_bounded(f, c->c_bytes + lh_control_alpha(env, f));
+	lh_control_restart(env, f);
 }
 
 /* The unloaded round trip to reckon with; without a wired sample, where no window is
  * edited, a guess. */
-LH_INLINE u64 lh_clock_base(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_control_base(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 base = lh_base(env, f);
 
 	return base ? base : 4 * lh_lmin(env, f);
 }
 
-LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_FUNC int lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
-	struct lh_clock *c = &f->clock;
-	u64 base = lh_clock_base(env, f);
+	struct lh_control *c = &f->control;
+	u64 base = lh_control_base(env, f);
 
 	r = lh_since(r, f->back.now_ns);
-	lh_clock_note(env, f, r);
-	lh_clock_peer(env, f, r);
-	lh_clock_grow(env, f);
-	lh_clock_turn(env, f);
-	if (c->state == LH_CLOCK_HELD && c->rate_last && !c->settling &&
+	lh_control_note(env, f, r);
+	lh_control_peer(env, f, r);
+	lh_control_grow(env, f);
+	lh_control_turn(env, f);
+	if (c->state == LH_CONTROL_HELD && f->delivery.rate_last && !c->settling &&
 	    lh_queue_stands(env, f, 4 * lh_aim(env, f)))
-		lh_clock_cut(env, f, base);
-	if (c->state == LH_CLOCK_HELD && lh_clock_starves(env, f, base))
+		lh_control_cut(env, f, base);
+	if (c->state == LH_CONTROL_HELD && lh_control_starves(env, f, base))
 		c->calm = 1;
 	return 0;
 }
 
-LH_INLINE void lh_clock_resume(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_clock *c = &f->clock;
+	struct lh_control *c = &f->control;
 	u64 lmin = lh_lmin(env, f);
 	int i;
 
 	c->doubt = c->settling = c->limited = 0;
 	for (i = 0; i < LH_RECENT_SAMPLES; i++)
-		c->recent_ns[i] = lmin;
-	c->gap_now_ns = c->train_ns = c->tsval_ns = 0;
+		f->queue.recent_ns[i] = lmin;
+	f->queue.gap_now_ns = f->delivery.train_ns = f->wired.tsval_ns = 0;
 	c->goal_bytes = 0;
-	c->busy_ns = env->now_ns;
-	lh_clock_restart(env, f);
+	f->queue.busy_ns = env->now_ns;
+	lh_control_restart(env, f);
 }
 
-LH_FUNC int lh_clock_interval(struct lh_env *env, struct lh_flow *f)
+LH_FUNC int lh_control_interval(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_clock *c = &f->clock;
-	u64 base = lh_clock_base(env, f), mean = c->sum_ns / lh_max(c->nr_samples, 1), q;
+	struct lh_control *c = &f->control;
+	u64 base = lh_control_base(env, f), mean = c->sum_ns / lh_max(c->nr_samples, 1), q;
 
 	if (!c->nr_samples || env->now_ns - c->interval_ns < base + lh_target(env, f))
 		return 0;
 	q = lh_queue(env, f, mean);
-	c->gap_ns = c->gap_ns ? c->gap_ns - c->gap_ns / 4 + c->gap_now_ns / 4 : c->gap_now_ns;
-	c->gap_now_ns = 0;
+	f->queue.gap_ns = f->queue.gap_ns
+				  ? f->queue.gap_ns - f->queue.gap_ns / 4 + f->queue.gap_now_ns / 4
+				  : f->queue.gap_now_ns;
+	f->queue.gap_now_ns = 0;
 	c->least_before_ns = c->least_ns;
 	c->age = lh_min(c->age + 1, LH_YOUNG_INTERVALS);
-	if (c->state == LH_CLOCK_HELD)
-		lh_clock_doubt(env, f, lh_queue(env, f, c->least_ns), base);
-	if (c->state != LH_CLOCK_FREE && !c->settling && !lh_clock_on_trial(env, f))
-		lh_clock_law(env, f, base, q);
+	if (c->state == LH_CONTROL_HELD)
+		lh_control_doubt(env, f, lh_queue(env, f, c->least_ns), base);
+	if (c->state != LH_CONTROL_FREE && !c->settling && !lh_control_on_trial(env, f))
+		lh_control_law(env, f, base, q);
 	c->settling = 0;
 	c->limited = c->limited << 1 & 2;
-	lh_clock_restart(env, f);
+	lh_control_restart(env, f);
 	return 0;
 }
 
-LH_INLINE void lh_clock_data(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_data(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_peer *p;
 	u64 base, above;
@@ -443,10 +447,10 @@ LH_INLINE void lh_clock_data(struct lh_env *env, struct lh_flow *f)
 	if (above && lh_since(env->now_ns, above) > base)
 		return;
 	if (base && lh_since(env->now_ns, f->sent_ns) > base)
-		f->clock.age = 0;
+		f->control.age = 0;
 }
 
-LH_INLINE bool lh_clock_brakes(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE bool lh_control_brakes(struct lh_env *env, const struct lh_flow *f)
 {
-	return lh_clock_usable(env, f) || (LH_CFG(env)->clock && (f->flags & LH_FLOW_ECT));
+	return lh_control_usable(env, f) || (LH_CFG(env)->clock && (f->flags & LH_FLOW_ECT));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The window clock. Hiding losses takes a loss-based sender's brake away, so the
+ * The window controller (parameter `clock`). Hiding losses takes a loss-based sender's brake away, so the
  * agent brings its own: the right edge of the window in every ACK is set to what
  * MH has plus C (window.h), and C follows the law of FAST TCP (Wei, Jin, Low,
  * Hegde 2006) on the measured queue. It brakes whom it deprives, and nobody else:
@@ -21,48 +21,76 @@
  *
  * Units as in queue.h.
  */
-#ifndef LH_CLOCK_H
-#define LH_CLOCK_H
+#ifndef LH_CONTROL_H
+#define LH_CONTROL_H
 
-#include "queue.h"
+#include "types.h"
+
+enum lh_control_state {
+	LH_CONTROL_FREE, /* FH has its own brake: it sees all its losses */
+	LH_CONTROL_HELD, /* losses of the link are hidden from it: the law holds */
+	LH_CONTROL_LETTING, /* the link has lost nothing for a while: C grows until FH has room */
+};
+
+/* What the controller knows of a flow. */
+struct lh_control {
+	u32 c_bytes; /* what may be on its way beyond what MH has */
+	u8 state; /* enum lh_control_state */
+	u8 limited; /* bit 0: FH has used up the window in this interval, bit 1: in the last */
+	u8 settling; /* 1: C was cut in this interval, the queue shows it in the next */
+	u8 calm; /* 1: hardly a queue was left in the last interval */
+	u8 doubt; /* intervals in which the queue stood above the law's aim, less those below */
+	u8 step; /* how much C grows next where no queue is left, in eighths of C */
+	u8 old_edge; /* 1: FH still spends a window that was granted before C */
+	u8 age; /* intervals since the flow began, or went on after a pause */
+	u32 goal_bytes; /* up to which C grows with what MH gets in this interval */
+	u32 round_bytes; /* MH got in the last interval */
+	u32 round_delivered; /* lh_delivery.bytes when this interval began */
+	u64 interval_ns; /* when the law's interval began */
+	u64 sum_ns; /* of the interval's samples */
+	u64 least_ns; /* of the interval's samples */
+	u64 least_before_ns; /* of the last interval's */
+	u32 nr_samples; /* in the interval */
+	u64 marked_ns; /* last CE mark */
+};
 
 #define LH_DELACK_NS (40 * LH_MSEC) /* of the receiver, that is */
 
 /* Whether the window of the flow's ACKs may be edited. */
-LH_INLINE bool lh_clock_usable(struct lh_env *env, const struct lh_flow *f);
+LH_INLINE bool lh_control_usable(struct lh_env *env, const struct lh_flow *f);
 
 /* Bytes above una that MH has. Without SACK each duplicate stands for one
  * segment. */
 LH_INLINE u32 lh_above_una(const struct lh_flow *f);
 
 /* If a loss of the link was repaired in this call, and is about to be hidden from FH. */
-LH_INLINE void lh_clock_deprive(struct lh_env *env, struct lh_flow *f);
+LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f);
 
 /* Whether all flows of the receiver are on trial, with half of C. */
-LH_INLINE bool lh_clock_on_trial(struct lh_env *env, const struct lh_flow *f);
+LH_INLINE bool lh_control_on_trial(struct lh_env *env, const struct lh_flow *f);
 
 /* Deliveries, but for a while no sample: what is granted is so little that each segment
  * is alone, and may wait for a delayed ACK. */
-LH_INLINE void lh_clock_blind(struct lh_env *env, struct lh_flow *f);
+LH_INLINE void lh_control_blind(struct lh_env *env, struct lh_flow *f);
 
 /* One sojourn sample @r on the way there. */
-LH_FUNC int lh_clock_sample(struct lh_env *env, struct lh_flow *f, u64 r);
+LH_FUNC int lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r);
 
 /* The hop was out and is back. What is known of the way and of its rate still
  * holds, and so does C; what was measured, tried or asked meanwhile does not. */
-LH_INLINE void lh_clock_resume(struct lh_env *env, struct lh_flow *f);
+LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f);
 
 /* If an interval of at least one sample has ended: what they say about the hop, and C for
  * the next. */
-LH_FUNC int lh_clock_interval(struct lh_env *env, struct lh_flow *f);
+LH_FUNC int lh_control_interval(struct lh_env *env, struct lh_flow *f);
 
 /*
  * Data comes: does FH go on after a pause? In one of less than a round trip it may have
  * waited for its ACKs, and where a queue has stood for as long, in one of more.
  */
-LH_INLINE void lh_clock_data(struct lh_env *env, struct lh_flow *f);
+LH_INLINE void lh_control_data(struct lh_env *env, struct lh_flow *f);
 
 /* Whether something brakes the sender although its losses are hidden. */
-LH_INLINE bool lh_clock_brakes(struct lh_env *env, const struct lh_flow *f);
+LH_INLINE bool lh_control_brakes(struct lh_env *env, const struct lh_flow *f);
 
-#endif /* LH_CLOCK_H */
+#endif /* LH_CONTROL_H */

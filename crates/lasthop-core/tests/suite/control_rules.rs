@@ -66,7 +66,7 @@ fn engaged(rig: &mut Rig) -> (u64, i64) {
             ms += sojourn + 1;
         }
     }
-    assert_eq!(rig.flow().raw().clock.state, LH_CLOCK_HELD as u8);
+    assert_eq!(rig.flow().raw().control.state, LH_CONTROL_HELD as u8);
     (ms, seq)
 }
 
@@ -86,7 +86,7 @@ fn without_sack_duplicates_that_pass_keep_the_window() {
     for i in 1..=10 {
         rig.data(ms, seq + i * 1_000, 1_000);
     }
-    let known = rig.flow().raw().fwd_edge.wrapping_sub(wire(seq));
+    let known = rig.flow().raw().hold.fwd_edge.wrapping_sub(wire(seq));
     assert!(known < u32::from(rig.window) << crate::rig::WSCALE);
     let packet = rig.pure(seq, &[]).to_fh(&rig.ends);
     for i in 1..=10 {
@@ -141,8 +141,8 @@ fn without_sack_released_copies_keep_the_window() {
         }
         let f = rig.flow();
         assert!(f.is_held());
-        let known = f.raw().fwd_edge.wrapping_sub(wire(seq));
-        let end = f.raw().held_until_ns;
+        let known = f.raw().hold.fwd_edge.wrapping_sub(wire(seq));
+        let end = f.raw().hold.until_ns;
         let out = rig.agent.on_ingress(&packet, end);
         let seen: Vec<_> = out.to_fh.iter().chain(&out.passed).collect();
         assert_eq!(seen.len(), 3);
@@ -219,11 +219,11 @@ fn a_slow_timestamp_clock_gives_no_sample_too_short() {
     data(&mut rig, 240, 1_000, 5);
     ack(&mut rig, 250, 2_000, 5);
     data(&mut rig, 251, 2_000, 5); // of the same flight
-    assert_eq!(rig.flow().raw().wired_rtt_ns, 90 * MSEC_NS);
+    assert_eq!(rig.flow().raw().wired.rtt_ns, 90 * MSEC_NS);
     // The next tick's first ACK is a good question.
     ack(&mut rig, 260, 3_000, 6);
     data(&mut rig, 340, 3_000, 6);
-    assert_eq!(rig.flow().raw().wired_rtt_ns, 80 * MSEC_NS);
+    assert_eq!(rig.flow().raw().wired.rtt_ns, 80 * MSEC_NS);
 }
 
 /// Lmin of the rig's receiver.
@@ -244,7 +244,7 @@ fn lmin_does_not_drift_with_short_flows_beside_an_engaged_one() {
     let mut stream = Stream::new();
     let mut port = 1;
     for ms in 200..50_000 {
-        let sojourn = match rig.flow().raw().clock.state {
+        let sojourn = match rig.flow().raw().control.state {
             _ if ms < 400 => 10,
             0 => lmin_ns(&rig) / MSEC_NS + 7,
             _ => lmin_ns(&rig) / MSEC_NS + 5,
@@ -296,8 +296,12 @@ fn what_could_not_be_cached_counts_as_delivered() {
             stream.step(&mut rig, ms, if ms < 1_000 { 10 } else { 60 });
         }
         let f = rig.flow().raw();
-        assert_eq!(i64::from(f.delivered), stream.acked);
-        (f.clock.bin_before, f.clock.rate_last, f.clock.c_bytes)
+        assert_eq!(i64::from(f.delivery.bytes), stream.acked);
+        (
+            f.delivery.bin_before,
+            f.delivery.rate_last,
+            f.control.c_bytes,
+        )
     });
     assert_eq!(clocks[0], clocks[1]);
 }

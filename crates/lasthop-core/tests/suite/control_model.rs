@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The window clock's law (core/clock.h) in floating point, beside the core: fed
+//! The window controller's law (core/control.h) in floating point, beside the core: fed
 //! with the same deliveries, both must want the same C, from 64 kbit/s to
 //! 10 Gbit/s and over round trips of up to a minute. And its states: which may
 //! follow which.
@@ -81,7 +81,7 @@ struct Law {
 
 /// The law of HELD: half a step of FAST, and if no queue is left how far C may grow with
 /// the deliveries of the next interval.
-fn law(old: &lh_clock, x: &Seen) -> Law {
+fn law(old: &lh_control, x: &Seen) -> Law {
     let c = f64::from(old.c_bytes);
     let fast = c * x.base / (x.base + x.q) + x.alpha;
     let least = x.mean * x.base / 2.0 + x.alpha;
@@ -185,12 +185,12 @@ impl Run {
         b.host.set_peer(&mut b.flow, &key, b.now_ns);
         b.data(0, MSS);
         let f = b.flow.raw_mut();
-        f.mss = MSS as u16;
+        f.conn.mss = MSS as u16;
         f.flags |= LH_FLOW_WSCALE | LH_FLOW_FWD;
-        f.wscale_mh = WSCALE;
-        f.wired_rtt_ns = wired_us * 1_000;
-        f.rtt_min_ns = local_us * 1_000;
-        f.srtt_ns = f.rtt_min_ns;
+        f.conn.wscale_mh = WSCALE;
+        f.wired.rtt_ns = wired_us * 1_000;
+        f.rtt.min_ns = local_us * 1_000;
+        f.rtt.srtt_ns = f.rtt.min_ns;
         Self {
             b,
             bins: Bins::default(),
@@ -221,14 +221,14 @@ impl Run {
             if ack {
                 acked = acked.wrapping_add(2 * bytes as u32);
                 if p.limited {
-                    self.b.flow.raw_mut().clock.limited |= 1;
+                    self.b.flow.raw_mut().control.limited |= 1;
                 }
                 self.acknowledge(acked, sojourn_ns)?;
             } else {
                 let max = self.b.flow.raw().max;
                 self.b.data(max, bytes as u32);
                 // It stands for many, and is not what a segment is taken to be from here on.
-                self.b.flow.raw_mut().mss = MSS as u16;
+                self.b.flow.raw_mut().conn.mss = MSS as u16;
             }
         }
         Ok(())
@@ -242,13 +242,19 @@ impl Run {
         let segment = pure(ack);
         let (old, peer) = (*self.b.flow.raw(), self.peer());
         let out = self.b.segment_from_mh(&segment);
-        let bytes = self.b.flow.raw().delivered.wrapping_sub(old.delivered);
+        let bytes = self
+            .b
+            .flow
+            .raw()
+            .delivery
+            .bytes
+            .wrapping_sub(old.delivery.bytes);
         self.bins.add(self.b.now_ns, bytes);
-        let c = self.b.flow.raw().clock;
-        let (was, is) = (u32::from(old.clock.state), u32::from(c.state));
-        if is == LH_CLOCK_FREE {
+        let c = self.b.flow.raw().control;
+        let (was, is) = (u32::from(old.control.state), u32::from(c.state));
+        if is == LH_CONTROL_FREE {
             prop_assert_eq!(out.window, LH_KEEP_WINDOW);
-            self.compared.letting += u32::from(was == LH_CLOCK_LETTING);
+            self.compared.letting += u32::from(was == LH_CONTROL_LETTING);
             return Ok(());
         }
         prop_assert!(
@@ -257,42 +263,44 @@ impl Run {
             c.c_bytes
         );
         match (was, is) {
-            (LH_CLOCK_HELD, LH_CLOCK_HELD) => self.compare(&old.clock, &peer, sojourn_ns, bytes),
-            (LH_CLOCK_LETTING, LH_CLOCK_LETTING) => self.lets(&old.clock),
-            (LH_CLOCK_FREE, LH_CLOCK_HELD) | (LH_CLOCK_HELD, LH_CLOCK_LETTING) => Ok(()),
+            (LH_CONTROL_HELD, LH_CONTROL_HELD) => {
+                self.compare(&old.control, &peer, sojourn_ns, bytes)
+            }
+            (LH_CONTROL_LETTING, LH_CONTROL_LETTING) => self.lets(&old.control),
+            (LH_CONTROL_FREE, LH_CONTROL_HELD) | (LH_CONTROL_HELD, LH_CONTROL_LETTING) => Ok(()),
             other => Err(TestCaseError::fail(format!("states {other:?}"))),
         }
     }
 
     fn ended(&self) -> bool {
-        let c = self.b.flow.raw().clock;
+        let c = self.b.flow.raw().control;
         c.interval_ns == self.b.now_ns && c.nr_samples == 0
     }
 
     /// In LETTING C grows by a sixteenth per interval, while FH uses it up.
-    fn lets(&mut self, old: &lh_clock) -> Result<(), TestCaseError> {
+    fn lets(&mut self, old: &lh_control) -> Result<(), TestCaseError> {
         let c = f64::from(old.c_bytes);
         if !self.ended() || old.settling != 0 {
-            prop_assert_eq!(self.b.flow.raw().clock.c_bytes, old.c_bytes);
+            prop_assert_eq!(self.b.flow.raw().control.c_bytes, old.c_bytes);
             return Ok(());
         }
         prop_assert!(old.limited != 0, "what FH does not use up is no brake");
         let want = (c * 17.0 / 16.0).clamp(LEAST, MOST);
-        prop_assert!(near(self.b.flow.raw().clock.c_bytes, want));
+        prop_assert!(near(self.b.flow.raw().control.c_bytes, want));
         self.compared.letting += 1;
         Ok(())
     }
 
-    fn seen(&self, now: &lh_clock, q: f64) -> Seen {
+    fn seen(&self, now: &lh_flow, q: f64) -> Seen {
         let p = self.peer();
         let t = secs(self.b.config.target_ns);
         let mss = f64::from(MSS);
         let rate = self.bins.best;
         // Two segments are no queue on a slow link.
         let least = if rate > 0.0 { 2.0 * mss / rate } else { 0.0 };
-        let pauses = 2.0 * secs(now.gap_ns.max(now.gap_now_ns));
+        let pauses = 2.0 * secs(now.queue.gap_ns.max(now.queue.gap_now_ns));
         // Four times as much for a flow that has just begun.
-        let young = if now.age < 5 { 4.0 * t } else { t };
+        let young = if now.control.age < 5 { 4.0 * t } else { t };
         let target = pauses.max(least).clamp(t, 5.0 * t).max(young);
         let lmin = match (p.lmin_now_ns, p.lmin_before_ns) {
             (now, 0) => now,
@@ -312,35 +320,43 @@ impl Run {
                 target
             },
             alpha: share.max(mss),
-            mean: now.bin_before.iter().copied().max().map_or(0.0, f64::from) * 10.0,
+            mean: now
+                .delivery
+                .bin_before
+                .iter()
+                .copied()
+                .max()
+                .map_or(0.0, f64::from)
+                * 10.0,
             known: rate * base,
-            most: 2.0 * f64::from(now.round_bytes) + 10.0 * mss,
+            most: 2.0 * f64::from(now.control.round_bytes) + 10.0 * mss,
             spare: p.busy_ns == 0 || self.bins.last(self.b.now_ns) < 0.75 * rate,
         }
     }
 
     fn compare(
         &mut self,
-        old: &lh_clock,
+        old: &lh_control,
         peer: &lh_peer,
         sojourn_ns: u64,
         bytes: u32,
     ) -> Result<(), TestCaseError> {
-        let c = self.b.flow.raw().clock;
-        // A trial of the queue has its own rules (lh_clock_doubt).
+        let flow = *self.b.flow.raw();
+        let c = flow.control;
+        // A trial of the queue has its own rules (lh_control_doubt).
         if peer.trial_end_ns != 0 || self.peer().trial_end_ns != 0 || old.nr_samples == 0 {
             return Ok(());
         }
         let queue = |x: &Seen| {
-            let least = c.recent_ns.iter().copied().min().unwrap_or(0);
+            let least = flow.queue.recent_ns.iter().copied().min().unwrap_or(0);
             secs(least) - x.base + secs(self.wired_ns)
         };
         if !self.ended() {
-            let x = self.seen(&c, secs(sojourn_ns));
+            let x = self.seen(&flow, secs(sojourn_ns));
             return self.within(old, &x, queue(&x), bytes);
         }
         let mean = (old.sum_ns + sojourn_ns) as f64 / f64::from(old.nr_samples + 1);
-        let mut x = self.seen(&c, mean / 1e9);
+        let mut x = self.seen(&flow, mean / 1e9);
         let round = f64::from(old.round_bytes.max(c.round_bytes));
         x.most = 2.0 * round + 10.0 * f64::from(MSS);
         // What is cut is left alone until the queue shows it, and what is on its way to the last
@@ -378,15 +394,16 @@ impl Run {
     /// Within an interval C is cut if far too much stands, and grows if nothing does.
     fn within(
         &mut self,
-        old: &lh_clock,
+        old: &lh_control,
         x: &Seen,
         queue: f64,
         bytes: u32,
     ) -> Result<(), TestCaseError> {
-        let c = self.b.flow.raw().clock;
+        let flow = self.b.flow.raw();
+        let c = flow.control;
         let from = f64::from(old.c_bytes);
-        if queue > 4.2 * x.aim && c.rate_last != 0 && old.settling == 0 {
-            let fits = (c.rate_last as f64 * x.base + x.alpha).clamp(LEAST, MOST);
+        if queue > 4.2 * x.aim && flow.delivery.rate_last != 0 && old.settling == 0 {
+            let fits = (flow.delivery.rate_last as f64 * x.base + x.alpha).clamp(LEAST, MOST);
             let want = fits.min(from);
             prop_assert!(near(c.c_bytes, want), "cut to {}, not {want}", c.c_bytes);
             prop_assert!(c.calm == 0);
@@ -394,7 +411,13 @@ impl Run {
         } else if queue > 1.05 * x.aim && queue < 3.8 * x.aim {
             prop_assert_eq!(c.c_bytes, old.c_bytes);
         } else if queue < 0.95 * x.aim {
-            let round = self.b.flow.raw().delivered.wrapping_sub(c.round_delivered);
+            let round = self
+                .b
+                .flow
+                .raw()
+                .delivery
+                .bytes
+                .wrapping_sub(c.round_delivered);
             let round = c.round_bytes.max(round);
             let most = 2.0 * f64::from(round) + 10.0 * f64::from(MSS);
             let most = most.min(f64::from(old.goal_bytes));
@@ -419,8 +442,8 @@ fn run(
     let mut run = Run::new(local_us, wired_us, clock);
     let now_ns = run.b.now_ns;
     if clock == LH_CLOCK_AUTO {
-        let c = &mut run.b.flow.raw_mut().clock;
-        c.state = LH_CLOCK_LETTING as u8;
+        let c = &mut run.b.flow.raw_mut().control;
+        c.state = LH_CONTROL_LETTING as u8;
         c.c_bytes = 100_000;
         c.interval_ns = now_ns;
     }
@@ -478,27 +501,27 @@ pub struct States {
 impl States {
     /// A call is over. `repairs`: those that have been made so far, by whatever.
     pub fn turn(&mut self, config: &Config, flow: &lh_flow, repairs: u64, edited: bool) {
-        let now = u32::from(flow.clock.state);
+        let now = u32::from(flow.control.state);
         let from = std::mem::replace(&mut self.last, now);
         assert!(
-            !edited || now != LH_CLOCK_FREE,
+            !edited || now != LH_CONTROL_FREE,
             "nobody was deprived of anything"
         );
         self.hidden |= repairs > 0 || config.clock == LH_CLOCK_ALWAYS;
         assert!(
-            now == LH_CLOCK_FREE || self.hidden,
+            now == LH_CONTROL_FREE || self.hidden,
             "a brake for losses that were shown"
         );
         assert!(
-            (from, now) != (LH_CLOCK_FREE, LH_CLOCK_LETTING),
+            (from, now) != (LH_CONTROL_FREE, LH_CONTROL_LETTING),
             "there is nothing to let go"
         );
-        assert!(now == LH_CLOCK_FREE || config.clock != LH_CLOCK_OFF);
+        assert!(now == LH_CONTROL_FREE || config.clock != LH_CLOCK_OFF);
     }
 
     /// The agent has lost its memory of the flow.
     pub fn forget(&mut self) {
-        self.last = LH_CLOCK_FREE;
+        self.last = LH_CONTROL_FREE;
     }
 }
 
@@ -513,7 +536,7 @@ fn held_by_a_loss_let_go_without() {
         limited,
     };
     run.flight(&phase(50, true), 10_000).expect("FREE");
-    assert_eq!(u32::from(run.b.flow.raw().clock.state), LH_CLOCK_FREE);
+    assert_eq!(u32::from(run.b.flow.raw().control.state), LH_CONTROL_FREE);
     // The first of three is lost.
     let from = run.b.flow.raw().max;
     run.b.flow.raw_mut().flags |= LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
@@ -531,21 +554,24 @@ fn held_by_a_loss_let_go_without() {
     };
     let out = run.b.segment_from_mh(&sack);
     assert_eq!(out.retransmits().len(), 1);
-    assert_eq!(u32::from(run.b.flow.raw().clock.state), LH_CLOCK_HELD);
+    assert_eq!(u32::from(run.b.flow.raw().control.state), LH_CONTROL_HELD);
     run.b.now_ns += 10_000_000;
     run.b.segment_from_mh(&pure(from + 3 * MSS));
-    let mut seen = vec![(LH_CLOCK_HELD, run.b.now_ns)];
+    let mut seen = vec![(LH_CONTROL_HELD, run.b.now_ns)];
     for i in 0..40 {
         // FH has little to send after three seconds.
         run.flight(&phase(50, i < 28), 10_000)
             .expect("the model agrees");
-        let now = u32::from(run.b.flow.raw().clock.state);
+        let now = u32::from(run.b.flow.raw().control.state);
         if seen.last().is_some_and(|s| s.0 != now) {
             seen.push((now, run.b.now_ns));
         }
     }
     let states: Vec<u32> = seen.iter().map(|s| s.0).collect();
-    assert_eq!(states, [LH_CLOCK_HELD, LH_CLOCK_LETTING, LH_CLOCK_FREE]);
+    assert_eq!(
+        states,
+        [LH_CONTROL_HELD, LH_CONTROL_LETTING, LH_CONTROL_FREE]
+    );
     let spent = |i: usize| seen[i].1 - seen[i - 1].1;
     assert!(spent(1) > 1_900_000_000, "two seconds without a loss");
     assert!(spent(2) > 500_000_000, "while FH uses it up");

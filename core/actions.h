@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the core asks of its host after a call.
+ */
+#ifndef LH_ACTIONS_H
+#define LH_ACTIONS_H
+
+#include "types.h"
+
+#define LH_MAX_RETRANSMIT 4 /* per event, a power of two */
+#define LH_KEEP_WINDOW 0xffffffffU
+
+enum lh_verdict { LH_PASS, LH_DROP };
+
+struct lh_retransmit {
+	u32 slot;
+	u32 seq; /* for logs and tests */
+};
+
+/* What the host shall do after a call. Zeroed by the core. */
+struct lh_actions {
+	u32 verdict; /* enum lh_verdict: of the packet of this call */
+	u32 nr_retransmit;
+	struct lh_retransmit retransmit[LH_MAX_RETRANSMIT]; /* send in this order */
+	u32 store_slot; /* copy this packet's bytes there, LH_NO_SLOT: don't */
+	u32 store_pos; /* ring position, for lh_store_failed() */
+	u32 hold; /* 1: keep a copy of this ACK as the flow's held ACK, whatever the verdict */
+	u32 emit_held; /* copies of the held ACK to send to FH */
+	/* Edits of an ACK that passes (edit.h). The held copy is the ACK as it came. */
+	u32 window; /* header value to set in it, LH_KEEP_WINDOW: leave it */
+	u32 held_window; /* the same for the copies that emit_held asks for */
+	u32 blank_sack; /* 1: overwrite its SACK option with NOPs */
+	u32 mark_ce; /* 1: set Congestion Experienced in this data packet */
+	u64 next_deadline_ns; /* call lh_on_timer() then; 0: no timer */
+};
+
+#endif /* LH_ACTIONS_H */
