@@ -104,6 +104,7 @@ struct lh_rule {
 /* Set before load (.rodata). */
 struct lh_setup {
 	struct lh_config config;
+	u32 policy; /* lhc_policy(config.scheme) */
 	u32 ifindex; /* of the attached device */
 	u32 l2_bytes; /* 14: Ethernet header; 0: none */
 	u32 mark_value; /* fwmark bits that tell our own packets */
@@ -115,6 +116,7 @@ struct lh_setup {
 	u32 nr_rules;
 	u32 has_match; /* 1: only flows that a match rule covers are assisted */
 	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
+	u32 pad;
 	u64 stale_ns; /* heartbeat older than this: pass everything */
 };
 

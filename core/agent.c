@@ -34,16 +34,8 @@ LH_INLINE u64 lh_send_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 at = 0;
 
-	if (LH_CFG(env)->scheme == LH_SCHEME_none)
-		return 0;
-	if (f->flags & LH_FLOW_RESET)
-		; /* nobody wants repairs any more */
-	else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
-		at = lh_rack_deadline(env, f);
-	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
-		at = lh_slack_deadline(env, f);
-	else
-		at = lh_head_deadline(env, f);
+	if (!(f->flags & LH_FLOW_RESET)) /* else nobody wants repairs any more */
+		at = lh_scheme_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD)
 		at = lh_least(at, f->hold.until_ns);
 	return at;
@@ -75,18 +67,14 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	/* Or late, which looks the same; a bare FIN, too. */
 	if (s->seq != s->end && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
 		lh_cache_fh_again(f, s->end);
-	if ((s->flags & LH_SYN) && LH_CFG(env)->scheme == LH_SCHEME_rack)
-		lh_rack_syn(env, f, s, out);
+	if (s->flags & LH_SYN)
+		lh_scheme_on_syn(env, f, s, out);
 	lh_own_dups_stale(env, f, s);
 	if (lh_is_data(f, s)) {
-		if (LH_CFG(env)->scheme == LH_SCHEME_none || lh_is_probe(f, s))
+		if (lh_is_probe(f, s))
 			lh_track_max(f, s);
-		else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
-			lh_rack_on_data(env, f, s, out);
-		else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
-			lh_snoop_on_data(env, f, s, out);
-		else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
-			lh_slack_on_data(env, f, s, out);
+		else
+			lh_scheme_on_data(env, f, s, out);
 	}
 done:
 	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS);
@@ -225,7 +213,7 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 		if (!lh_ack_pop_chunk(env, f, s->ack) && !lh_ack_pop(env, f, s->ack, how))
 			break;
 	lh_ack_uncached(env, f, from);
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
+	if (lh_policy(env) & LH_POLICY_RTT_PER_ACK)
 		lh_ack_sample(env, f);
 	if (env->ack.nr_segs < 2 && f->max - f->una < 2U * lh_mss(f))
 		env->ack.sample_lone = 1;
@@ -265,6 +253,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		lh_resync(env, f, s->ack);
 	else if (class == LH_ACK_NEW)
 		lh_ack_new(env, f, s);
+	lh_ack_see(env, f, s);
 	if (s->opts & LH_OPT_TS)
 		lh_cache_echo(env, f, s->tsecr);
 	if (class == LH_ACK_DUPLICATE)
@@ -273,22 +262,17 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		class = LH_ACK_OWN;
 	if (s->nr_sack && class != LH_ACK_OLD)
 		lh_sack_blocks(env, f, s);
-	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
-		lh_rack_on_ack(env, f, s, class, out);
-	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
-		lh_snoop_on_ack(env, f, s, class, out);
-	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
-		lh_slack_on_ack(env, f, s, class, out);
+	lh_scheme_on_ack(env, f, s, class, out);
 	if (class != LH_ACK_OLD) {
 		f->hold.last_window = s->window;
-		f->hold.own_edge = lh_window_edge(f, s);
+		f->hold.own_edge = env->view.edge;
 	}
 	if (out->verdict == LH_PASS && (class == LH_ACK_SAME || class == LH_ACK_OWN))
-		lh_hold_newer(f, s, out);
+		lh_hold_newer(env, f, out);
 	if (out->verdict == LH_PASS && class != LH_ACK_OLD)
-		lh_forwarded(f, s, out);
-	if (LH_CFG(env)->scheme == LH_SCHEME_slack)
-		lh_outage_keep(f, s, class, out);
+		lh_forwarded(env, f, s, out);
+	if (lh_policy(env) & LH_POLICY_KEEP_ACK)
+		lh_outage_keep(env, f, s, class, out);
 done:
 	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS);
 	out->next_deadline_ns = lh_next_deadline(env, f);
@@ -314,14 +298,8 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 		lh_host_count(env, LH_C_held_expired, 1);
 		lh_release(env, f, out);
 	}
-	if (f->flags & LH_FLOW_RESET)
-		; /* nobody wants repairs any more */
-	else if (LH_CFG(env)->scheme == LH_SCHEME_rack)
-		lh_rack_on_timer(env, f, out);
-	else if (LH_CFG(env)->scheme == LH_SCHEME_snoop)
-		lh_snoop_on_timer(env, f, out);
-	else if (LH_CFG(env)->scheme == LH_SCHEME_slack)
-		lh_slack_on_timer(env, f, out);
+	if (!(f->flags & LH_FLOW_RESET))
+		lh_scheme_on_timer(env, f, out);
 	if (out->nr_retransmit || out->emit_held)
 		lh_host_count(env, LH_C_timer_kicks, 1);
 done:
@@ -335,10 +313,8 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
 		return 0;
 	lh_actions_init(out);
 	lh_env_time(env, f);
-	if (f->flags & LH_FLOW_RESET)
-		; /* nobody wants repairs any more */
-	else if (LH_CFG(env)->scheme == LH_SCHEME_rack || LH_CFG(env)->scheme == LH_SCHEME_slack)
-		lh_outage_link(env, f, up, out);
+	if (!(f->flags & LH_FLOW_RESET))
+		lh_scheme_on_link(env, f, up, out);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

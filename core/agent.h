@@ -16,8 +16,6 @@
 
 #include "edit.h"
 #include "lifecycle.h"
-#include "scheme/rack.h"
-#include "scheme/slack.h"
 
 /* A TCP segment of the flow leaves towards MH. It always goes on. */
 LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

@@ -138,7 +138,7 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->delivered = lh_receiver_delivered(env, f);
 	e->tsval = s->tsval;
 	e->n_local = 0;
-	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_BARE);
+	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_EMPTY);
 	f->ring.nr_small += !!(flags & LH_SEG_SMALL);
 	lh_share_gain(env, f);
 	out->store_slot = slot;
@@ -170,7 +170,7 @@ LH_INLINE u64 lh_quiet(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE bool lh_cache_keeps(struct lh_env *env, const struct lh_flow *f,
 			      const struct lh_segment *s, const struct lh_seg *e)
 {
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !(f->flags & LH_FLOW_TS) ||
+	if (!(lh_policy(env) & LH_POLICY_KEEP_OLDER) || !(f->flags & LH_FLOW_TS) ||
 	    (e->flags & LH_SEG_NO_COPY) || e->end != s->end || lh_seg_stale(f, e))
 		return false;
 	return f->outage.since_ns || lh_since(env->now_ns, f->outage.heard_ns) >= lh_quiet(env, f);
@@ -200,7 +200,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 		lh_sack_forget(f);
 	}
 	e->flags = (e->flags & (LH_SEG_SACKED | LH_SEG_SMALL)) | LH_SEG_SENDER_RTX |
-		   (s->payload_bytes ? 0 : LH_SEG_BARE);
+		   (s->payload_bytes ? 0 : LH_SEG_EMPTY);
 	e->end = s->end;
 	if (!keep)
 		e->tsval = s->tsval;

@@ -9,18 +9,13 @@
 
 #include "types.h"
 
-/* X(identifier, one line for help texts). A scheme is one file in scheme/,
- * one line here and one case in agent.h. */
-/* clang-format off */
-#define LH_SCHEMES(X) \
-	X(none, "observe and count only") \
-	X(rack, "loss by time order, probe timer and window clock, for today's senders") \
-	X(slack, "snoop, and the last ACK again before an outage drives the sender into a timeout") \
-	X(snoop, "classic Snoop (1995) with the local timers of the Linux version")
-/* clang-format on */
-
-#define LH_SCHEME_ENUM(name, doc) LH_SCHEME_##name,
-enum lh_scheme { LH_SCHEMES(LH_SCHEME_ENUM) LH_NR_SCHEMES };
+/* LH_SCHEME_none and so on, from the schemes' own rows. */
+enum lh_scheme {
+#define LH_SCHEME(name, policies, doc) LH_SCHEME_##name,
+#include "scheme/list.h"
+#undef LH_SCHEME
+	LH_NR_SCHEMES
+};
 
 enum lh_rtt_profile {
 	LH_RTT_STD, /* RFC 6298 gains, floor against delayed ACKs */

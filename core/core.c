@@ -220,8 +220,16 @@ int lhc_before(u32 a, u32 b)
 
 static const char *const counter_names[] = {LH_COUNTERS(LH_NAME)};
 static const char *const counter_docs[] = {LH_COUNTERS(LH_DOC)};
-static const char *const scheme_names[] = {LH_SCHEMES(LH_NAME)};
-static const char *const scheme_docs[] = {LH_SCHEMES(LH_DOC)};
+static const char *const scheme_names[] = {
+#define LH_SCHEME(name, policies, doc) #name,
+#include "scheme/list.h"
+#undef LH_SCHEME
+};
+static const char *const scheme_docs[] = {
+#define LH_SCHEME(name, policies, doc) doc,
+#include "scheme/list.h"
+#undef LH_SCHEME
+};
 
 const char *lhc_counter_name(u32 id)
 {
@@ -231,6 +239,11 @@ const char *lhc_counter_name(u32 id)
 const char *lhc_counter_doc(u32 id)
 {
 	return id < LH_NR_COUNTERS ? counter_docs[id] : NULL;
+}
+
+u32 lhc_policy(u32 scheme)
+{
+	return lh_policy_of(scheme);
 }
 
 const char *lhc_scheme_name(u32 id)

@@ -72,6 +72,7 @@ struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *f
 int lhc_before(u32 a, u32 b);
 const char *lhc_counter_name(u32 id); /* NULL past the last */
 const char *lhc_counter_doc(u32 id);
+u32 lhc_policy(u32 scheme); /* enum lh_policy */
 const char *lhc_scheme_name(u32 id);
 const char *lhc_scheme_doc(u32 id);
 

@@ -76,7 +76,7 @@ LH_INLINE void lh_own_dups_stale(struct lh_env *env, struct lh_flow *f, const st
 
 LH_INLINE bool lh_own_dup(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	if (!f->recovery.own_dups || lh_flow_sack(f) || s->nr_sack || !lh_pure(s) ||
+	if (!f->recovery.own_dups || lh_flow_sack(f) || s->nr_sack || !env->view.pure ||
 	    s->window != f->hold.last_window)
 		return false;
 	if (env->now_ns - f->recovery.own_dups_ns > lh_lrto(env, f)) {
@@ -201,7 +201,7 @@ LH_INLINE u64 lh_head_deadline(struct lh_env *env, const struct lh_flow *f)
 		return 0;
 	from = lh_max(e->last_tx_ns, f->progress_ns);
 	shift = lh_min(e->n_local, 4);
-	if (LH_CFG(env)->scheme == LH_SCHEME_slack && shift)
+	if ((lh_policy(env) & LH_POLICY_LATE_BACKOFF) && shift)
 		shift--;
 	return from + (lh_lrto(env, f) << shift);
 }

@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "counters.h"
+#include "hold.h"
 #include "sample.h"
 
 struct lh_host;
@@ -32,7 +33,8 @@ struct lh_env {
 	struct lh_device *device;
 	const struct lh_config *cfg;
 #endif
-	struct lh_ack_sum ack;
+	struct lh_ack_sum ack; /* what the ACK of this call delivered */
+	struct lh_ack_view view; /* and what it is */
 	u64 now_ns; /* lh_on_*() see to it that it never decreases for one flow */
 	u32 cap_segments; /* the most that a flow may have cached */
 	u32 part_segments; /* the pool divided by its flows; with pool_segments */

@@ -24,6 +24,7 @@
 #include "ring.h"
 #include "rtt.h"
 #include "sample.h"
+#include "scheme.h"
 #include "segment.h"
 #include "share.h"
 #include "wired.h"

@@ -13,6 +13,7 @@ LH_INLINE bool lh_flow_sack(const struct lh_flow *f)
 	return (f->flags & both) == both || (f->flags & LH_FLOW_SACK_SEEN);
 }
 
+/* Whether @s has nothing but an ACK to tell. */
 LH_INLINE bool lh_pure(const struct lh_segment *s)
 {
 	u32 more = LH_FIN | LH_SYN | LH_RST | LH_PSH | LH_URG | LH_RESERVED;
@@ -21,6 +22,7 @@ LH_INLINE bool lh_pure(const struct lh_segment *s)
 	       !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN));
 }
 
+/* Right edge of the window in @s; just the ACK where the scale is unknown. */
 LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s)
 {
 	if (!(f->flags & LH_FLOW_WSCALE))
@@ -28,11 +30,11 @@ LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s
 	return s->ack + ((u32)s->window << (f->conn.wscale_mh & 15));
 }
 
-LH_INLINE u32 lh_edited_edge(const struct lh_flow *f, const struct lh_segment *s,
-			     const struct lh_actions *out)
+LH_INLINE u32 lh_edited_edge(struct lh_env *env, const struct lh_flow *f,
+			     const struct lh_segment *s, const struct lh_actions *out)
 {
 	if (out->window == LH_KEEP_WINDOW)
-		return lh_window_edge(f, s);
+		return env->view.edge;
 	return s->ack + (out->window << (f->conn.wscale_mh & 15));
 }
 
@@ -55,7 +57,7 @@ LH_INLINE u32 lh_shown_edge(const struct lh_flow *f)
 LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 				const struct lh_segment *s)
 {
-	u32 edge = lh_window_edge(f, s);
+	u32 edge = env->view.edge;
 
 	if (!(f->flags & LH_FLOW_WSCALE) || !(f->flags & LH_FLOW_FWD))
 		return s->window != f->hold.last_window;
@@ -67,6 +69,7 @@ LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 	       !lh_before(f->max + 2 * lh_mss(f), f->hold.fwd_edge);
 }
 
+/* Whether MH reports something that went by unseen. */
 LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *s)
 {
 	int i;
@@ -77,18 +80,37 @@ LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *
 	return false;
 }
 
+/* Whether the first SACK block of @s reports a second copy that can't be of
+ * FH's own making: FH never sent it twice, so the repair was superfluous. */
 LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s)
 {
 	return s->dsack &&
 	       (!(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->cache.fh_rtx_end));
 }
 
+/* Whether @s carries nothing but its number, window and SACK blocks, so that
+ * FH may be told of the latter later. */
 LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
 {
 	if (!env->alive || (f->flags & (LH_FLOW_ABANDONED | LH_FLOW_MPTCP | LH_FLOW_AUTH)))
 		return false;
 	return lh_pure(s) && (f->flags & LH_FLOW_FWD) &&
 	       !((f->hold.fwd_flags ^ s->flags) & LH_ECN_FLAGS);
+}
+
+LH_ENTRY int lh_ack_see(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
+{
+	struct lh_ack_view *v;
+
+	if (!env || !f || !s)
+		return 0;
+	v = &env->view;
+	v->edge = lh_window_edge(f, s);
+	v->pure = lh_pure(s);
+	v->bare = lh_bare(env, f, s);
+	v->unseen = lh_sack_unseen(f, s);
+	v->dsack_ours = lh_dsack_ours(f, s);
+	return 0;
 }
 
 LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f)
@@ -106,7 +128,7 @@ LH_INLINE bool lh_in_hand(struct lh_env *env, struct lh_flow *f)
 LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	/* FH must have seen an ACK of this very number. */
-	return lh_bare(env, f, s) && !s->dsack && f->hold.fwd_ack == s->ack && !f->outage.frozen &&
+	return env->view.bare && !s->dsack && f->hold.fwd_ack == s->ack && !f->outage.frozen &&
 	       !lh_window_needed(env, f, s) && lh_in_hand(env, f);
 }
 
@@ -123,9 +145,9 @@ LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_acti
 	out->hold = 1;
 }
 
-LH_INLINE void lh_hold_newer(struct lh_flow *f, const struct lh_segment *s, struct lh_actions *out)
+LH_INLINE void lh_hold_newer(struct lh_env *env, const struct lh_flow *f, struct lh_actions *out)
 {
-	if ((f->flags & LH_FLOW_HELD) && !lh_flow_sack(f) && lh_pure(s))
+	if ((f->flags & LH_FLOW_HELD) && !lh_flow_sack(f) && env->view.pure)
 		out->hold = 1;
 }
 
@@ -143,10 +165,10 @@ LH_INLINE void lh_abandon(struct lh_env *env, struct lh_flow *f, bool passing,
 	f->flags |= LH_FLOW_ABANDONED;
 }
 
-LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s,
+LH_INLINE void lh_forwarded(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			    const struct lh_actions *out)
 {
-	u32 edge = lh_edited_edge(f, s, out);
+	u32 edge = lh_edited_edge(env, f, s, out);
 
 	f->flags |= LH_FLOW_FWD;
 	f->hold.fwd_ack = s->ack;

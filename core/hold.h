@@ -9,6 +9,15 @@
 
 #include "types.h"
 
+/* What the ACK of this call is beside its class, looked at once. */
+struct lh_ack_view {
+	u32 edge; /* right edge of its window; just the ACK where the scale is unknown */
+	u8 pure; /* 1: nothing but an ACK to tell */
+	u8 bare; /* 1: nothing but number, window and SACK blocks, of which FH may be told later */
+	u8 unseen; /* 1: it reports something that went by unseen */
+	u8 dsack_ours; /* 1: a second copy of what FH sent once: our repair was superfluous */
+};
+
 /* The ACK that FH saw last, the last one that came, and the one that is kept. */
 struct lh_hold {
 	u32 fwd_ack; /* with LH_FLOW_FWD, as fwd_edge and fwd_flags */
@@ -20,17 +29,15 @@ struct lh_hold {
 	u64 until_ns; /* when FH gets it; samples of RTT that come meanwhile move it no more */
 };
 
+/* Fills env->view. Once per ACK, after una has moved. A function of its own: the verifier need not
+ * tell its cases apart in what follows. */
+LH_ENTRY int lh_ack_see(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s);
+
 LH_INLINE bool lh_flow_sack(const struct lh_flow *f);
 
-/* Whether @s has nothing but an ACK to tell. */
-LH_INLINE bool lh_pure(const struct lh_segment *s);
-
-/* Right edge of the window in @s; just the ACK where the scale is unknown. */
-LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s);
-
-/* The same as FH gets to see it, with the edits of @out. */
-LH_INLINE u32 lh_edited_edge(const struct lh_flow *f, const struct lh_segment *s,
-			     const struct lh_actions *out);
+/* Right edge of the window in @s as FH gets to see it, with the edits of @out. */
+LH_INLINE u32 lh_edited_edge(struct lh_env *env, const struct lh_flow *f,
+			     const struct lh_segment *s, const struct lh_actions *out);
 
 /*
  * The edge that FH is held to once an edited ACK has shown it @edge. What rounding takes is
@@ -50,17 +57,6 @@ LH_INLINE u32 lh_shown_edge(const struct lh_flow *f);
 LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 				const struct lh_segment *s);
 
-/* Whether MH reports something that went by unseen. */
-LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *s);
-
-/* Whether the first SACK block of @s reports a second copy that can't be of
- * FH's own making: FH never sent it twice, so the repair was superfluous. */
-LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s);
-
-/* Whether @s carries nothing but its number, window and SACK blocks, so that
- * FH may be told of the latter later. */
-LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s);
-
 /* Whether an ACK has been kept for as long as one may be. */
 LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f);
 
@@ -77,7 +73,7 @@ LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_acti
  * Without SACK it says all that the kept one says and takes its place: copies
  * of the older one would move the window's edge left later (invariant 16).
  */
-LH_INLINE void lh_hold_newer(struct lh_flow *f, const struct lh_segment *s, struct lh_actions *out);
+LH_INLINE void lh_hold_newer(struct lh_env *env, const struct lh_flow *f, struct lh_actions *out);
 
 /*
  * The repair is given up: FH gets what was kept, and everything from here to
@@ -89,7 +85,7 @@ LH_INLINE void lh_abandon(struct lh_env *env, struct lh_flow *f, bool passing,
 			  struct lh_actions *out);
 
 /* @s goes on to FH, with the edits of @out. */
-LH_INLINE void lh_forwarded(struct lh_flow *f, const struct lh_segment *s,
+LH_INLINE void lh_forwarded(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			    const struct lh_actions *out);
 
 #endif /* LH_HOLD_H */

@@ -66,7 +66,7 @@ LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
 {
 	u32 max = LH_CFG(env)->max_local;
 
-	if (e->flags & LH_SEG_BARE)
+	if (e->flags & LH_SEG_EMPTY)
 		max = lh_min(max, LH_BARE_MAX);
 	return !(e->flags & LH_SEG_NO_COPY) && !lh_seg_overflow(f, e) && !lh_seg_stale(f, e) &&
 	       e->n_local < max;
@@ -302,7 +302,7 @@ LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
 	u64 wait;
 
 	/* Where no ACK ever came by they take another way: nothing can be known. */
-	if (!e || !(f->flags & LH_FLOW_FWD || e->flags & LH_SEG_BARE))
+	if (!e || !(f->flags & LH_FLOW_FWD || e->flags & LH_SEG_EMPTY))
 		return 0;
 	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
 	return lh_max(lh_max(f->delivery.last_ns, f->sent_ns) + wait, lh_queued_until(env, f, e));

@@ -36,10 +36,10 @@ LH_INLINE bool lh_outage_may_tell(struct lh_env *env, const struct lh_flow *f)
 	return env->alive && f->una == f->hold.fwd_ack && lh_outage_has_ack(f);
 }
 
-LH_INLINE void lh_outage_keep(struct lh_flow *f, const struct lh_segment *s,
+LH_INLINE void lh_outage_keep(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			      enum lh_ack_class class, struct lh_actions *out)
 {
-	if (!lh_pure(s) || (f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH))) {
+	if (!env->view.pure || (f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH))) {
 		f->outage.kept = 0;
 		return;
 	}
@@ -66,9 +66,9 @@ LH_INLINE void lh_outage_data(struct lh_env *env, struct lh_flow *f, const struc
 LH_INLINE u32 lh_outage_failures(struct lh_env *env, const struct lh_flow *f,
 				 const struct lh_seg *e)
 {
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack)
+	if (!(lh_policy(env) & LH_POLICY_PEER_OUTAGE))
 		return e->n_local;
-	return (e->flags & LH_SEG_BARE) || !e->n_local ? 0 : f->recovery.nr_probes;
+	return (e->flags & LH_SEG_EMPTY) || !e->n_local ? 0 : f->recovery.nr_probes;
 }
 
 /* When MH was heard last. For scheme rack by whichever of its flows: while others go
@@ -77,7 +77,7 @@ LH_INLINE u64 lh_outage_heard_ns(struct lh_env *env, const struct lh_flow *f)
 {
 	const struct lh_peer *p = lh_peer_of(env, f);
 
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !p)
+	if (!(lh_policy(env) & LH_POLICY_PEER_OUTAGE) || !p)
 		return f->outage.heard_ns;
 	return lh_max(f->outage.heard_ns, p->heard_ns);
 }
@@ -116,7 +116,7 @@ LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f)
 	f->outage.since_ns = env->now_ns;
 	f->outage.nr_probes = f->outage.mute = 0;
 	f->outage.back_ns = f->outage.lost_ns = 0;
-	if (LH_CFG(env)->scheme == LH_SCHEME_rack)
+	if (lh_policy(env) & LH_POLICY_PEER_OUTAGE)
 		f->outage.every_ns = lh_outage_every(env, f);
 	lh_host_count(env, LH_C_outages, 1);
 }
@@ -220,7 +220,7 @@ LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f)
 	const struct lh_seg *e = lh_head(env, f);
 	u64 last, every;
 
-	if (!e || (e->flags & (LH_SEG_NO_COPY | LH_SEG_BARE)) || lh_seg_stale(f, e))
+	if (!e || (e->flags & (LH_SEG_NO_COPY | LH_SEG_EMPTY)) || lh_seg_stale(f, e))
 		return 0;
 	last = e->last_tx_ns;
 	if (p && lh_outage_known_over(f, p))
@@ -240,7 +240,7 @@ LH_INLINE u64 lh_outage_stands_by(struct lh_env *env, const struct lh_flow *f, u
 	const struct lh_peer *p = lh_peer_of(env, f);
 	u64 until;
 
-	if (LH_CFG(env)->scheme != LH_SCHEME_rack || !f->outage.since_ns ||
+	if (!(lh_policy(env) & LH_POLICY_PEER_OUTAGE) || !f->outage.since_ns ||
 	    (f->flags & LH_FLOW_HELD) || !p || lh_outage_known_over(f, p))
 		return 0;
 	until = p->probe_ns + f->outage.every_ns;

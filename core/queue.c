@@ -94,7 +94,7 @@ LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f)
 {
 	u32 need = LH_FLOW_WSCALE | LH_FLOW_FWD;
 
-	return LH_CFG(env)->scheme == LH_SCHEME_rack && (f->flags & need) == need &&
+	return (lh_policy(env) & LH_POLICY_CONTROL) && (f->flags & need) == need &&
 	       !(f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP));
 }
 

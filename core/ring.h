@@ -21,7 +21,7 @@ enum lh_seg_flag {
 	LH_SEG_CONG = 2, /* lost upstream, or local repairs exhausted */
 	LH_SEG_SACKED = 4,
 	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
-	LH_SEG_BARE = 16, /* a SYN or FIN without data */
+	LH_SEG_EMPTY = 16, /* a SYN or FIN without data */
 	LH_SEG_SMALL = 32, /* below LH_SMALL_BYTES: counted in nr_small */
 };
 

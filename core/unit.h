@@ -24,12 +24,10 @@
 #include "ring.c"
 #include "rtt.c"
 #include "sample.c"
+#include "scheme.c"
 #include "segment.c"
 #include "share.c"
 #include "window.c"
 #include "wired.c"
-#include "scheme/rack.c"
-#include "scheme/slack.c"
-#include "scheme/snoop.c"
 
 #endif /* LH_UNIT_H */

@@ -55,7 +55,7 @@ LH_INLINE u32 lh_control_edge_same(struct lh_env *env, const struct lh_flow *f, 
 LH_INLINE void lh_control_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				 bool same, struct lh_actions *out)
 {
-	u32 own = lh_window_edge(f, s), edge, header;
+	u32 own = env->view.edge, edge, header;
 
 	if (!lh_control_usable(env, f) || s->ack != f->una || !s->window)
 		return;

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "rack.h"
+/*
+ * Scheme `rack` (SPEC 2.16), the default: a SACK scoreboard, loss by time order
+ * over the local hop, a local probe timer, handshake and FIN repaired too, and
+ * the window controller as the brake of senders whose losses are hidden. Flows
+ * without SACK are repaired by duplicate and partial ACKs.
+ */
+#ifdef LH_SCHEME
+LH_SCHEME(rack, LH_POLICY_CONTROL | LH_POLICY_PEER_OUTAGE | LH_POLICY_KEEP_OLDER,
+	  "loss by time order, probe timer and window clock, for today's senders")
+#else
+#include "../lifecycle.h"
+#include "../outage.h"
 
 #define LH_PATIENT_TRIES 3 /* repairs that FH waits for: at 5 % one in 8,000 takes more */
 #define LH_RACK_BURST 3 /* repairs for one ACK that delivered so many segments */
@@ -22,8 +33,9 @@ LH_INLINE bool lh_rack_syn_due(struct lh_env *env, const struct lh_flow *f)
 	return true;
 }
 
-LH_INLINE void lh_rack_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			   struct lh_actions *out)
+/* A SYN or SYN-ACK without data: what follows it is not there yet. */
+LH_INLINE void lh_rack_on_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			      struct lh_actions *out)
 {
 	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
 
@@ -35,6 +47,8 @@ LH_INLINE void lh_rack_syn(struct lh_env *env, struct lh_flow *f, const struct l
 	else if (e && lh_cached(f) == 1 && e->seq == s->seq && e->end == s->end)
 		lh_cache_resent(env, f, s, f->ring.head, e, out);
 }
+
+#define lh_rack_on_link lh_outage_link
 
 LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       struct lh_actions *out)
@@ -156,21 +170,20 @@ LH_INLINE void lh_rack_blank(struct lh_env *env, struct lh_flow *f, struct lh_ac
 LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				 enum lh_ack_class class, struct lh_actions *out)
 {
-	u32 own = lh_window_edge(f, s);
+	const struct lh_ack_view *v = &env->view;
 	bool update;
 
-	if (!s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s) ||
-	    f->hold.fwd_ack != s->ack || (s->dsack && !lh_dsack_ours(f, s)) ||
-	    lh_before(own, f->hold.fwd_edge) || lh_sack_unseen(f, s))
+	if (!s->window || !lh_rack_hides(env, f) || !v->bare || f->hold.fwd_ack != s->ack ||
+	    (s->dsack && !v->dsack_ours) || lh_before(v->edge, f->hold.fwd_edge) || v->unseen)
 		goto pass;
 	if (class != LH_ACK_SAME && !lh_in_hand(env, f))
 		goto pass;
-	if (class == LH_ACK_SAME && !lh_dsack_ours(f, s))
+	if (class == LH_ACK_SAME && !v->dsack_ours)
 		goto pass;
 	if (!lh_control_usable(env, f))
 		update = lh_window_needed(env, f, s);
 	else
-		update = lh_after(lh_control_edge(env, f, own), f->hold.fwd_edge);
+		update = lh_after(lh_control_edge(env, f, v->edge), f->hold.fwd_edge);
 	if (class != LH_ACK_DUPLICATE) {
 		out->blank_sack = update;
 		out->verdict = update ? LH_PASS : LH_DROP;
@@ -194,9 +207,11 @@ pass:
 LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			   struct lh_actions *out)
 {
-	if (!s->nr_sack || !s->window || !lh_rack_hides(env, f) || !lh_bare(env, f, s))
+	const struct lh_ack_view *v = &env->view;
+
+	if (!s->nr_sack || !s->window || !lh_rack_hides(env, f) || !v->bare)
 		return;
-	if ((s->dsack && !lh_dsack_ours(f, s)) || lh_sack_unseen(f, s))
+	if ((s->dsack && !v->dsack_ours) || v->unseen)
 		return;
 	if (lh_after(f->sacked_max, f->una)) {
 		if (lh_in_hand(env, f))
@@ -241,9 +256,10 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 	lh_control_window(env, f, s, class == LH_ACK_DUPLICATE && !out->blank_sack, out);
 	if (out->window != LH_KEEP_WINDOW)
 		lh_host_count(env, LH_C_windows_edited, 1);
-	lh_wired_ack(env, f, s, lh_edited_edge(f, s, out));
+	lh_wired_ack(env, f, s, lh_edited_edge(env, f, s, out));
 }
 
+/* When a segment is due: without a sign from MH, or since others overtook it. */
 LH_INLINE u64 lh_rack_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 probe = lh_probe_deadline(env, f), order = lh_order_deadline(env, f);
@@ -295,3 +311,5 @@ LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh
 	if (due && env->now_ns >= due)
 		lh_probe(env, f, out);
 }
+
+#endif

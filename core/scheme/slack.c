@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "slack.h"
+/*
+ * Scheme `slack`: Snoop with the slow ACK that its Linux version proposed for
+ * short disconnections (SPEC 2.4), and, on request, the closed window in its
+ * place (`freeze`) and the fast retransmit on handoff (SPEC 2.10, `handoff`).
+ */
+#ifdef LH_SCHEME
+LH_SCHEME(slack, LH_POLICY_RTT_PER_ACK | LH_POLICY_KEEP_ACK | LH_POLICY_LATE_BACKOFF,
+	  "snoop, and the last ACK again before an outage drives the sender into a timeout")
+#else
+#include "../outage.h"
+#include "snoop.h"
+
+#define lh_slack_on_syn lh_ignore_syn
+#define lh_slack_on_link lh_outage_link
 
 LH_INLINE void lh_slack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				struct lh_actions *out)
@@ -73,3 +86,5 @@ LH_INLINE void lh_slack_on_timer(struct lh_env *env, struct lh_flow *f, struct l
 	if (due && env->now_ns >= due)
 		lh_outage_probe(env, f, out);
 }
+
+#endif

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Scheme `snoop`: the classic rules of Amir, Balakrishnan, Seshan and Katz
+ * (1995; SPEC 2.2) with the head timer of the Linux version (SPEC 2.3).
+ * One repair per run of duplicates and per partial ACK; several losses in a
+ * window are repaired one local round trip each.
+ */
+#ifdef LH_SCHEME
+LH_SCHEME(snoop, LH_POLICY_RTT_PER_ACK,
+	  "classic Snoop (1995) with the local timers of the Linux version")
+#else
+#include "../detect.h"
+#include "../guard.h"
 #include "snoop.h"
+
+#define lh_snoop_on_syn lh_ignore_syn
+#define lh_snoop_on_link lh_ignore_link
 
 LH_INLINE void lh_snoop_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				struct lh_actions *out)
@@ -38,6 +53,8 @@ pass:
 		lh_abandon(env, f, true, out);
 }
 
+/* S4's "expected ACK": a new ACK that stops short of what had departed when
+ * the repair began uncovers the next hole. It passes, and the hole is filled. */
 LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	struct lh_seg *e;
@@ -78,6 +95,7 @@ LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 		lh_snoop_own(env, f, s, out);
 }
 
+/* The head's timer. */
 LH_INLINE void lh_snoop_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	u64 due = lh_head_deadline(env, f);
@@ -89,3 +107,7 @@ LH_INLINE void lh_snoop_on_timer(struct lh_env *env, struct lh_flow *f, struct l
 			lh_resend(env, f, e, LH_BY_TIMER, out);
 	}
 }
+
+#define lh_snoop_deadline lh_head_deadline
+
+#endif

@@ -601,6 +601,7 @@ pub const LH_SCHEME_rack: lh_scheme = 1;
 pub const LH_SCHEME_slack: lh_scheme = 2;
 pub const LH_SCHEME_snoop: lh_scheme = 3;
 pub const LH_NR_SCHEMES: lh_scheme = 4;
+#[doc = " LH_SCHEME_none and so on, from the schemes' own rows."]
 pub type lh_scheme = ::core::ffi::c_uint;
 #[doc = " RFC 6298 gains, floor against delayed ACKs"]
 pub const LH_RTT_STD: lh_rtt_profile = 0;
@@ -777,6 +778,65 @@ pub const LH_C_flows_removed: lh_counter = 49;
 pub const LH_C_timer_kicks: lh_counter = 50;
 pub const LH_NR_COUNTERS: lh_counter = 51;
 pub type lh_counter = ::core::ffi::c_uint;
+#[doc = " What the ACK of this call is beside its class, looked at once."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_ack_view {
+    #[doc = " right edge of its window; just the ACK where the scale is unknown"]
+    pub edge: u32,
+    #[doc = " 1: nothing but an ACK to tell"]
+    pub pure_: u8,
+    #[doc = " 1: nothing but number, window and SACK blocks, of which FH may be told later"]
+    pub bare: u8,
+    #[doc = " 1: it reports something that went by unseen"]
+    pub unseen: u8,
+    #[doc = " 1: a second copy of what FH sent once: our repair was superfluous"]
+    pub dsack_ours: u8,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_ack_view"][::core::mem::size_of::<lh_ack_view>() - 8usize];
+    ["Alignment of lh_ack_view"][::core::mem::align_of::<lh_ack_view>() - 4usize];
+    ["Offset of field: lh_ack_view::edge"][::core::mem::offset_of!(lh_ack_view, edge) - 0usize];
+    ["Offset of field: lh_ack_view::pure_"][::core::mem::offset_of!(lh_ack_view, pure_) - 4usize];
+    ["Offset of field: lh_ack_view::bare"][::core::mem::offset_of!(lh_ack_view, bare) - 5usize];
+    ["Offset of field: lh_ack_view::unseen"][::core::mem::offset_of!(lh_ack_view, unseen) - 6usize];
+    ["Offset of field: lh_ack_view::dsack_ours"]
+        [::core::mem::offset_of!(lh_ack_view, dsack_ours) - 7usize];
+};
+#[doc = " The ACK that FH saw last, the last one that came, and the one that is kept."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_hold {
+    #[doc = " with LH_FLOW_FWD, as fwd_edge and fwd_flags"]
+    pub fwd_ack: u32,
+    #[doc = " right edge of the window that FH knows, before it was rounded"]
+    pub fwd_edge: u32,
+    #[doc = " the receiver's own, of the last ACK"]
+    pub own_edge: u32,
+    pub fwd_flags: u16,
+    #[doc = " as in the header"]
+    pub last_window: u16,
+    #[doc = " first suppression since the last forwarded ACK; with LH_FLOW_HELD"]
+    pub since_ns: u64,
+    #[doc = " when FH gets it; samples of RTT that come meanwhile move it no more"]
+    pub until_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_hold"][::core::mem::size_of::<lh_hold>() - 32usize];
+    ["Alignment of lh_hold"][::core::mem::align_of::<lh_hold>() - 8usize];
+    ["Offset of field: lh_hold::fwd_ack"][::core::mem::offset_of!(lh_hold, fwd_ack) - 0usize];
+    ["Offset of field: lh_hold::fwd_edge"][::core::mem::offset_of!(lh_hold, fwd_edge) - 4usize];
+    ["Offset of field: lh_hold::own_edge"][::core::mem::offset_of!(lh_hold, own_edge) - 8usize];
+    ["Offset of field: lh_hold::fwd_flags"][::core::mem::offset_of!(lh_hold, fwd_flags) - 12usize];
+    ["Offset of field: lh_hold::last_window"]
+        [::core::mem::offset_of!(lh_hold, last_window) - 14usize];
+    ["Offset of field: lh_hold::since_ns"][::core::mem::offset_of!(lh_hold, since_ns) - 16usize];
+    ["Offset of field: lh_hold::until_ns"][::core::mem::offset_of!(lh_hold, until_ns) - 24usize];
+};
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1140,38 +1200,6 @@ const _: () = {
     ["Offset of field: lh_guard::level_raised_ns"]
         [::core::mem::offset_of!(lh_guard, level_raised_ns) - 24usize];
 };
-#[doc = " The ACK that FH saw last, the last one that came, and the one that is kept."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_hold {
-    #[doc = " with LH_FLOW_FWD, as fwd_edge and fwd_flags"]
-    pub fwd_ack: u32,
-    #[doc = " right edge of the window that FH knows, before it was rounded"]
-    pub fwd_edge: u32,
-    #[doc = " the receiver's own, of the last ACK"]
-    pub own_edge: u32,
-    pub fwd_flags: u16,
-    #[doc = " as in the header"]
-    pub last_window: u16,
-    #[doc = " first suppression since the last forwarded ACK; with LH_FLOW_HELD"]
-    pub since_ns: u64,
-    #[doc = " when FH gets it; samples of RTT that come meanwhile move it no more"]
-    pub until_ns: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_hold"][::core::mem::size_of::<lh_hold>() - 32usize];
-    ["Alignment of lh_hold"][::core::mem::align_of::<lh_hold>() - 8usize];
-    ["Offset of field: lh_hold::fwd_ack"][::core::mem::offset_of!(lh_hold, fwd_ack) - 0usize];
-    ["Offset of field: lh_hold::fwd_edge"][::core::mem::offset_of!(lh_hold, fwd_edge) - 4usize];
-    ["Offset of field: lh_hold::own_edge"][::core::mem::offset_of!(lh_hold, own_edge) - 8usize];
-    ["Offset of field: lh_hold::fwd_flags"][::core::mem::offset_of!(lh_hold, fwd_flags) - 12usize];
-    ["Offset of field: lh_hold::last_window"]
-        [::core::mem::offset_of!(lh_hold, last_window) - 14usize];
-    ["Offset of field: lh_hold::since_ns"][::core::mem::offset_of!(lh_hold, since_ns) - 16usize];
-    ["Offset of field: lh_hold::until_ns"][::core::mem::offset_of!(lh_hold, until_ns) - 24usize];
-};
 #[doc = " A SYN on a live connection: kept aside until the other end has answered it (lifecycle.h)."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1403,7 +1431,7 @@ pub const LH_SEG_SACKED: lh_seg_flag = 4;
 #[doc = " the host could not store the bytes"]
 pub const LH_SEG_NO_COPY: lh_seg_flag = 8;
 #[doc = " a SYN or FIN without data"]
-pub const LH_SEG_BARE: lh_seg_flag = 16;
+pub const LH_SEG_EMPTY: lh_seg_flag = 16;
 #[doc = " below LH_SMALL_BYTES: counted in nr_small"]
 pub const LH_SEG_SMALL: lh_seg_flag = 32;
 pub type lh_seg_flag = ::core::ffi::c_uint;
@@ -1546,6 +1574,19 @@ const _: () = {
     ["Offset of field: lh_rtt::end"][::core::mem::offset_of!(lh_rtt, end) - 32usize];
     ["Offset of field: lh_rtt::pad"][::core::mem::offset_of!(lh_rtt, pad) - 36usize];
 };
+#[doc = " The window controller brakes FH (control.h): windows and SACK blocks of its ACKs may be\n edited, and it goes on sending while an ACK is kept back."]
+pub const LH_POLICY_CONTROL: lh_policy = 1;
+#[doc = " One sample of the local round trip per ACK (Karn), as RFC 6298 and ns-2 take them."]
+pub const LH_POLICY_RTT_PER_ACK: lh_policy = 2;
+#[doc = " An outage is the receiver's: all its flows share one prober (outage.h)."]
+pub const LH_POLICY_PEER_OUTAGE: lh_policy = 4;
+#[doc = " Of two copies of a segment the older, with its timestamp, stays through an outage."]
+pub const LH_POLICY_KEEP_OLDER: lh_policy = 8;
+#[doc = " A copy of the newest ACK stays here, to be told in an outage."]
+pub const LH_POLICY_KEEP_ACK: lh_policy = 16;
+#[doc = " The head's timer backs off after its second try."]
+pub const LH_POLICY_LATE_BACKOFF: lh_policy = 32;
+pub type lh_policy = ::core::ffi::c_uint;
 #[doc = " The wired round trip and its open sample."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1961,6 +2002,9 @@ unsafe extern "C" {
     pub fn lhc_counter_doc(id: u32) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {
+    pub fn lhc_policy(scheme: u32) -> u32;
+}
+unsafe extern "C" {
     pub fn lhc_scheme_name(id: u32) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {
@@ -2198,6 +2242,8 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_setup {
     pub config: lh_config,
+    #[doc = " lhc_policy(config.scheme)"]
+    pub policy: u32,
     #[doc = " of the attached device"]
     pub ifindex: u32,
     #[doc = " 14: Ethernet header; 0: none"]
@@ -2218,34 +2264,37 @@ pub struct lh_setup {
     pub has_match: u32,
     #[doc = " 1: the time is skb->tstamp (differential test)"]
     pub test_clock: u32,
+    pub pad: u32,
     #[doc = " heartbeat older than this: pass everything"]
     pub stale_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 200usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 208usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
-    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 144usize];
-    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 148usize];
+    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 144usize];
+    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 148usize];
+    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 152usize];
     ["Offset of field: lh_setup::mark_value"]
-        [::core::mem::offset_of!(lh_setup, mark_value) - 152usize];
+        [::core::mem::offset_of!(lh_setup, mark_value) - 156usize];
     ["Offset of field: lh_setup::mark_mask"]
-        [::core::mem::offset_of!(lh_setup, mark_mask) - 156usize];
-    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 160usize];
-    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 164usize];
+        [::core::mem::offset_of!(lh_setup, mark_mask) - 160usize];
+    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 164usize];
+    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 168usize];
     ["Offset of field: lh_setup::nr_chunks"]
-        [::core::mem::offset_of!(lh_setup, nr_chunks) - 168usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 172usize];
+        [::core::mem::offset_of!(lh_setup, nr_chunks) - 172usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 176usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 176usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 180usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 180usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 184usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 184usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 188usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 188usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 192usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 192usize];
+    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 196usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 200usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {

@@ -4,7 +4,7 @@
 
 use crate::bindings::{
     LH_CLOCK_AUTO, LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_rack, LH_SCHEME_slack,
-    LH_SCHEME_snoop, LH_SUPPRESS_AUTO, LH_TIMER_ALWAYS, lh_config,
+    LH_SCHEME_snoop, LH_SUPPRESS_AUTO, LH_TIMER_ALWAYS, lh_config, lhc_policy,
 };
 
 /// What an operator or an experiment may set (core/config.h).
@@ -42,6 +42,12 @@ impl lh_config {
             scheme: LH_SCHEME_slack,
             ..Self::default()
         }
+    }
+
+    /// What the core's mechanisms ask of the scheme (`enum lh_policy` of core/scheme.h).
+    pub fn policy(&self) -> u32 {
+        // SAFETY: a pure function of a number, any number.
+        unsafe { lhc_policy(self.scheme) }
     }
 
     /// Scheme `none`: observe and count only.

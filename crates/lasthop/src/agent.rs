@@ -86,6 +86,7 @@ impl Setup {
         let flow_segments = self.cache_flow_bytes / u64::from(LH_SLOT_BYTES);
         lh_setup {
             config: self.config,
+            policy: self.config.policy(),
             ifindex: self.ifindex,
             l2_bytes: self.l2_bytes,
             mark_value: self.mark.0,
@@ -103,6 +104,7 @@ impl Setup {
                     .any(|rule| rule.action == bindings::LH_RULE_MATCH),
             ),
             test_clock: u32::from(self.test_clock),
+            pad: 0,
             stale_ns: STALE.as_nanos() as u64,
         }
     }

@@ -6,6 +6,7 @@
 
 use lasthop::agent::Setup;
 use lasthop_core::Config;
+use libbpf_rs::query::ProgInfoIter;
 
 use super::{held, in_namespace, load, setup};
 
@@ -21,11 +22,14 @@ fn the_verifier_has_not_too_much_to_look_at() {
         ] {
             let setup = Setup { config, ..setup() };
             let agent = load(&setup);
-            let mut counts: Vec<u64> = held("prog_id:", "verified_insns:").into_values().collect();
-            counts.sort_unstable();
-            println!("verified: {name} {counts:?}");
-            assert!(counts.len() >= 2, "{counts:?}");
-            assert!(counts.iter().all(|&n| n < MOST), "{name}: {counts:?}");
+            let counts = held("prog_id:", "verified_insns:");
+            let mut programs: Vec<(String, u64)> = ProgInfoIter::default()
+                .filter_map(|p| Some((p.name.to_string_lossy().into(), *counts.get(&p.id.into())?)))
+                .collect();
+            programs.sort();
+            println!("verified: {name} {programs:?}");
+            assert!(programs.len() >= 2, "{programs:?}");
+            assert!(programs.iter().all(|p| p.1 < MOST), "{name}: {programs:?}");
             drop(agent);
         }
     });

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "flow.h"
+#include "scheme.h"
+
+LH_INLINE u32 lh_policy_of(u32 scheme)
+{
+#define LH_SCHEME(name, policies, doc)                                                             \
+	if (scheme == LH_SCHEME_##name)                                                            \
+		return policies;
+#include "scheme/list.h"
+#undef LH_SCHEME
+	return 0;
+}
+
+LH_INLINE u32 lh_policy(struct lh_env *env)
+{
+#ifdef LH_BPF
+	return lh_setup.policy;
+#else
+	return lh_policy_of(LH_CFG(env)->scheme);
+#endif
+}
+
+LH_INLINE void lh_ignore_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     struct lh_actions *out)
+{
+}
+
+LH_INLINE void lh_ignore_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh_actions *out)
+{
+}
+
+#include "scheme/list.h"
+
+LH_INLINE void lh_scheme_on_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				struct lh_actions *out)
+{
+	u32 scheme = LH_CFG(env)->scheme;
+
+#define LH_SCHEME(name, policies, doc)                                                             \
+	if (scheme == LH_SCHEME_##name)                                                            \
+		lh_##name##_on_syn(env, f, s, out);
+#include "scheme/list.h"
+#undef LH_SCHEME
+}
+
+LH_INLINE void lh_scheme_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				 struct lh_actions *out)
+{
+	u32 scheme = LH_CFG(env)->scheme;
+
+#define LH_SCHEME(name, policies, doc)                                                             \
+	if (scheme == LH_SCHEME_##name)                                                            \
+		lh_##name##_on_data(env, f, s, out);
+#include "scheme/list.h"
+#undef LH_SCHEME
+}
+
+LH_INLINE void lh_scheme_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				enum lh_ack_class class, struct lh_actions *out)
+{
+	u32 scheme = LH_CFG(env)->scheme;
+
+#define LH_SCHEME(name, policies, doc)                                                             \
+	if (scheme == LH_SCHEME_##name)                                                            \
+		lh_##name##_on_ack(env, f, s, class, out);
+#include "scheme/list.h"
+#undef LH_SCHEME
+}
+
+LH_INLINE void lh_scheme_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	u32 scheme = LH_CFG(env)->scheme;
+
+#define LH_SCHEME(name, policies, doc)                                                             \
+	if (scheme == LH_SCHEME_##name)                                                            \
+		lh_##name##_on_timer(env, f, out);
+#include "scheme/list.h"
+#undef LH_SCHEME
+}
+
+LH_INLINE void lh_scheme_on_link(struct lh_env *env, struct lh_flow *f, u32 up,
+				 struct lh_actions *out)
+{
+	u32 scheme = LH_CFG(env)->scheme;
+
+#define LH_SCHEME(name, policies, doc)                                                             \
+	if (scheme == LH_SCHEME_##name)                                                            \
+		lh_##name##_on_link(env, f, up, out);
+#include "scheme/list.h"
+#undef LH_SCHEME
+}
+
+LH_INLINE u64 lh_scheme_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 scheme = LH_CFG(env)->scheme;
+
+#define LH_SCHEME(name, policies, doc)                                                             \
+	if (scheme == LH_SCHEME_##name)                                                            \
+		return lh_##name##_deadline(env, f);
+#include "scheme/list.h"
+#undef LH_SCHEME
+	return 0;
+}
