@@ -72,7 +72,7 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 }
 
 /* Marks what [left, right) touches as sent again by the sender: repairs start
- * anew (SPEC 2.2), even though the cached bytes stay the old ones. */
+ * anew (docs/design.md, section 5.2), even though the cached bytes stay the old ones. */
 LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
 {
 	u32 pos = lh_cache_find(env, f, left);
@@ -191,8 +191,8 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	}
 	keep = lh_cache_keeps(env, f, s, e);
 	/* The newer bytes are kept: the same data with a younger timestamp, or
-	 * more of it (SPEC: keep the longer), not SACKed as a whole then. Repairs
-	 * start anew (S4). */
+	 * more of it (section 3.2: keep the longer), not SACKed as a whole then. Repairs
+	 * start anew (Amir et al. 1995). */
 	if (e->end != s->end && (e->flags & LH_SEG_SACKED)) {
 		f->delivery.sacked_bytes -= e->end - e->seq;
 		e->flags &= LH_SEG_SMALL;

@@ -79,8 +79,8 @@ LH_INLINE bool lh_seg_repairable(struct lh_env *env, const struct lh_flow *f,
 				 const struct lh_seg *e);
 
 /*
- * Whether every byte in [una, upto) is either SACKed or repairable here (bsnoop's rule, SPEC
- * section 1, "Suppressible"). Nothing stands in the way but within the blocked range, which gives
+ * Whether every byte in [una, upto) is either SACKed or repairable here (bsnoop's rule;
+ * docs/design.md, section 3.5). Nothing stands in the way but within the blocked range, which gives
  * up what is found to be in order, so that nothing is looked at twice. Where that takes longer
  * than one call may, the answer is no: FH gets the ACK.
  */

@@ -2,7 +2,7 @@
 /*
  * What an operator or an experiment may set. Constant while a device is
  * attached: .rodata in BPF, so that the verifier prunes the other schemes.
- * Defaults stand in SPEC section 2.15 and are set by the hosts.
+ * Defaults stand in docs/design.md, section 8, and are set by the hosts.
  */
 #ifndef LH_CONFIG_H
 #define LH_CONFIG_H
@@ -19,12 +19,12 @@ enum lh_scheme {
 
 enum lh_rtt_profile {
 	LH_RTT_STD, /* RFC 6298 gains, floor against delayed ACKs */
-	LH_RTT_NS2, /* ns-2.35 as papers/snoop-ns2-evaluation.txt prints it */
+	LH_RTT_NS2, /* ns-2.35's, as Nguyen 2002 prints it (docs/design.md, section 3.3) */
 };
 
 enum lh_timer_arm {
 	LH_TIMER_ALWAYS, /* while anything is cached (ns-2) */
-	LH_TIMER_AFTER_DUP, /* only after a duplicate-driven repair (S1 on earlier schemes) */
+	LH_TIMER_AFTER_DUP, /* only after a duplicate-driven repair (Kim and Chung 2007 on earlier schemes) */
 };
 
 enum lh_clock_mode {
@@ -45,7 +45,7 @@ struct lh_config {
 	u32 timer_arm; /* enum lh_timer_arm */
 	u32 dup_thresh; /* duplicates: the repair goes out on this one, at least 1 */
 	u32 max_local; /* local retransmissions per segment before it counts as lost by congestion */
-	u32 strict_window; /* 1: every duplicate that changes the window passes (SPEC Q17) */
+	u32 strict_window; /* 1: every duplicate that changes the window passes (docs/design.md, section 3.10) */
 	u64 lrto_floor_ns; /* least local retransmission timeout, profile std */
 	u64 lrto_max_ns; /* greatest local retransmission timeout before backoff */
 	u64 hold_min_ns; /* bounds of the time that an ACK may be kept back */

@@ -126,7 +126,7 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 	e->n_local++;
 	if (e->n_local >= LH_CFG(env)->max_local) {
 		/* The limit's last try is under way; whatever FH does about the
-		 * hole from here on is its own affair (invariant 6). */
+		 * hole from here on is its own affair (invariant I6). */
 		e->flags |= LH_SEG_CONG;
 		lh_cache_block(f, e->seq, e->end);
 		lh_host_count(env, LH_C_exhausted_segments, 1);

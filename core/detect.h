@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a loss is found and repaired: classes of ACKs (SPEC section 1), the
+ * How a loss is found and repaired: classes of ACKs (docs/design.md, section 3.4), the
  * duplicate count, the timer of the oldest segment. Schemes combine these.
  */
 #ifndef LH_DETECT_H
@@ -73,7 +73,7 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 /*
  * What has provably departed: on a FIFO link the n-th duplicate was caused by
  * the n-th segment after the lost one, or a later one. A repair that overtakes
- * queued segments must not make those look lost (SPEC 1, "Recovery point").
+ * queued segments must not make those look lost (section 3.8).
  */
 LH_INLINE void lh_extend_recovery(struct lh_env *env, struct lh_flow *f);
 
@@ -88,7 +88,7 @@ LH_INLINE bool lh_dup_repair(struct lh_env *env, struct lh_flow *f, struct lh_se
 /*
  * When the oldest segment counts as lost: LRTO after the later of its latest
  * departure and the last progress (on a FIFO link a segment behind a queue
- * that still moves is not late), doubled per repair (SPEC 1, rule b). Scheme
+ * that still moves is not late), doubled per repair (section 3.7, rule b). Scheme
  * slack doubles from the second repair on: after 80, 160 and 320 ms it would
  * find out about an outage when FH's 200 ms are over.
  * 0: no such time.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The only edits of a packet (invariant 16): window and blanked SACK option of
- * an ACK. Works on the copy of the headers that was parsed; the checksum is
+ * The only edits of a packet (docs/design.md, section 4, invariant I16): window and blanked
+ * SACK option of an ACK. Works on the copy of the headers that was parsed; the checksum is
  * brought up to date incrementally (RFC 1624).
  */
 #ifndef LH_EDIT_H

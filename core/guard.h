@@ -3,11 +3,11 @@
  * The queue guard: whose loss is it, the link's or that of the queue before it?
  * tc runs before the queue and can't see its drops; hiding them takes away the
  * brake of a sender that fills the queue until it overflows, and every overflow
- * is "repaired" (DESIGN, "Hidden loss means no brake"; CUBIC at 0 % loss: a
+ * is "repaired" (docs/design.md, section 1.2: hidden loss means no brake; CUBIC at 0 % loss: a
  * third of its goodput without agent). A drop of a tail-drop queue comes while
  * the queue stands and the sender puts more in flight than it did before; a
  * sender whose window is full (the papers') doesn't do the latter. Where both
- * hold, the loss is left to FH (invariant 6: never hide congestion). A loss of
+ * hold, the loss is left to FH (invariant I6: never hide congestion). A loss of
  * the link at such a moment costs FH a window reduction, as without agent.
  * Not in the papers; `queue_guard` switches it off.
  */
@@ -37,7 +37,7 @@ LH_INLINE void lh_guard_data(struct lh_env *env, struct lh_flow *f);
 /*
  * A loss that may be an overflow: everything in flight is left to FH, repairs
  * by timer included. A sender whose own repair comes second is told so by DSACK
- * and takes its reduction back (SPEC section 3).
+ * and takes its reduction back (section 6).
  */
 LH_INLINE void lh_guard_leave(struct lh_env *env, struct lh_flow *f);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Hold and release of duplicate ACKs (SPEC section 1, "Suppressible" and
- * "Hold, don't discard"): which ACK may be kept from FH, for how long, and
- * what FH gets when the repair fails.
+ * Hold and release of duplicate ACKs (docs/design.md, sections 3.5 and 3.6): which ACK may be
+ * kept from FH, for how long, and what FH gets when the repair fails.
  */
 #ifndef LH_HOLD_H
 #define LH_HOLD_H
@@ -50,7 +49,7 @@ LH_INLINE u32 lh_kept_edge(const struct lh_flow *f, u32 edge);
 LH_INLINE u32 lh_shown_edge(const struct lh_flow *f);
 
 /*
- * SPEC Q17: receivers that tune their buffer open the window on duplicates.
+ * Section 3.10: receivers that tune their buffer open the window on duplicates.
  * Such an ACK must pass when FH is about to run out of window, and always
  * when the window shrinks or its scale is unknown.
  */
@@ -71,7 +70,7 @@ LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_acti
 /*
  * Another ACK of the kept one's number passes, a window update for instance.
  * Without SACK it says all that the kept one says and takes its place: copies
- * of the older one would move the window's edge left later (invariant 16).
+ * of the older one would move the window's edge left later (invariant I16).
  */
 LH_INLINE void lh_hold_newer(struct lh_env *env, const struct lh_flow *f, struct lh_actions *out);
 

@@ -76,7 +76,7 @@ LH_INLINE void lh_open_fh(struct lh_env *env, struct lh_flow *f, const struct lh
 {
 	lh_track_options(f, s, false);
 	lh_flow_start(f, s->seq);
-	f->max = s->seq + 1; /* data in a SYN (TFO) is not ours: SPEC section 3 */
+	f->max = s->seq + 1; /* data in a SYN (TFO, RFC 7413) is not ours: section 7 */
 	f->flags |= LH_FLOW_SYN_FH;
 	f->flags &= ~LH_FLOW_RESET;
 	f->conn.syn_tx_ns = env->now_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Birth, options and death of a flow as its packets tell them (SPEC section
- * 4), the first RTT samples from the handshake, and joining in mid-stream.
+ * Birth, options and death of a flow as its packets tell them (docs/design.md, section 7), the
+ * first RTT samples from the handshake, and joining in mid-stream.
  */
 #ifndef LH_LIFECYCLE_H
 #define LH_LIFECYCLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Loss by time order over the local hop (RFC 8985, SPEC 2.16): a segment is
+ * Loss by time order over the local hop (RFC 8985; docs/design.md, section 5.6): a segment is
  * lost if one that departed sufficiently later has arrived. And the local
  * probe timer, for losses that nothing later can reveal.
  *

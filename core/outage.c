@@ -134,7 +134,7 @@ LH_INLINE u64 lh_outage_tell_at(struct lh_env *env, const struct lh_flow *f)
 	return f->outage.rto_from_ns + rto - rto / 4;
 }
 
-/* The labelled exception to invariant 16: FH is to believe the window closed (as
+/* The labelled exception to invariant I16: FH is to believe the window closed (as
  * in M-TCP) and to wait. MH's next ACK opens it, whatever it says. */
 LH_INLINE void lh_outage_freeze(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
@@ -156,7 +156,7 @@ LH_INLINE void lh_outage_thaw(struct lh_flow *f, struct lh_actions *out)
 /*
  * @copies of the last ACK, at once. What is kept back goes out instead, and by its
  * own rule. A sender that uses SACK makes nothing of repeated ACKs without new
- * blocks (SPEC section 1, class 5). @return how many go out.
+ * blocks (section 3.4, class 5). @return how many go out.
  */
 LH_INLINE u32 lh_outage_copies(struct lh_env *env, struct lh_flow *f, u32 copies,
 			       struct lh_actions *out)
@@ -419,7 +419,7 @@ LH_INLINE void lh_outage_down(struct lh_env *env, struct lh_flow *f)
 /*
  * The link is up. The outage lasts until MH is heard, for the word may be early,
  * but the head goes out at once, and probing starts anew. FH's timer may have
- * grown long in the meantime: `handoff` copies make it send now (SPEC 2.10).
+ * grown long in the meantime: `handoff` copies make it send now (section 5.5).
  */
 LH_INLINE void lh_outage_up(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {

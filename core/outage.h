@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Outages of the hop (SPEC 2.4, SLACK; 2.10, handoff): how one is noticed, what
- * FH is told before its timer fires, how its end is found out, and the repair
- * of the window that it swallowed. SPEC 2.4 is S0's proposal, which was never
- * built; times and conditions are this project's. Scheme `slack` does all of it, to
- * FH of the papers' time; `rack` tells FH nothing, whose timestamps or F-RTO (RFC 4015,
- * RFC 5682) take a timeout back when the window arrives after all, and looks for the
- * end more often.
+ * Outages of the hop (docs/design.md, sections 5.4, SLACK, and 5.5, handoff): how one is
+ * noticed, what FH is told before its timer fires, how its end is found out, and the repair of
+ * the window that it swallowed. SLACK is a proposal of the Linux Snoop paper, which was never
+ * built; times and conditions are this project's. Scheme `slack` does all of it, to FH of the
+ * papers' time; `rack` tells FH nothing, whose timestamps or F-RTO (RFC 4015, RFC 5682) take a
+ * timeout back when the window arrives after all, and looks for the end more often.
  *
- * What FH gets are copies of the last ACK that it has seen, never another
- * number (invariant 11). Three of them start fast retransmit in a sender without
- * SACK, which halves its window and restarts its timer, where a timeout would
- * have left it one segment.
+ * What FH gets are copies of the last ACK that it has seen, never another number (invariant
+ * I11). Three of them start fast retransmit in a sender without SACK, which halves its window
+ * and restarts its timer, where a timeout would have left it one segment.
  */
 #ifndef LH_OUTAGE_H
 #define LH_OUTAGE_H

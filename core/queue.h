@@ -85,11 +85,11 @@ LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *
 LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f);
 
 /*
- * Whether the loss of @e looks like an overflow of the queue before the hop: it departed
- * when the queue was near the longest that it has been of late. Tail drop happens there
- * and nowhere else. Such losses are FH's, and whoever else shares the queue relies on
- * that; what was repaired already is ours. While FH is HELD a queue of ours answers to C: only if it has not for some
- * time, it is somebody else's.
+ * Whether the loss of @e looks like an overflow of the queue before the hop: it departed when
+ * the queue was near the longest that it has been of late. Tail drop happens there and nowhere
+ * else. Such losses are FH's, and whoever else shares the queue relies on that; what was
+ * repaired already is ours. While FH is HELD a queue of ours answers to C: only if it has not
+ * for some time, it is somebody else's.
  */
 LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 				   const struct lh_seg *e);

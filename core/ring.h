@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The ring of unacknowledged segments of a flow, ordered by sequence number
- * (SPEC section 1, "Cache entry"). Positions count up for ever; a two-level
+ * (docs/design.md, section 3.2). Positions count up for ever; a two-level
  * directory leads from a position to its entry, so that idle flows cost no
  * memory and a search is a bisection.
  */

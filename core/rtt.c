@@ -66,13 +66,14 @@ LH_INLINE u64 lh_lrto(struct lh_env *env, const struct lh_flow *f)
 }
 
 /*
- * What drives FH into a timeout with `rack` (lh_hold_time): Linux' least. On a hop so long
- * that no second repair is back by then, as long as two take: three and a half of its round
- * trips, of which a quarter is taken off. FH's timeout grows with the first such repair that it
- * sees, and one that was in vain is taken back by timestamps (RFC 4015). With three, at 100 of
- * 110 ms and 5 %, the second came 10 ms late, and Reno had 0.86 and not 0.96. At 250 of 300 ms and 1 % loss that is 0.98 of the bound and not 0.6; at 560
- * of 600 ms and 5 Mbit/s, 5 %, 0.96 and not 0.13 for Reno. Above LH_HOLD_LONG_NS no
- * repair is back within the longest time that an ACK is kept (hold_max).
+ * What drives FH into a timeout with `rack` (lh_hold_time): Linux' least. On a hop so long that
+ * no second repair is back by then, as long as two take: three and a half of its round trips,
+ * of which a quarter is taken off. FH's timeout grows with the first such repair that it sees,
+ * and one that was in vain is taken back by timestamps (RFC 4015). With three, at 100 of 110 ms
+ * and 5 %, the second came 10 ms late, and Reno had 0.86 and not 0.96. At 250 of 300 ms and 1 %
+ * loss that is 0.98 of the bound and not 0.6; at 560 of 600 ms and 5 Mbit/s, 5 %, 0.96 and not
+ * 0.13 for Reno. Above LH_HOLD_LONG_NS no repair is back within the longest time that an ACK is
+ * kept (hold_max).
  */
 LH_INLINE u64 lh_hold_rack(const struct lh_flow *f)
 {

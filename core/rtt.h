@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Local round-trip time: agent -> MH -> agent (SPEC section 1, "Local RTT").
+ * Local round-trip time: agent -> MH -> agent (docs/design.md, section 3.3).
  * Integer nanoseconds; the ns-2 gain is in 1/1024.
  */
 #ifndef LH_RTT_H
@@ -21,11 +21,11 @@ struct lh_rtt {
 LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r);
 
 /* Local retransmission timeout. The floor of profile std answers delayed
- * ACKs: 20 ms gave 900 spurious timeouts in 12 s, 80 ms one (SPEC 1). */
+ * ACKs: 20 ms gave 900 spurious timeouts in 12 s, 80 ms one (section 11.2). */
 LH_INLINE u64 lh_lrto(struct lh_env *env, const struct lh_flow *f);
 
 /*
- * How long the newest suppressed ACK may be kept (SPEC 1, "Hold"): less than
+ * How long the newest suppressed ACK may be kept (section 3.6): less than
  * what drives FH into a timeout, R being the whole round trip. With `rack` the
  * window goes on opening meanwhile, so that no tail probe (2R) is due, and what
  * counts is the timeout: the duplicate would have come R after the segment left,

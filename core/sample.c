@@ -70,7 +70,7 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 
 /*
  * An ACK may belong to the original and not to the repair: one such mistake
- * and everything that left in between counts as lost (DESIGN: 9,700 repairs for
+ * and everything that left in between counts as lost (section 11.1: 9,700 repairs for
  * 600 losses). Believed only if the repair had time to arrive.
  */
 LH_INLINE bool lh_repair_arrived(struct lh_env *env, const struct lh_flow *f,

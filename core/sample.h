@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an ACK teaches (SPEC 2.16): which segments arrived and when they had
+ * What an ACK teaches (docs/design.md, section 5.6): which segments arrived and when they had
  * left, hence the sojourn on the local hop, the delivery rate, and the
  * departure times by which losses are found.
  */

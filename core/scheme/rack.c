@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Scheme `rack` (SPEC 2.16), the default: a SACK scoreboard, loss by time order
- * over the local hop, a local probe timer, handshake and FIN repaired too, and
- * the window controller as the brake of senders whose losses are hidden. Flows
- * without SACK are repaired by duplicate and partial ACKs.
+ * Scheme `rack` (docs/design.md, sections 5.6 and 5.7), the default: a SACK scoreboard, loss by
+ * time order over the local hop, a local probe timer, handshake and FIN repaired too, and the
+ * window controller as the brake of senders whose losses are hidden. Flows without SACK are
+ * repaired by duplicate and partial ACKs.
  */
 #ifdef LH_SCHEME
 LH_SCHEME(rack, LH_POLICY_CONTROL | LH_POLICY_PEER_OUTAGE | LH_POLICY_KEEP_OLDER,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Scheme `slack`: Snoop with the slow ACK that its Linux version proposed for
- * short disconnections (SPEC 2.4), and, on request, the closed window in its
- * place (`freeze`) and the fast retransmit on handoff (SPEC 2.10, `handoff`).
+ * short disconnections (docs/design.md, section 5.4), and, on request, the closed window in its
+ * place (`freeze`) and the fast retransmit on handoff (section 5.5, `handoff`).
  */
 #ifdef LH_SCHEME
 LH_SCHEME(slack, LH_POLICY_RTT_PER_ACK | LH_POLICY_KEEP_ACK | LH_POLICY_LATE_BACKOFF,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Scheme `snoop`: the classic rules of Amir, Balakrishnan, Seshan and Katz
- * (1995; SPEC 2.2) with the head timer of the Linux version (SPEC 2.3).
+ * (1995; docs/design.md, section 5.2) with the head timer of the Linux version (section 5.3).
  * One repair per run of duplicates and per partial ACK; several losses in a
  * window are repaired one local round trip each.
  */
@@ -53,7 +53,7 @@ pass:
 		lh_abandon(env, f, true, out);
 }
 
-/* S4's "expected ACK": a new ACK that stops short of what had departed when
+/* The "expected ACK" of Amir et al. (1995): a new ACK that stops short of what had departed when
  * the repair began uncovers the next hole. It passes, and the hole is filled. */
 LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {

@@ -605,12 +605,12 @@ pub const LH_NR_SCHEMES: lh_scheme = 4;
 pub type lh_scheme = ::core::ffi::c_uint;
 #[doc = " RFC 6298 gains, floor against delayed ACKs"]
 pub const LH_RTT_STD: lh_rtt_profile = 0;
-#[doc = " ns-2.35 as papers/snoop-ns2-evaluation.txt prints it"]
+#[doc = " ns-2.35's, as Nguyen 2002 prints it (docs/design.md, section 3.3)"]
 pub const LH_RTT_NS2: lh_rtt_profile = 1;
 pub type lh_rtt_profile = ::core::ffi::c_uint;
 #[doc = " while anything is cached (ns-2)"]
 pub const LH_TIMER_ALWAYS: lh_timer_arm = 0;
-#[doc = " only after a duplicate-driven repair (S1 on earlier schemes)"]
+#[doc = " only after a duplicate-driven repair (Kim and Chung 2007 on earlier schemes)"]
 pub const LH_TIMER_AFTER_DUP: lh_timer_arm = 1;
 pub type lh_timer_arm = ::core::ffi::c_uint;
 pub const LH_CLOCK_OFF: lh_clock_mode = 0;
@@ -637,7 +637,7 @@ pub struct lh_config {
     pub dup_thresh: u32,
     #[doc = " local retransmissions per segment before it counts as lost by congestion"]
     pub max_local: u32,
-    #[doc = " 1: every duplicate that changes the window passes (SPEC Q17)"]
+    #[doc = " 1: every duplicate that changes the window passes (docs/design.md, section 3.10)"]
     pub strict_window: u32,
     #[doc = " least local retransmission timeout, profile std"]
     pub lrto_floor_ns: u64,
