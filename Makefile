@@ -68,7 +68,7 @@ lint: ## format, clippy, generated files, the core's other targets
 
 install: build ## install lasthop to $(DESTDIR)/usr/local/sbin
 	install -D -m 755 $(RELEASE)/lasthop $(DESTDIR)/usr/local/sbin/lasthop
-	install -D -m 644 crates/lasthop/lasthop.example.toml $(DESTDIR)/etc/lasthop/lasthop.example.toml
+	install -d $(DESTDIR)/etc/lasthop && $(RELEASE)/lasthop defaults >$(DESTDIR)/etc/lasthop/lasthop.example.toml
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an operator or an experiment may set. Constant while a device is
- * attached: .rodata in BPF, so that the verifier prunes the other schemes.
- * Defaults stand in docs/design.md, section 8, and are set by the hosts.
+ * What an operator or an experiment may set (params.h), as the core reads it.
  */
 #ifndef LH_CONFIG_H
 #define LH_CONFIG_H
 
+#include "params.h"
 #include "types.h"
 
 /* LH_SCHEME_none and so on, from the schemes' own rows. */
@@ -39,34 +38,40 @@ enum lh_suppress_mode {
 	LH_SUPPRESS_OFF,
 };
 
+#define LH_NO_FIELD(...)
+#define LH_TIME_FIELD(key, ...) u64 key##_ns;
+#define LH_WORD_FIELD(key, ...) u32 key;
+#define LH_RATIO_FIELD(key, ...) u32 key##_1024;
+#define LH_ONE_MORE(...) +1
+/* Fields of 32 bits, `scheme` among them. */
+#define LH_CONFIG_WORDS                                                                            \
+	(1 LH_PARAMS(LH_NO_FIELD, LH_ONE_MORE, LH_ONE_MORE, LH_ONE_MORE, LH_ONE_MORE))
+
+/* Constant while a device is attached: .rodata in BPF, so that the verifier prunes the other
+ * schemes. Fields, units and defaults: params.h. */
 struct lh_config {
+	LH_PARAMS(LH_TIME_FIELD, LH_NO_FIELD, LH_NO_FIELD, LH_NO_FIELD, LH_NO_FIELD)
 	u32 scheme; /* enum lh_scheme */
-	u32 rtt_profile; /* enum lh_rtt_profile */
-	u32 timer_arm; /* enum lh_timer_arm */
-	u32 dup_thresh; /* duplicates: the repair goes out on this one, at least 1 */
-	u32 max_local; /* local retransmissions per segment before it counts as lost by congestion */
-	u32 strict_window; /* 1: every duplicate that changes the window passes (docs/design.md, section 3.10) */
-	u64 lrto_floor_ns; /* least local retransmission timeout, profile std */
-	u64 lrto_max_ns; /* greatest local retransmission timeout before backoff */
-	u64 hold_min_ns; /* bounds of the time that an ACK may be kept back */
-	u64 hold_max_ns;
-	u64 idle_ns; /* a flow without packets for so long is forgotten */
-	u64 ns2_tick_ns; /* snoopTick: least timeout of profile ns2 */
-	u64 ns2_srtt_ns; /* start values of profile ns2 */
-	u64 ns2_rttvar_ns;
-	u32 ns2_gain_1024; /* g of profile ns2, in 1/1024 */
-	u32 queue_guard; /* 1: a loss that looks like the queue's overflow is left to FH */
-	/* Scheme rack. */
-	u32 suppress; /* enum lh_suppress_mode */
-	u32 clock; /* enum lh_clock_mode */
-	u64 target_ns; /* standing queue that the clock aims at, where the hop is steady */
-	/* Scheme slack. */
-	u64 slack_quiet_ns; /* least silence of MH that counts as an outage; rack, too */
-	u64 rto_min_ns; /* FH's least timeout, beyond the round trip */
-	u32 slack_bursts; /* bursts of three copies until the next new ACK, 1 to 3 */
-	u32 freeze; /* 1: one copy that closes the window instead of the burst */
-	u32 handoff; /* copies of the last ACK when the link comes up, 0 to 3 */
-	u32 pad;
+	LH_PARAMS(LH_NO_FIELD, LH_WORD_FIELD, LH_WORD_FIELD, LH_WORD_FIELD, LH_RATIO_FIELD)
+	u32 pad[2 - LH_CONFIG_WORDS % 2];
+};
+
+enum lh_param_kind {
+	LH_PARAM_TIME,
+	LH_PARAM_COUNT,
+	LH_PARAM_FLAG,
+	LH_PARAM_CHOICE,
+	LH_PARAM_RATIO
+};
+
+/* A parameter as hosts in other languages see it; lhc_param(). Values as in its field. */
+struct lh_param {
+	const char *key; /* in configuration files */
+	const char *words; /* of a choice, with spaces between; else NULL */
+	const char *text; /* for people */
+	u32 kind; /* enum lh_param_kind */
+	u32 offset; /* of the field in struct lh_config, bytes */
+	u64 initial, least, most;
 };
 
 #endif /* LH_CONFIG_H */

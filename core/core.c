@@ -241,6 +241,37 @@ const char *lhc_counter_doc(u32 id)
 	return id < LH_NR_COUNTERS ? counter_docs[id] : NULL;
 }
 
+#define LH_FIELD_AT(field) (u32) __builtin_offsetof(struct lh_config, field)
+#define LH_TIME_ROW(key, initial, least, most, text)                                               \
+	{#key, NULL, text, LH_PARAM_TIME, LH_FIELD_AT(key##_ns), initial, least, most},
+#define LH_COUNT_ROW(key, initial, least, most, text)                                              \
+	{#key, NULL, text, LH_PARAM_COUNT, LH_FIELD_AT(key), initial, least, most},
+#define LH_FLAG_ROW(key, initial, text)                                                            \
+	{#key, NULL, text, LH_PARAM_FLAG, LH_FIELD_AT(key), initial, 0, 1},
+#define LH_CHOICE_ROW(key, initial, words, text)                                                   \
+	{#key, words, text, LH_PARAM_CHOICE, LH_FIELD_AT(key), initial, 0, 0},
+#define LH_RATIO_ROW(key, initial, least, most, text)                                              \
+	{#key, NULL, text, LH_PARAM_RATIO, LH_FIELD_AT(key##_1024), initial, least, most},
+
+static const struct lh_param params[] = {
+	LH_PARAMS(LH_TIME_ROW, LH_COUNT_ROW, LH_FLAG_ROW, LH_CHOICE_ROW, LH_RATIO_ROW)};
+
+const struct lh_param *lhc_param(u32 id)
+{
+	return id < sizeof(params) / sizeof(params[0]) ? &params[id] : NULL;
+}
+
+#define LH_TIME_INIT(key, initial, ...) cfg->key##_ns = initial;
+#define LH_WORD_INIT(key, initial, ...) cfg->key = initial;
+#define LH_RATIO_INIT(key, initial, ...) cfg->key##_1024 = initial;
+
+void lhc_config_init(struct lh_config *cfg)
+{
+	__builtin_memset(cfg, 0, sizeof(*cfg));
+	cfg->scheme = LH_SCHEME_rack;
+	LH_PARAMS(LH_TIME_INIT, LH_WORD_INIT, LH_WORD_INIT, LH_WORD_INIT, LH_RATIO_INIT)
+}
+
 u32 lhc_policy(u32 scheme)
 {
 	return lh_policy_of(scheme);

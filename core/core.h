@@ -72,6 +72,9 @@ struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *f
 int lhc_before(u32 a, u32 b);
 const char *lhc_counter_name(u32 id); /* NULL past the last */
 const char *lhc_counter_doc(u32 id);
+/* All parameters at their defaults, scheme `rack`. */
+void lhc_config_init(struct lh_config *cfg);
+const struct lh_param *lhc_param(u32 id); /* NULL past the last */
 u32 lhc_policy(u32 scheme); /* enum lh_policy */
 const char *lhc_scheme_name(u32 id);
 const char *lhc_scheme_doc(u32 id);

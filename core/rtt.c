@@ -26,7 +26,7 @@ LH_INLINE void lh_rtt_ns2(struct lh_env *env, struct lh_flow *f, u64 r)
 
 	if (!f->rtt.srtt_ns) {
 		f->rtt.srtt_ns = LH_CFG(env)->ns2_srtt_ns;
-		f->rtt.rttvar_ns = LH_CFG(env)->ns2_rttvar_ns;
+		f->rtt.rttvar_ns = LH_CFG(env)->ns2_rtt_var_ns;
 	}
 	f->rtt.srtt_ns = (g * f->rtt.srtt_ns + (1024 - g) * r) >> 10;
 	dev = r > f->rtt.srtt_ns ? r - f->rtt.srtt_ns : f->rtt.srtt_ns - r;
@@ -55,7 +55,7 @@ LH_INLINE u64 lh_lrto(struct lh_env *env, const struct lh_flow *f)
 {
 	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2) {
 		u64 srtt = f->rtt.srtt_ns ? f->rtt.srtt_ns : LH_CFG(env)->ns2_srtt_ns;
-		u64 var = f->rtt.srtt_ns ? f->rtt.rttvar_ns : LH_CFG(env)->ns2_rttvar_ns;
+		u64 var = f->rtt.srtt_ns ? f->rtt.rttvar_ns : LH_CFG(env)->ns2_rtt_var_ns;
 
 		return lh_max(srtt + 4 * var, LH_CFG(env)->ns2_tick_ns);
 	}

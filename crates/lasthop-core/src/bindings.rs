@@ -624,107 +624,134 @@ pub const LH_SUPPRESS_AUTO: lh_suppress_mode = 0;
 pub const LH_SUPPRESS_ON: lh_suppress_mode = 1;
 pub const LH_SUPPRESS_OFF: lh_suppress_mode = 2;
 pub type lh_suppress_mode = ::core::ffi::c_uint;
+#[doc = " Constant while a device is attached: .rodata in BPF, so that the verifier prunes the other\n schemes. Fields, units and defaults: params.h."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_config {
-    #[doc = " enum lh_scheme"]
-    pub scheme: u32,
-    #[doc = " enum lh_rtt_profile"]
-    pub rtt_profile: u32,
-    #[doc = " enum lh_timer_arm"]
-    pub timer_arm: u32,
-    #[doc = " duplicates: the repair goes out on this one, at least 1"]
-    pub dup_thresh: u32,
-    #[doc = " local retransmissions per segment before it counts as lost by congestion"]
-    pub max_local: u32,
-    #[doc = " 1: every duplicate that changes the window passes (docs/design.md, section 3.10)"]
-    pub strict_window: u32,
-    #[doc = " least local retransmission timeout, profile std"]
+    pub target_ns: u64,
+    pub slack_quiet_ns: u64,
+    pub rto_min_ns: u64,
     pub lrto_floor_ns: u64,
-    #[doc = " greatest local retransmission timeout before backoff"]
     pub lrto_max_ns: u64,
-    #[doc = " bounds of the time that an ACK may be kept back"]
+    pub ns2_tick_ns: u64,
+    pub ns2_srtt_ns: u64,
+    pub ns2_rtt_var_ns: u64,
     pub hold_min_ns: u64,
     pub hold_max_ns: u64,
-    #[doc = " a flow without packets for so long is forgotten"]
     pub idle_ns: u64,
-    #[doc = " snoopTick: least timeout of profile ns2"]
-    pub ns2_tick_ns: u64,
-    #[doc = " start values of profile ns2"]
-    pub ns2_srtt_ns: u64,
-    pub ns2_rttvar_ns: u64,
-    #[doc = " g of profile ns2, in 1/1024"]
-    pub ns2_gain_1024: u32,
-    #[doc = " 1: a loss that looks like the queue's overflow is left to FH"]
-    pub queue_guard: u32,
-    #[doc = " enum lh_suppress_mode"]
-    pub suppress: u32,
-    #[doc = " enum lh_clock_mode"]
+    #[doc = " enum lh_scheme"]
+    pub scheme: u32,
     pub clock: u32,
-    #[doc = " standing queue that the clock aims at, where the hop is steady"]
-    pub target_ns: u64,
-    #[doc = " least silence of MH that counts as an outage; rack, too"]
-    pub slack_quiet_ns: u64,
-    #[doc = " FH's least timeout, beyond the round trip"]
-    pub rto_min_ns: u64,
-    #[doc = " bursts of three copies until the next new ACK, 1 to 3"]
+    pub suppress: u32,
     pub slack_bursts: u32,
-    #[doc = " 1: one copy that closes the window instead of the burst"]
     pub freeze: u32,
-    #[doc = " copies of the last ACK when the link comes up, 0 to 3"]
     pub handoff: u32,
-    pub pad: u32,
+    pub rtt_profile: u32,
+    pub dup_thresh: u32,
+    pub max_local: u32,
+    pub timer_arm: u32,
+    pub strict_window: u32,
+    pub queue_guard: u32,
+    pub ns2_gain_1024: u32,
+    pub pad: [u32; 1usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 144usize];
     ["Alignment of lh_config"][::core::mem::align_of::<lh_config>() - 8usize];
-    ["Offset of field: lh_config::scheme"][::core::mem::offset_of!(lh_config, scheme) - 0usize];
-    ["Offset of field: lh_config::rtt_profile"]
-        [::core::mem::offset_of!(lh_config, rtt_profile) - 4usize];
-    ["Offset of field: lh_config::timer_arm"]
-        [::core::mem::offset_of!(lh_config, timer_arm) - 8usize];
-    ["Offset of field: lh_config::dup_thresh"]
-        [::core::mem::offset_of!(lh_config, dup_thresh) - 12usize];
-    ["Offset of field: lh_config::max_local"]
-        [::core::mem::offset_of!(lh_config, max_local) - 16usize];
-    ["Offset of field: lh_config::strict_window"]
-        [::core::mem::offset_of!(lh_config, strict_window) - 20usize];
+    ["Offset of field: lh_config::target_ns"]
+        [::core::mem::offset_of!(lh_config, target_ns) - 0usize];
+    ["Offset of field: lh_config::slack_quiet_ns"]
+        [::core::mem::offset_of!(lh_config, slack_quiet_ns) - 8usize];
+    ["Offset of field: lh_config::rto_min_ns"]
+        [::core::mem::offset_of!(lh_config, rto_min_ns) - 16usize];
     ["Offset of field: lh_config::lrto_floor_ns"]
         [::core::mem::offset_of!(lh_config, lrto_floor_ns) - 24usize];
     ["Offset of field: lh_config::lrto_max_ns"]
         [::core::mem::offset_of!(lh_config, lrto_max_ns) - 32usize];
-    ["Offset of field: lh_config::hold_min_ns"]
-        [::core::mem::offset_of!(lh_config, hold_min_ns) - 40usize];
-    ["Offset of field: lh_config::hold_max_ns"]
-        [::core::mem::offset_of!(lh_config, hold_max_ns) - 48usize];
-    ["Offset of field: lh_config::idle_ns"][::core::mem::offset_of!(lh_config, idle_ns) - 56usize];
     ["Offset of field: lh_config::ns2_tick_ns"]
-        [::core::mem::offset_of!(lh_config, ns2_tick_ns) - 64usize];
+        [::core::mem::offset_of!(lh_config, ns2_tick_ns) - 40usize];
     ["Offset of field: lh_config::ns2_srtt_ns"]
-        [::core::mem::offset_of!(lh_config, ns2_srtt_ns) - 72usize];
-    ["Offset of field: lh_config::ns2_rttvar_ns"]
-        [::core::mem::offset_of!(lh_config, ns2_rttvar_ns) - 80usize];
-    ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 88usize];
-    ["Offset of field: lh_config::queue_guard"]
-        [::core::mem::offset_of!(lh_config, queue_guard) - 92usize];
+        [::core::mem::offset_of!(lh_config, ns2_srtt_ns) - 48usize];
+    ["Offset of field: lh_config::ns2_rtt_var_ns"]
+        [::core::mem::offset_of!(lh_config, ns2_rtt_var_ns) - 56usize];
+    ["Offset of field: lh_config::hold_min_ns"]
+        [::core::mem::offset_of!(lh_config, hold_min_ns) - 64usize];
+    ["Offset of field: lh_config::hold_max_ns"]
+        [::core::mem::offset_of!(lh_config, hold_max_ns) - 72usize];
+    ["Offset of field: lh_config::idle_ns"][::core::mem::offset_of!(lh_config, idle_ns) - 80usize];
+    ["Offset of field: lh_config::scheme"][::core::mem::offset_of!(lh_config, scheme) - 88usize];
+    ["Offset of field: lh_config::clock"][::core::mem::offset_of!(lh_config, clock) - 92usize];
     ["Offset of field: lh_config::suppress"]
         [::core::mem::offset_of!(lh_config, suppress) - 96usize];
-    ["Offset of field: lh_config::clock"][::core::mem::offset_of!(lh_config, clock) - 100usize];
-    ["Offset of field: lh_config::target_ns"]
-        [::core::mem::offset_of!(lh_config, target_ns) - 104usize];
-    ["Offset of field: lh_config::slack_quiet_ns"]
-        [::core::mem::offset_of!(lh_config, slack_quiet_ns) - 112usize];
-    ["Offset of field: lh_config::rto_min_ns"]
-        [::core::mem::offset_of!(lh_config, rto_min_ns) - 120usize];
     ["Offset of field: lh_config::slack_bursts"]
-        [::core::mem::offset_of!(lh_config, slack_bursts) - 128usize];
-    ["Offset of field: lh_config::freeze"][::core::mem::offset_of!(lh_config, freeze) - 132usize];
-    ["Offset of field: lh_config::handoff"][::core::mem::offset_of!(lh_config, handoff) - 136usize];
+        [::core::mem::offset_of!(lh_config, slack_bursts) - 100usize];
+    ["Offset of field: lh_config::freeze"][::core::mem::offset_of!(lh_config, freeze) - 104usize];
+    ["Offset of field: lh_config::handoff"][::core::mem::offset_of!(lh_config, handoff) - 108usize];
+    ["Offset of field: lh_config::rtt_profile"]
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 112usize];
+    ["Offset of field: lh_config::dup_thresh"]
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 116usize];
+    ["Offset of field: lh_config::max_local"]
+        [::core::mem::offset_of!(lh_config, max_local) - 120usize];
+    ["Offset of field: lh_config::timer_arm"]
+        [::core::mem::offset_of!(lh_config, timer_arm) - 124usize];
+    ["Offset of field: lh_config::strict_window"]
+        [::core::mem::offset_of!(lh_config, strict_window) - 128usize];
+    ["Offset of field: lh_config::queue_guard"]
+        [::core::mem::offset_of!(lh_config, queue_guard) - 132usize];
+    ["Offset of field: lh_config::ns2_gain_1024"]
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 136usize];
     ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 140usize];
 };
+pub const LH_PARAM_TIME: lh_param_kind = 0;
+pub const LH_PARAM_COUNT: lh_param_kind = 1;
+pub const LH_PARAM_FLAG: lh_param_kind = 2;
+pub const LH_PARAM_CHOICE: lh_param_kind = 3;
+pub const LH_PARAM_RATIO: lh_param_kind = 4;
+pub type lh_param_kind = ::core::ffi::c_uint;
+#[doc = " A parameter as hosts in other languages see it; lhc_param(). Values as in its field."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_param {
+    #[doc = " in configuration files"]
+    pub key: *const ::core::ffi::c_char,
+    #[doc = " of a choice, with spaces between; else NULL"]
+    pub words: *const ::core::ffi::c_char,
+    #[doc = " for people"]
+    pub text: *const ::core::ffi::c_char,
+    #[doc = " enum lh_param_kind"]
+    pub kind: u32,
+    #[doc = " of the field in struct lh_config, bytes"]
+    pub offset: u32,
+    pub initial: u64,
+    pub least: u64,
+    pub most: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_param"][::core::mem::size_of::<lh_param>() - 56usize];
+    ["Alignment of lh_param"][::core::mem::align_of::<lh_param>() - 8usize];
+    ["Offset of field: lh_param::key"][::core::mem::offset_of!(lh_param, key) - 0usize];
+    ["Offset of field: lh_param::words"][::core::mem::offset_of!(lh_param, words) - 8usize];
+    ["Offset of field: lh_param::text"][::core::mem::offset_of!(lh_param, text) - 16usize];
+    ["Offset of field: lh_param::kind"][::core::mem::offset_of!(lh_param, kind) - 24usize];
+    ["Offset of field: lh_param::offset"][::core::mem::offset_of!(lh_param, offset) - 28usize];
+    ["Offset of field: lh_param::initial"][::core::mem::offset_of!(lh_param, initial) - 32usize];
+    ["Offset of field: lh_param::least"][::core::mem::offset_of!(lh_param, least) - 40usize];
+    ["Offset of field: lh_param::most"][::core::mem::offset_of!(lh_param, most) - 48usize];
+};
+impl Default for lh_param {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 pub const LH_C_data_segments: lh_counter = 0;
 pub const LH_C_data_bytes: lh_counter = 1;
 pub const LH_C_ack_segments: lh_counter = 2;
@@ -2000,6 +2027,13 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn lhc_counter_doc(id: u32) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    #[doc = " All parameters at their defaults, scheme `rack`."]
+    pub fn lhc_config_init(cfg: *mut lh_config);
+}
+unsafe extern "C" {
+    pub fn lhc_param(id: u32) -> *const lh_param;
 }
 unsafe extern "C" {
     pub fn lhc_policy(scheme: u32) -> u32;

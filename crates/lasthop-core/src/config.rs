@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Defaults of SPEC section 2.15. The fields and their units are documented in
-//! core/config.h, whence the type is generated.
+//! The configurations that belong to schemes. Fields, units and defaults are those of
+//! core/params.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_CLOCK_AUTO, LH_RTT_NS2, LH_RTT_STD, LH_SCHEME_none, LH_SCHEME_rack, LH_SCHEME_slack,
-    LH_SCHEME_snoop, LH_SUPPRESS_AUTO, LH_TIMER_ALWAYS, lh_config, lhc_policy,
+    LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_slack, LH_SCHEME_snoop, lh_config, lhc_config_init,
+    lhc_policy,
 };
 
-/// What an operator or an experiment may set (core/config.h).
+/// What an operator or an experiment may set (core/params.h; [`params`](crate::params)).
 pub type Config = lh_config;
 
 /// One millisecond in nanoseconds.
@@ -17,7 +17,7 @@ pub const SEC_NS: u64 = 1_000_000_000;
 
 impl lh_config {
     /// Scheme `snoop` as ns-2.35 ran it: its estimator and start values, and
-    /// the repair on the second duplicate (SPEC section 2.2, [R]), and
+    /// the repair on the second duplicate (docs/design.md, section 5.2), and
     /// nothing that is not in it.
     pub fn ns2() -> Self {
         Self {
@@ -61,32 +61,11 @@ impl lh_config {
 
 impl Default for lh_config {
     fn default() -> Self {
-        Self {
-            scheme: LH_SCHEME_rack,
-            rtt_profile: LH_RTT_STD,
-            timer_arm: LH_TIMER_ALWAYS,
-            dup_thresh: 1,
-            max_local: 10,
-            strict_window: 0,
-            lrto_floor_ns: 80 * MSEC_NS,
-            lrto_max_ns: SEC_NS,
-            hold_min_ns: 20 * MSEC_NS,
-            hold_max_ns: SEC_NS,
-            idle_ns: 60 * SEC_NS,
-            ns2_tick_ns: 100 * MSEC_NS,
-            ns2_srtt_ns: 100 * MSEC_NS,
-            ns2_rttvar_ns: 250 * MSEC_NS,
-            ns2_gain_1024: 128, // 0.125
-            queue_guard: 1,
-            suppress: LH_SUPPRESS_AUTO,
-            clock: LH_CLOCK_AUTO,
-            target_ns: 4 * MSEC_NS, // below the 5 ms at which CoDel drops (RFC 8289)
-            slack_quiet_ns: 50 * MSEC_NS,
-            rto_min_ns: 200 * MSEC_NS, // Linux' TCP_RTO_MIN
-            slack_bursts: 1,
-            freeze: 0,
-            handoff: 0,
-            pad: 0,
+        let mut config = std::mem::MaybeUninit::zeroed();
+        // SAFETY: the function fills what it is given, and any numbers are a valid config.
+        unsafe {
+            lhc_config_init(config.as_mut_ptr());
+            config.assume_init()
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod config;
 pub mod host;
 pub mod names;
 pub mod packet;
+pub mod params;
 pub mod pool;
 pub mod segment;
 
@@ -31,5 +32,6 @@ pub use agent::{Agent, Outcome, Setup};
 pub use config::{Config, MSEC_NS, SEC_NS};
 pub use host::{Actions, Call, Entry, Flow, Host};
 pub use names::{Named, counters, scheme_by_name, schemes};
+pub use params::{Kind, Param, param_by_key, params};
 pub use pool::{Limits, Pool};
 pub use segment::{Bypass, Key, Segment, parse, seq_before};

@@ -14,7 +14,7 @@ use serde_json::Value;
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Example:\n  lasthop check wlan0 && lasthop attach wlan0\n\nSettings: /etc/lasthop/lasthop.toml; lasthop.example.toml explains them."
+    after_help = "Example:\n  lasthop check wlan0 && lasthop attach wlan0\n\nSettings: /etc/lasthop/lasthop.toml; lasthop defaults explains them."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -28,6 +28,9 @@ enum Verb {
     Flows(Flows),
     Check(Check),
     Link(Link),
+    /// Print a configuration file that explains every setting and shows its default
+    #[command(after_help = "Example:\n  lasthop defaults > /etc/lasthop/lasthop.toml")]
+    Defaults,
     /// Print the reference of all JSON fields (docs/json.md)
     #[command(hide = true)]
     Fields,
@@ -288,6 +291,10 @@ fn main() -> ExitCode {
             } else {
                 ExitCode::FAILURE
             };
+        }
+        Verb::Defaults => {
+            print!("{}", config::keys::defaults());
+            Ok(())
         }
         Verb::Fields => {
             print!("{}", report::reference());

@@ -82,7 +82,7 @@ LasthopState::LasthopState(LasthopAgent* agent)
     m_config.target_ns = Ns(a.m_target);
     m_config.ns2_tick_ns = Ns(a.m_ns2Tick);
     m_config.ns2_srtt_ns = Ns(a.m_ns2Srtt);
-    m_config.ns2_rttvar_ns = Ns(a.m_ns2RttVar);
+    m_config.ns2_rtt_var_ns = Ns(a.m_ns2RttVar);
     m_config.ns2_gain_1024 = a.m_ns2Gain * 1024;
     m_config.slack_quiet_ns = Ns(a.m_slackQuiet);
     m_config.rto_min_ns = Ns(a.m_rtoMin);

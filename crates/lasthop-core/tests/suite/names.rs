@@ -49,7 +49,10 @@ fn defaults_are_those_of_spec_2_15() {
     assert_eq!((c.hold_min_ns, c.hold_max_ns), (20_000_000, 1_000_000_000));
     assert_eq!(c.idle_ns, 60_000_000_000);
     assert_eq!((c.ns2_tick_ns, c.ns2_gain_1024), (100_000_000, 128));
-    assert_eq!((c.ns2_srtt_ns, c.ns2_rttvar_ns), (100_000_000, 250_000_000));
+    assert_eq!(
+        (c.ns2_srtt_ns, c.ns2_rtt_var_ns),
+        (100_000_000, 250_000_000)
+    );
     assert_eq!((c.timer_arm, c.strict_window), (LH_TIMER_ALWAYS, 0));
     let ns2 = Config::ns2();
     assert_eq!((ns2.rtt_profile, ns2.dup_thresh), (LH_RTT_NS2, 2));

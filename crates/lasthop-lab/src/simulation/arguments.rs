@@ -371,7 +371,7 @@ fn attributes(setup: &Setup) -> Vec<(&'static str, String)> {
         ("Target", time(config.target_ns)),
         ("Ns2Tick", time(config.ns2_tick_ns)),
         ("Ns2Srtt", time(config.ns2_srtt_ns)),
-        ("Ns2RttVar", time(config.ns2_rttvar_ns)),
+        ("Ns2RttVar", time(config.ns2_rtt_var_ns)),
         (
             "Ns2Gain",
             (f64::from(config.ns2_gain_1024) / 1024.0).to_string(),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-use lasthop_core::bindings::LH_TIMER_AFTER_DUP;
+use lasthop_core::bindings::{
+    LH_CLOCK_ALWAYS, LH_CLOCK_AUTO, LH_CLOCK_OFF, LH_SUPPRESS_OFF, LH_SUPPRESS_ON,
+    LH_TIMER_AFTER_DUP, lh_config,
+};
 
 use super::*;
 use crate::memory::Room;
-
-const EXAMPLE: &str = include_str!("../../lasthop.example.toml");
 
 fn error(text: &str) -> String {
     parse(text, "x.toml").unwrap_err().to_string()
@@ -57,13 +58,6 @@ fn errors_name_file_and_line() {
     let rule = error("idle = \"5s\"\nmatch = [\"10.0.0.0/40\"]\n");
     assert!(rule.starts_with("x.toml:2: match: '10.0.0.0/40'"), "{rule}");
     assert!(error("= 3").starts_with("x.toml:1: "));
-}
-
-#[test]
-fn words_have_a_distance() {
-    assert_eq!(distance("dup_tresh", "dup_thresh"), 1);
-    assert_eq!(distance("", "idle"), 4);
-    assert_eq!(distance("mark", "mark"), 0);
 }
 
 #[test]
@@ -135,15 +129,16 @@ fn memory_is_shared() {
     assert!(File::default().setup("snack", &room).is_err());
 }
 
-/// The example shows every key, with its default.
+/// What `lasthop defaults` prints shows every key, with its default.
 #[test]
-fn example_holds_the_defaults() {
-    let shown: String = EXAMPLE
+fn defaults_are_the_defaults() {
+    let text = keys::defaults();
+    let shown: String = text
         .lines()
         .filter_map(|line| line.strip_prefix("#:"))
         .map(|line| format!("{}\n", line.trim()))
         .collect();
-    let file = parse(&shown, "lasthop.example.toml").unwrap();
+    let file = parse(&shown, "defaults").unwrap();
     let setup = file
         .setup(file.scheme.as_deref().unwrap(), &Room::UNLIMITED)
         .unwrap();
@@ -155,6 +150,44 @@ fn example_holds_the_defaults() {
     assert_eq!(setup.cache_total_bytes, defaults.cache_total_bytes);
     assert_eq!(setup.cache_flow_bytes, defaults.cache_flow_bytes);
     assert_eq!(file.runtime_dir(), Path::new(DEFAULT_RUNTIME_DIR));
-    assert_eq!(shown.lines().count(), 30, "a key is missing");
-    assert!(parse(EXAMPLE, "lasthop.example.toml").is_ok());
+    let keys = keys::KEYS.len() + params().count();
+    assert_eq!(shown.lines().count(), keys);
+    assert!(parse(&text, "defaults").is_ok(), "all of it is comments");
+    assert!(text.lines().all(|line| line.len() <= 79), "{text}");
+}
+
+/// Any value that a parameter may have is read as it is shown.
+#[test]
+fn values_are_read_as_they_are_shown() {
+    for param in params() {
+        for number in [
+            *param.range().start(),
+            param.initial(),
+            *param.range().end(),
+        ] {
+            let shown = value::shown(&param, number);
+            let read: Value =
+                toml::from_str::<toml::Table>(&format!("x = {shown}")).unwrap()["x"].clone();
+            assert_eq!(
+                value::param(&param, &read),
+                Ok(number),
+                "{} = {shown}",
+                param.key
+            );
+        }
+    }
+}
+
+#[test]
+fn a_choice_is_a_word_or_true_or_false() {
+    let config = |text: &str| parse(text, "x").unwrap().config();
+    assert_eq!(config("clock = true").clock, LH_CLOCK_AUTO);
+    assert_eq!(config("clock = false").clock, LH_CLOCK_OFF);
+    assert_eq!(config("clock = \"always\"").clock, LH_CLOCK_ALWAYS);
+    assert_eq!(config("suppress = \"on\"").suppress, LH_SUPPRESS_ON);
+    assert_eq!(config("suppress = false").suppress, LH_SUPPRESS_OFF);
+    assert_eq!(
+        error("clock = 3"),
+        "x.toml:1: clock: write one of \"off\", \"auto\", \"always\""
+    );
 }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Every key with its default, as `lasthop defaults` prints them: the host's, and the core's
+//! parameters between them.
+
+use lasthop_core::params;
+
+use super::value;
+
+/// A key that concerns the host.
+pub struct Key {
+    /// As in the file.
+    pub key: &'static str,
+    /// Its default as the file would have it, or an example where there is no fixed one.
+    shown: &'static str,
+    text: &'static str,
+}
+
+const fn key(key: &'static str, shown: &'static str, text: &'static str) -> Key {
+    Key { key, shown, text }
+}
+
+/// The host's keys; the parameters stand after the second.
+pub const KEYS: [Key; 11] = [
+    key(
+        "scheme",
+        "\"rack\"",
+        "What is done about losses: `none` observes, `rack` is the scheme for today's senders, \
+         `snoop` the classic one, `slack` the same with more against outages.",
+    ),
+    key(
+        "profile",
+        "\"std\"",
+        "\"std\": RFC 6298 gains, repair on the first duplicate ACK. \"ns2\": as ns-2.35 ran it \
+         (rtt_profile \"ns2\", dup_thresh 2, queue_guard false, 100 packets per flow), for \
+         comparisons.",
+    ),
+    key(
+        "memory",
+        "\"512MiB\"",
+        "Kernel memory for the maps of all devices together, taken when they are attached. \
+         Without this key it is an eighth of what the machine and its cgroup have left, and no \
+         more than 331 MiB a device. 512MiB is just an example.",
+    ),
+    key(
+        "cache_flow",
+        "\"8MiB\"",
+        "Of it, packets kept per connection, at most 8MiB.",
+    ),
+    key(
+        "cache_total",
+        "\"256MiB\"",
+        "And per device. Without this key a device keeps as many as fit into its part of \
+         `memory`, at most 256MiB; with it `memory` may be more, but not more than there is.",
+    ),
+    key(
+        "max_flows",
+        "16384",
+        "Connections that are assisted at a time, per device; others pass unassisted. Without \
+         this key as many as take a fifth of the device's part, at most 16384.",
+    ),
+    key(
+        "mark",
+        "\"0x40000000/0x40000000\"",
+        "fwmark bits that tell local retransmissions, VALUE/MASK; other bits are left alone. \
+         Choose bits that your own rules don't use.",
+    ),
+    key(
+        "priority",
+        "263",
+        "Socket priority (skb->priority) of local retransmissions. 256 to 263 are the user \
+         priorities 0 to 7 of Wi-Fi: 262 and 263 are voice, 260 and 261 video; below that Wi-Fi \
+         goes by VLAN tag or DSCP. 263, as 7, is the first band of pfifo_fast.",
+    ),
+    key(
+        "match",
+        "[]",
+        "Only connections with an end in one of these prefixes (and on that port) are assisted. \
+         As --match, which adds to this list: \"10.0.0.0/8\", \"192.0.2.7:443\", \
+         \"[2001:db8::/32]:443\", \":443\".",
+    ),
+    key(
+        "exclude",
+        "[]",
+        "But not those in this list. As --exclude, which adds to it.",
+    ),
+    key(
+        "runtime_dir",
+        "\"/run/lasthop\"",
+        "Control sockets and locks.",
+    ),
+];
+
+const COLUMNS: usize = 78;
+const BEFORE_PARAMS: usize = 2;
+
+/// A comment of whole words.
+fn comment(text: &str) -> String {
+    let mut lines = vec![String::from("#")];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("one at least");
+        if line.len() + 1 + word.len() > COLUMNS {
+            lines.push(format!("# {word}"));
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}
+
+fn entry(text: &str, key: &str, shown: &str) -> String {
+    format!("{}\n#: {key} = {shown}\n\n", comment(text))
+}
+
+/// The configuration file that says what goes without saying, with explanations.
+pub fn defaults() -> String {
+    let mut all = format!(
+        "{}\n\n",
+        comment(
+            "lasthop's configuration: /etc/lasthop/lasthop.toml, or --config FILE. Every key may \
+             be left out; lines that begin with \"#:\" show the defaults. The command line wins. \
+             Unknown keys are errors."
+        )
+    );
+    for key in &KEYS[..BEFORE_PARAMS] {
+        all += &entry(key.text, key.key, key.shown);
+    }
+    for param in params() {
+        let text = match value::range_of(&param) {
+            Some(range) => format!("{} {range}.", param.text),
+            None => param.text.to_owned(),
+        };
+        all += &entry(&text, param.key, &value::shown(&param, param.initial()));
+    }
+    for key in &KEYS[BEFORE_PARAMS..] {
+        all += &entry(key.text, key.key, key.shown);
+    }
+    all.truncate(all.trim_end().len());
+    all + "\n"
+}
