@@ -237,7 +237,7 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 		       struct lh_actions *out)
 {
-	enum lh_ack_class class;
+	enum lh_ack_class kind;
 
 	if (!env || !f || !s || !out)
 		return 0;
@@ -248,31 +248,31 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (!lh_track_mh(env, f, s))
 		goto done;
 	lh_host_count(env, LH_C_ack_segments, 1);
-	class = lh_classify(f, s);
-	if (class == LH_ACK_BEYOND)
+	kind = lh_classify(f, s);
+	if (kind == LH_ACK_BEYOND)
 		lh_resync(env, f, s->ack);
-	else if (class == LH_ACK_NEW)
+	else if (kind == LH_ACK_NEW)
 		lh_ack_new(env, f, s);
 	lh_ack_see(env, f, s);
 	if (s->opts & LH_OPT_TS)
 		lh_cache_echo(env, f, s->tsecr);
-	if (class == LH_ACK_DUPLICATE)
+	if (kind == LH_ACK_DUPLICATE)
 		lh_host_count(env, LH_C_duplicate_acks, 1);
-	if ((class == LH_ACK_DUPLICATE || class == LH_ACK_SAME) && lh_own_dup(env, f, s))
-		class = LH_ACK_OWN;
-	if (s->nr_sack && class != LH_ACK_OLD)
+	if ((kind == LH_ACK_DUPLICATE || kind == LH_ACK_SAME) && lh_own_dup(env, f, s))
+		kind = LH_ACK_OWN;
+	if (s->nr_sack && kind != LH_ACK_OLD)
 		lh_sack_blocks(env, f, s);
-	lh_scheme_on_ack(env, f, s, class, out);
-	if (class != LH_ACK_OLD) {
+	lh_scheme_on_ack(env, f, s, kind, out);
+	if (kind != LH_ACK_OLD) {
 		f->hold.last_window = s->window;
 		f->hold.own_edge = env->view.edge;
 	}
-	if (out->verdict == LH_PASS && (class == LH_ACK_SAME || class == LH_ACK_OWN))
+	if (out->verdict == LH_PASS && (kind == LH_ACK_SAME || kind == LH_ACK_OWN))
 		lh_hold_newer(env, f, out);
-	if (out->verdict == LH_PASS && class != LH_ACK_OLD)
+	if (out->verdict == LH_PASS && kind != LH_ACK_OLD)
 		lh_forwarded(env, f, s, out);
 	if (lh_policy(env) & LH_POLICY_KEEP_ACK)
-		lh_outage_keep(env, f, s, class, out);
+		lh_outage_keep(env, f, s, kind, out);
 done:
 	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS);
 	out->next_deadline_ns = lh_next_deadline(env, f);

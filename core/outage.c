@@ -37,14 +37,14 @@ LH_INLINE bool lh_outage_may_tell(struct lh_env *env, const struct lh_flow *f)
 }
 
 LH_INLINE void lh_outage_keep(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      enum lh_ack_class class, struct lh_actions *out)
+			      enum lh_ack_class kind, struct lh_actions *out)
 {
 	if (!env->view.pure || (f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH))) {
 		f->outage.kept = 0;
 		return;
 	}
 	if (out->verdict == LH_PASS) {
-		if (class == LH_ACK_OLD || ((f->flags & LH_FLOW_HELD) && lh_flow_sack(f)))
+		if (kind == LH_ACK_OLD || ((f->flags & LH_FLOW_HELD) && lh_flow_sack(f)))
 			return;
 		out->hold = 1;
 	}

@@ -51,7 +51,7 @@ LH_INLINE bool lh_outage_has_ack(const struct lh_flow *f);
  * data of MH's, a bare copy is out of date: FH drops it for its old number.
  */
 LH_INLINE void lh_outage_keep(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      enum lh_ack_class class, struct lh_actions *out);
+			      enum lh_ack_class kind, struct lh_actions *out);
 
 /* Data departs. If it is the oldest outstanding, FH's timer started when FH sent
  * it, half a wired round trip ago; an ACK takes another half to get there. */

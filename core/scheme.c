@@ -57,13 +57,13 @@ LH_INLINE void lh_scheme_on_data(struct lh_env *env, struct lh_flow *f, const st
 }
 
 LH_INLINE void lh_scheme_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-				enum lh_ack_class class, struct lh_actions *out)
+				enum lh_ack_class kind, struct lh_actions *out)
 {
 	u32 scheme = LH_CFG(env)->scheme;
 
 #define LH_SCHEME(name, policies, doc)                                                             \
 	if (scheme == LH_SCHEME_##name)                                                            \
-		lh_##name##_on_ack(env, f, s, class, out);
+		lh_##name##_on_ack(env, f, s, kind, out);
 #include "scheme/list.h"
 #undef LH_SCHEME
 }

@@ -14,7 +14,7 @@
  *
  *	void lh_NAME_on_syn(env, f, s, out)	a SYN or SYN-ACK of FH's leaves towards MH
  *	void lh_NAME_on_data(env, f, s, out)	data, or a FIN, above una leave towards MH
- *	void lh_NAME_on_ack(env, f, s, class, out)	a segment came from MH; una and
+ *	void lh_NAME_on_ack(env, f, s, kind, out)	a segment came from MH; una and
  *						scoreboard have moved, env->view says what it is
  *	void lh_NAME_on_timer(env, f, out)	lh_NAME_deadline() may have passed
  *	void lh_NAME_on_link(env, f, up, out)	the link went down or came up (a hint)
@@ -58,7 +58,7 @@ LH_INLINE void lh_scheme_on_syn(struct lh_env *env, struct lh_flow *f, const str
 LH_INLINE void lh_scheme_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				 struct lh_actions *out);
 LH_INLINE void lh_scheme_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-				enum lh_ack_class class, struct lh_actions *out);
+				enum lh_ack_class kind, struct lh_actions *out);
 LH_INLINE void lh_scheme_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 LH_INLINE void lh_scheme_on_link(struct lh_env *env, struct lh_flow *f, u32 up,
 				 struct lh_actions *out);

@@ -17,7 +17,7 @@ LH_INLINE void lh_none_on_data(struct lh_env *env, struct lh_flow *f, const stru
 }
 
 LH_INLINE void lh_none_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      enum lh_ack_class class, struct lh_actions *out)
+			      enum lh_ack_class kind, struct lh_actions *out)
 {
 }
 

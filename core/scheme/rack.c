@@ -87,12 +87,12 @@ LH_INLINE bool lh_rack_hides(struct lh_env *env, const struct lh_flow *f)
 
 /* Without SACK: the first duplicate convicts the head, an ACK that stops short
  * of what had departed convicts the next. */
-LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum lh_ack_class class,
+LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum lh_ack_class kind,
 				    struct lh_actions *out)
 {
 	struct lh_seg *e = lh_order_head(env, f);
 
-	if (class == LH_ACK_DUPLICATE) {
+	if (kind == LH_ACK_DUPLICATE) {
 		lh_extend_recovery(env, f);
 		if (e && !(e->flags & LH_SEG_SENDER_RTX) &&
 		    lh_order_whose(env, f, e) == LH_TRIED_OURS)
@@ -134,23 +134,23 @@ LH_INLINE u32 lh_rack_window(struct lh_env *env, struct lh_flow *f)
 }
 
 /* Packet conservation: a repair per segment that has left the link. */
-LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack_class class,
+LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack_class kind,
 			      struct lh_actions *out)
 {
 	u32 window = lh_rack_window(env, f);
 	u32 budget = window ? window : lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
 
 	/* MH is back and says nothing new: the oldest segment, at once. */
-	if (class != LH_ACK_NEW && class != LH_ACK_DUPLICATE) {
+	if (kind != LH_ACK_NEW && kind != LH_ACK_DUPLICATE) {
 		if (!window || !env->ack.ended)
 			return;
 		budget = 1;
-		class = LH_ACK_NEW;
+		kind = LH_ACK_NEW;
 	}
-	if (window && class == LH_ACK_NEW && !lh_flow_sack(f))
+	if (window && kind == LH_ACK_NEW && !lh_flow_sack(f))
 		lh_outage_repair(env, f, budget, LH_BY_PARTIAL, out);
 	else if (!lh_flow_sack(f))
-		lh_rack_repair_blind(env, f, class, out);
+		lh_rack_repair_blind(env, f, kind, out);
 	else if (lh_order_disturbed(f))
 		lh_order_repair(env, f, budget, out);
 	lh_control_deprive(env, f);
@@ -168,7 +168,7 @@ LH_INLINE void lh_rack_blank(struct lh_env *env, struct lh_flow *f, struct lh_ac
 /* What FH gets to see of a duplicate, or of an ACK that only reports a
  * superfluous repair (DSACK, LH_ACK_OWN): nothing, or a mere window update. */
 LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-				 enum lh_ack_class class, struct lh_actions *out)
+				 enum lh_ack_class kind, struct lh_actions *out)
 {
 	const struct lh_ack_view *v = &env->view;
 	bool update;
@@ -176,15 +176,15 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 	if (!s->window || !lh_rack_hides(env, f) || !v->bare || f->hold.fwd_ack != s->ack ||
 	    (s->dsack && !v->dsack_ours) || lh_before(v->edge, f->hold.fwd_edge) || v->unseen)
 		goto pass;
-	if (class != LH_ACK_SAME && !lh_in_hand(env, f))
+	if (kind != LH_ACK_SAME && !lh_in_hand(env, f))
 		goto pass;
-	if (class == LH_ACK_SAME && !v->dsack_ours)
+	if (kind == LH_ACK_SAME && !v->dsack_ours)
 		goto pass;
 	if (!lh_control_usable(env, f))
 		update = lh_window_needed(env, f, s);
 	else
 		update = lh_after(lh_control_edge(env, f, v->edge), f->hold.fwd_edge);
-	if (class != LH_ACK_DUPLICATE) {
+	if (kind != LH_ACK_DUPLICATE) {
 		out->blank_sack = update;
 		out->verdict = update ? LH_PASS : LH_DROP;
 		if (!update)
@@ -199,7 +199,7 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 	}
 	return;
 pass:
-	if (class == LH_ACK_DUPLICATE && (f->flags & LH_FLOW_HELD))
+	if (kind == LH_ACK_DUPLICATE && (f->flags & LH_FLOW_HELD))
 		lh_abandon(env, f, true, out);
 }
 
@@ -222,23 +222,23 @@ LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct l
 }
 
 LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      enum lh_ack_class class, struct lh_actions *out)
+			      enum lh_ack_class kind, struct lh_actions *out)
 {
 	u64 r;
 
 	if (s->opts & LH_OPT_TS)
 		lh_back_ack(env, f, s->tsval);
-	if (class == LH_ACK_NEW)
+	if (kind == LH_ACK_NEW)
 		lh_guard_new(f);
-	if (class == LH_ACK_BEYOND)
+	if (kind == LH_ACK_BEYOND)
 		f->outage.since_ns = f->outage.back_ns = f->outage.lost_ns = 0;
 	lh_outage_rack_heard(env, f);
 	r = lh_learn(env, f);
 	if (f->order.xmit_ns < f->outage.ended_ns) /* the time that one took was the outage's */
 		f->order.rtt_ns = lh_min(f->order.rtt_ns, f->rtt.srtt_ns);
-	if (class == LH_ACK_OLD || class == LH_ACK_BEYOND)
+	if (kind == LH_ACK_OLD || kind == LH_ACK_BEYOND)
 		return;
-	if (class == LH_ACK_DUPLICATE)
+	if (kind == LH_ACK_DUPLICATE)
 		f->recovery.nr_dup++;
 	if (r) {
 		lh_control_sample(env, f, r);
@@ -246,14 +246,14 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 	} else {
 		lh_control_blind(env, f);
 	}
-	lh_rack_repair(env, f, class, out);
-	if (class == LH_ACK_NEW)
+	lh_rack_repair(env, f, kind, out);
+	if (kind == LH_ACK_NEW)
 		lh_rack_new(env, f, s, out);
 	else
-		lh_rack_duplicate(env, f, s, class, out);
+		lh_rack_duplicate(env, f, s, kind, out);
 	if (out->verdict == LH_DROP)
 		return;
-	lh_control_window(env, f, s, class == LH_ACK_DUPLICATE && !out->blank_sack, out);
+	lh_control_window(env, f, s, kind == LH_ACK_DUPLICATE && !out->blank_sack, out);
 	if (out->window != LH_KEEP_WINDOW)
 		lh_host_count(env, LH_C_windows_edited, 1);
 	lh_wired_ack(env, f, s, lh_edited_edge(env, f, s, out));

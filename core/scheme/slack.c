@@ -39,23 +39,23 @@ LH_INLINE void lh_slack_new(struct lh_env *env, struct lh_flow *f, struct lh_act
 }
 
 LH_INLINE void lh_slack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       enum lh_ack_class class, struct lh_actions *out)
+			       enum lh_ack_class kind, struct lh_actions *out)
 {
 	bool was_out = f->outage.since_ns;
 
-	if (class == LH_ACK_NEW || class == LH_ACK_BEYOND) {
+	if (kind == LH_ACK_NEW || kind == LH_ACK_BEYOND) {
 		f->outage.told = 0;
 		f->outage.rto_from_ns = env->now_ns;
 	}
-	if (class == LH_ACK_BEYOND)
+	if (kind == LH_ACK_BEYOND)
 		f->outage.since_ns = f->outage.back_ns = 0;
 	lh_outage_heard(env, f);
-	if (class == LH_ACK_NEW && f->outage.back_ns)
+	if (kind == LH_ACK_NEW && f->outage.back_ns)
 		lh_slack_new(env, f, out);
 	else
-		lh_snoop_on_ack(env, f, s, class, out);
+		lh_snoop_on_ack(env, f, s, kind, out);
 	/* MH is back and says nothing new: the oldest segment, at once. */
-	if (was_out && f->outage.back_ns && class != LH_ACK_NEW && !out->nr_retransmit)
+	if (was_out && f->outage.back_ns && kind != LH_ACK_NEW && !out->nr_retransmit)
 		lh_outage_repair(env, f, 1, LH_BY_TIMER, out);
 }
 

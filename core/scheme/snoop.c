@@ -85,13 +85,13 @@ LH_INLINE void lh_snoop_own(struct lh_env *env, struct lh_flow *f, const struct 
 }
 
 LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       enum lh_ack_class class, struct lh_actions *out)
+			       enum lh_ack_class kind, struct lh_actions *out)
 {
-	if (class == LH_ACK_NEW)
+	if (kind == LH_ACK_NEW)
 		lh_snoop_new(env, f, out);
-	else if (class == LH_ACK_DUPLICATE)
+	else if (kind == LH_ACK_DUPLICATE)
 		lh_snoop_duplicate(env, f, s, out);
-	else if (class == LH_ACK_OWN)
+	else if (kind == LH_ACK_OWN)
 		lh_snoop_own(env, f, s, out);
 }
 

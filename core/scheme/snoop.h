@@ -10,7 +10,7 @@
 LH_INLINE void lh_snoop_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				struct lh_actions *out);
 LH_INLINE void lh_snoop_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       enum lh_ack_class class, struct lh_actions *out);
+			       enum lh_ack_class kind, struct lh_actions *out);
 /* A new ACK: the next hole of the window is filled. */
 LH_INLINE void lh_snoop_new(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 LH_INLINE void lh_snoop_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);

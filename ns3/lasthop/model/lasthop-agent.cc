@@ -4,11 +4,11 @@
 
 #include "lasthop-agent.h"
 
+#include "lasthop-params.h"
 #include "lasthop-queue-disc.h"
 #include "lasthop-state.h"
 
 #include "ns3/boolean.h"
-#include "ns3/double.h"
 #include "ns3/error-model.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
@@ -50,7 +50,7 @@ class CallbackTap : public SimpleNetDevice
 TypeId
 LasthopAgent::GetTypeId()
 {
-    static TypeId tid =
+    static TypeId tid = LasthopParams::AddTo(
         TypeId("ns3::LasthopAgent")
             .SetParent<Object>()
             .SetGroupName("Lasthop")
@@ -60,133 +60,11 @@ LasthopAgent::GetTypeId()
                           StringValue("rack"),
                           MakeStringAccessor(&LasthopAgent::m_scheme),
                           MakeStringChecker())
-            .AddAttribute(
-                "RttProfile",
-                "Estimator of the local round trip: std (RFC 6298 with a floor) or ns2 (ns-2.35).",
-                StringValue("std"),
-                MakeStringAccessor(&LasthopAgent::m_rttProfile),
-                MakeStringChecker())
-            .AddAttribute("TimerArm",
-                          "When the local timer of snoop runs: always, or after_dup.",
-                          StringValue("always"),
-                          MakeStringAccessor(&LasthopAgent::m_timerArm),
-                          MakeStringChecker())
-            .AddAttribute(
-                "Suppress",
-                "Whether rack keeps duplicate ACKs back: on, off, or auto, which counts on the "
-                "patience of Linux senders (RACK) that ns-3's don't have.",
-                StringValue("on"),
-                MakeStringAccessor(&LasthopAgent::m_suppress),
-                MakeStringChecker())
-            .AddAttribute("DupThresh",
-                          "Duplicate ACKs of which the last one starts a repair.",
-                          UintegerValue(1),
-                          MakeUintegerAccessor(&LasthopAgent::m_dupThresh),
-                          MakeUintegerChecker<uint32_t>(1, 255))
-            .AddAttribute(
-                "MaxLocal",
-                "Local retransmissions of a segment, then its loss is left to the sender.",
-                UintegerValue(10),
-                MakeUintegerAccessor(&LasthopAgent::m_maxLocal),
-                MakeUintegerChecker<uint32_t>(1, 255))
-            .AddAttribute("StrictWindow",
-                          "Whether every duplicate ACK that changes the window passes.",
-                          BooleanValue(false),
-                          MakeBooleanAccessor(&LasthopAgent::m_strictWindow),
-                          MakeBooleanChecker())
-            .AddAttribute("QueueGuard",
-                          "Whether losses that look like the queue's are left to the sender.",
-                          BooleanValue(true),
-                          MakeBooleanAccessor(&LasthopAgent::m_queueGuard),
-                          MakeBooleanChecker())
-            .AddAttribute("Clock",
-                          "Whom the window clock of rack may limit: auto (senders whose losses are "
-                          "hidden), always (others, too, while a queue stands) or off.",
-                          StringValue("auto"),
-                          MakeStringAccessor(&LasthopAgent::m_clock),
-                          MakeStringChecker())
             .AddAttribute("SeesQueue",
                           "Whether what the queue drops is known. It is not in Linux.",
                           BooleanValue(true),
                           MakeBooleanAccessor(&LasthopAgent::m_seesQueue),
                           MakeBooleanChecker())
-            .AddAttribute("LrtoFloor",
-                          "Least local retransmission timeout (std).",
-                          TimeValue(MilliSeconds(80)),
-                          MakeTimeAccessor(&LasthopAgent::m_lrtoFloor),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("LrtoMax",
-                          "Greatest local retransmission timeout before backoff (std).",
-                          TimeValue(Seconds(1)),
-                          MakeTimeAccessor(&LasthopAgent::m_lrtoMax),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("HoldMin",
-                          "Least time that an ACK may be kept back.",
-                          TimeValue(MilliSeconds(20)),
-                          MakeTimeAccessor(&LasthopAgent::m_holdMin),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("HoldMax",
-                          "Greatest time that an ACK may be kept back.",
-                          TimeValue(Seconds(1)),
-                          MakeTimeAccessor(&LasthopAgent::m_holdMax),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("Idle",
-                          "A connection without packets for so long is forgotten.",
-                          TimeValue(Seconds(60)),
-                          MakeTimeAccessor(&LasthopAgent::m_idle),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("Target",
-                          "Standing queue that the window clock aims at.",
-                          TimeValue(MilliSeconds(4)),
-                          MakeTimeAccessor(&LasthopAgent::m_target),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("Ns2Tick",
-                          "snoopTick: least timeout of profile ns2.",
-                          TimeValue(MilliSeconds(100)),
-                          MakeTimeAccessor(&LasthopAgent::m_ns2Tick),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("Ns2Srtt",
-                          "Start value of the round trip, profile ns2.",
-                          TimeValue(MilliSeconds(100)),
-                          MakeTimeAccessor(&LasthopAgent::m_ns2Srtt),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("Ns2RttVar",
-                          "Start value of its variation, profile ns2.",
-                          TimeValue(MilliSeconds(250)),
-                          MakeTimeAccessor(&LasthopAgent::m_ns2RttVar),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("Ns2Gain",
-                          "Gain of the estimator, profile ns2.",
-                          DoubleValue(0.125),
-                          MakeDoubleAccessor(&LasthopAgent::m_ns2Gain),
-                          MakeDoubleChecker<double>(0.001, 1.0))
-            .AddAttribute("SlackQuiet",
-                          "Least silence that slack takes for an outage.",
-                          TimeValue(MilliSeconds(50)),
-                          MakeTimeAccessor(&LasthopAgent::m_slackQuiet),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute(
-                "RtoMin",
-                "The sender's least timeout, which slack comes before. ns-3's own is 1 s.",
-                TimeValue(Seconds(1)),
-                MakeTimeAccessor(&LasthopAgent::m_rtoMin),
-                MakeTimeChecker(Time(0)))
-            .AddAttribute("SlackBursts",
-                          "Bursts of three copies that slack sends until the next new ACK.",
-                          UintegerValue(1),
-                          MakeUintegerAccessor(&LasthopAgent::m_slackBursts),
-                          MakeUintegerChecker<uint32_t>(1, 3))
-            .AddAttribute(
-                "Freeze",
-                "Whether slack closes the sender's window in an outage in place of the burst.",
-                BooleanValue(false),
-                MakeBooleanAccessor(&LasthopAgent::m_freeze),
-                MakeBooleanChecker())
-            .AddAttribute("Handoff",
-                          "Copies of the last ACK that slack sends when the link comes up.",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&LasthopAgent::m_handoff),
-                          MakeUintegerChecker<uint32_t>(0, 3))
             .AddAttribute("MaxFlows",
                           "Connections at most; further ones pass unassisted.",
                           UintegerValue(65536),
@@ -231,7 +109,7 @@ LasthopAgent::GetTypeId()
                 "Count",
                 "A counter grows: its name, and how much. All that the core does is counted.",
                 MakeTraceSourceAccessor(&LasthopAgent::m_countTrace),
-                "ns3::LasthopAgent::CountTracedCallback");
+                "ns3::LasthopAgent::CountTracedCallback"));
     return tid;
 }
 

@@ -173,36 +173,16 @@ class LasthopAgent : public Object
     /// Sets the one event for the earliest of all timers.
     void Schedule();
 
-    // Attributes; units and meaning stand in GetTypeId().
+    /// The core's parameters that were set, by number, in the unit of each (lasthop-params.h).
+    std::map<uint32_t, uint64_t> m_params;
+    // Other attributes; units and meaning stand in GetTypeId().
     std::string m_scheme;     //!< Scheme
-    std::string m_rttProfile; //!< RttProfile
-    std::string m_timerArm;   //!< TimerArm
-    std::string m_suppress;   //!< Suppress
-    uint32_t m_dupThresh;     //!< DupThresh
-    uint32_t m_maxLocal;      //!< MaxLocal
-    bool m_strictWindow;      //!< StrictWindow
-    bool m_queueGuard;        //!< QueueGuard
-    std::string m_clock;      //!< Clock
     bool m_seesQueue;         //!< SeesQueue
-    Time m_lrtoFloor;         //!< LrtoFloor
-    Time m_lrtoMax;           //!< LrtoMax
-    Time m_holdMin;           //!< HoldMin
-    Time m_holdMax;           //!< HoldMax
-    Time m_idle;              //!< Idle
-    Time m_target;            //!< Target
-    Time m_ns2Tick;           //!< Ns2Tick
-    Time m_ns2Srtt;           //!< Ns2Srtt
-    Time m_ns2RttVar;         //!< Ns2RttVar
-    double m_ns2Gain;         //!< Ns2Gain
-    Time m_slackQuiet;        //!< SlackQuiet
-    Time m_rtoMin;            //!< RtoMin
-    uint32_t m_slackBursts;   //!< SlackBursts
-    bool m_freeze;            //!< Freeze
-    uint32_t m_handoff;       //!< Handoff
     uint32_t m_maxFlows;      //!< MaxFlows
     uint32_t m_flowSegments;  //!< FlowSegments
     uint32_t m_cacheSegments; //!< CacheSegments
 
+    friend class LasthopParams;
     friend struct LasthopState;
 
     std::set<uint16_t> m_excluded; //!< ports of connections that are left alone

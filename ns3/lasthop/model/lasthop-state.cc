@@ -4,6 +4,8 @@
 
 #include "lasthop-state.h"
 
+#include "lasthop-params.h"
+
 #include "lasthop-queue-disc.h"
 #include "lasthop-wire.h"
 
@@ -23,24 +25,6 @@ constexpr uint64_t CLOCK_START_NS = LH_SEC;
 
 /// How often the table is looked through for connections that are over.
 constexpr uint64_t SWEEP_NS = LH_SEC;
-
-uint64_t
-Ns(Time time)
-{
-    return time.GetNanoSeconds();
-}
-
-/// @return the number of @p name among @p names, in their order.
-template <size_t N>
-uint32_t
-Choice(const char* attribute, const std::string& name, const std::array<const char*, N>& names)
-{
-    auto found = std::find(names.begin(), names.end(), name);
-    NS_ABORT_MSG_IF(found == names.end(),
-                    "LasthopAgent: " << attribute << " \"" << name << "\" is unknown; "
-                                     << "its help text names the choices");
-    return found - names.begin();
-}
 
 uint32_t
 SchemeNumber(const std::string& name)
@@ -65,30 +49,8 @@ LasthopState::LasthopState(LasthopAgent* agent)
       m_pool(agent->m_cacheSegments, MakeCallback(&LasthopState::Count, this))
 {
     const auto& a = *agent;
+    m_config = LasthopParams::Config(a.m_params);
     m_config.scheme = SchemeNumber(a.m_scheme);
-    m_config.rtt_profile = Choice("RttProfile", a.m_rttProfile, std::array{"std", "ns2"});
-    m_config.timer_arm = Choice("TimerArm", a.m_timerArm, std::array{"always", "after_dup"});
-    m_config.suppress = Choice("Suppress", a.m_suppress, std::array{"auto", "on", "off"});
-    m_config.dup_thresh = a.m_dupThresh;
-    m_config.max_local = a.m_maxLocal;
-    m_config.strict_window = a.m_strictWindow;
-    m_config.queue_guard = a.m_queueGuard;
-    m_config.clock = Choice("Clock", a.m_clock, std::array{"off", "auto", "always"});
-    m_config.lrto_floor_ns = Ns(a.m_lrtoFloor);
-    m_config.lrto_max_ns = Ns(a.m_lrtoMax);
-    m_config.hold_min_ns = Ns(a.m_holdMin);
-    m_config.hold_max_ns = Ns(a.m_holdMax);
-    m_config.idle_ns = Ns(a.m_idle);
-    m_config.target_ns = Ns(a.m_target);
-    m_config.ns2_tick_ns = Ns(a.m_ns2Tick);
-    m_config.ns2_srtt_ns = Ns(a.m_ns2Srtt);
-    m_config.ns2_rtt_var_ns = Ns(a.m_ns2RttVar);
-    m_config.ns2_gain_1024 = a.m_ns2Gain * 1024;
-    m_config.slack_quiet_ns = Ns(a.m_slackQuiet);
-    m_config.rto_min_ns = Ns(a.m_rtoMin);
-    m_config.slack_bursts = a.m_slackBursts;
-    m_config.freeze = a.m_freeze;
-    m_config.handoff = a.m_handoff;
 }
 
 uint64_t
