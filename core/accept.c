@@ -31,7 +31,7 @@ LH_INLINE u32 lh_granted(const struct lh_flow *f, const struct lh_end *to,
 	return lh_min(lh_may_use(to), (u32)s->window << 14);
 }
 
-/* So many windows below the highest end are of use still: one that is under way, one that may be
+/* How many windows below the highest end are of use still: one that is under way, one that may be
  * LH_AHEAD, and one of what is late (RFC 5961 section 5.2). */
 #define LH_BACK_SPANS 3
 

@@ -107,7 +107,7 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 	else
 		lh_delivered(env, f, e, !how);
 	lh_own_dups_expect(env, f, e);
-	if (e->n_local || (e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
+	if (e->n_local || (e->flags & (LH_SEG_FH_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
 	env->ack.popped_bytes += e->end - e->seq;
 	env->ack.last_ns = e->last_tx_ns;
@@ -195,7 +195,7 @@ LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
 
 	if (lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY))
 		how |= LH_POP_HOLE;
-	if (!lh_flow_sack(f) && e && (e->n_local || (e->flags & LH_SEG_SENDER_RTX)))
+	if (!lh_flow_sack(f) && e && (e->n_local || (e->flags & LH_SEG_FH_RTX)))
 		how |= LH_POP_WAITED;
 	return how;
 }

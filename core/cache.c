@@ -40,7 +40,8 @@ LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right)
 	lh_cache_again(f);
 }
 
-/* The same of [left, right), which MH lacks. */
+/* FH has sent [left, right) again, which MH lacks: its own repair is under way, and ours would be
+ * a second one. */
 LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
 {
 	lh_cache_block(f, left, right);
@@ -73,7 +74,7 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 
 /* Marks what [left, right) touches as sent again by the sender: repairs start
  * anew (docs/design.md, section 5.2), even though the cached bytes stay the old ones. */
-LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
+LH_FUNC int lh_cache_mark_fh(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
 {
 	u32 pos = lh_cache_find(env, f, left);
 	int i;
@@ -88,7 +89,7 @@ LH_FUNC int lh_cache_mark_sender(struct lh_env *env, struct lh_flow *f, u32 left
 		if (!s || !lh_before(s->seq, right))
 			break;
 		lh_cache_block(f, s->seq, s->end);
-		s->flags |= LH_SEG_SENDER_RTX;
+		s->flags |= LH_SEG_FH_RTX;
 		s->n_local = 0;
 		s->last_tx_ns = env->now_ns;
 	}
@@ -185,7 +186,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	bool keep;
 
 	if (!fits) {
-		lh_cache_mark_sender(env, f, s->seq, s->end);
+		lh_cache_mark_fh(env, f, s->seq, s->end);
 		lh_host_count(env, LH_C_uncached_overlap, 1);
 		return;
 	}
@@ -199,7 +200,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 		lh_chunk_unsack(env, f, pos, e);
 		lh_sack_forget(f);
 	}
-	e->flags = (e->flags & (LH_SEG_SACKED | LH_SEG_SMALL)) | LH_SEG_SENDER_RTX |
+	e->flags = (e->flags & (LH_SEG_SACKED | LH_SEG_SMALL)) | LH_SEG_FH_RTX |
 		   (s->payload_bytes ? 0 : LH_SEG_EMPTY);
 	e->end = s->end;
 	if (!keep)
@@ -282,7 +283,7 @@ LH_INLINE void lh_cache_echo(struct lh_env *env, struct lh_flow *f, u32 tsecr)
 LH_INLINE bool lh_seg_overflow(const struct lh_flow *f, const struct lh_seg *e)
 {
 	return (f->flags & LH_FLOW_OVERFLOW) && lh_before(e->seq, f->guard.overflow_end) &&
-	       !(e->flags & LH_SEG_SENDER_RTX);
+	       !(e->flags & LH_SEG_FH_RTX);
 }
 
 LH_INLINE bool lh_seg_sendable(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
@@ -294,10 +295,10 @@ LH_INLINE bool lh_seg_sendable(struct lh_env *env, const struct lh_flow *f, cons
 LH_INLINE bool lh_seg_repairable(struct lh_env *env, const struct lh_flow *f,
 				 const struct lh_seg *e)
 {
-	return !(e->flags & LH_SEG_SENDER_RTX) && lh_seg_sendable(env, f, e);
+	return !(e->flags & LH_SEG_FH_RTX) && lh_seg_sendable(env, f, e);
 }
 
-/* So many entries and chunks are looked at per call of lh_cache_covers(). */
+/* Entries and chunks that lh_cache_covers() looks at per call. */
 #define LH_COVER_STEPS 256
 
 /* Whether the chunk that begins at @pos has been SACKed as a whole, without a gap, from @at on. */

@@ -63,7 +63,8 @@ LH_INLINE bool lh_control_usable(struct lh_env *env, const struct lh_flow *f);
  * segment. */
 LH_INLINE u32 lh_above_una(const struct lh_flow *f);
 
-/* If a loss of the link was repaired in this call, and is about to be hidden from FH. */
+/* Begins to hold FH if a loss of the link was repaired in this call, and is about to be hidden
+ * from it. */
 LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f);
 
 /* Whether all flows of the receiver are on trial, with half of C. */
@@ -80,8 +81,8 @@ LH_FUNC int lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r);
  * holds, and so does C; what was measured, tried or asked meanwhile does not. */
 LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f);
 
-/* If an interval of at least one sample has ended: what they say about the hop, and C for
- * the next. */
+/* Ends an interval of at least one sample, if it is over: what the samples say about the hop, and
+ * C for the next. */
 LH_FUNC int lh_control_interval(struct lh_env *env, struct lh_flow *f);
 
 /*

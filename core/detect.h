@@ -66,7 +66,7 @@ enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_ORDER, LH_BY_TIMER };
 LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
 			     enum lh_reason why, struct lh_actions *out);
 
-/* The same, as one of the max_local tries. */
+/* Sends the segment @e again as one of its max_local tries. False: none is left, or no room. */
 LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
 			 enum lh_reason why, struct lh_actions *out);
 

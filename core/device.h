@@ -45,7 +45,7 @@ struct lh_peer {
 	/* The longest queue as it was a round trip ago, and the one before; since when. */
 	u64 full_mark_ns, full_mark_before_ns, full_mark_at_ns;
 	u64 full_seen_ns; /* when the last sample came, if it found it so; 0: it did not */
-	/* The same in bytes: what arrived while a segment was under way. A rate that
+	/* The longest queue in bytes: what arrived while a segment was under way. A rate that
 	 * changes while the queue drains changes the time, but not this. */
 	u32 ahead, full_now, full_before;
 	u32 delivered; /* bytes, modulo 2^32 */
@@ -81,10 +81,10 @@ struct lh_device {
 /* The flow's receiver, NULL: it found no place, or has lost it to another. */
 LH_INLINE struct lh_peer *lh_peer_of(struct lh_env *env, const struct lh_flow *f);
 
-/* One flow more of @p's has something cached. */
+/* Counts a flow more of @p's that has something cached. */
 LH_INLINE void lh_peer_gain(struct lh_device *d, struct lh_peer *p);
 
-/* One less. */
+/* Counts a flow less of @p's that has something cached. */
 LH_INLINE void lh_peer_lose(struct lh_device *d, struct lh_peer *p);
 
 /* Whether both ends of the connection were heard. Until then it may be anybody's idea. */

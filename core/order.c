@@ -13,7 +13,7 @@ LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct
 {
 	u64 lmin = lh_lmin(env, f), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
 
-	if ((e->flags & (LH_SEG_SENDER_RTX | LH_SEG_SACKED)) || e->n_local > 1)
+	if ((e->flags & (LH_SEG_FH_RTX | LH_SEG_SACKED)) || e->n_local > 1)
 		return;
 	if (e->n_local && age >= lmin - lmin / 4)
 		return;

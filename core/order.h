@@ -40,7 +40,8 @@ LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct
 /* What lh_order_try() found at a position. */
 enum lh_tried { LH_TRIED_NOTHING, LH_TRIED_WAITS, LH_TRIED_SENT, LH_TRIED_OURS };
 
-/* The same, and what follows: everything in flight is left to FH, or FH is braked. */
+/* Whose affair the loss of @e is, and what follows: everything in flight is left to FH as the
+ * queue's, or FH is braked. */
 LH_INLINE enum lh_tried lh_order_whose(struct lh_env *env, struct lh_flow *f,
 				       const struct lh_seg *e);
 

@@ -7,7 +7,7 @@
 #define LH_OUTAGE_PROBES 64 /* per outage: enough for minutes, see lh_outage_probe_at() */
 #define LH_OUTAGE_COPIES 3 /* RFC 5681 section 3.2 */
 #define LH_OUTAGE_LOOKS 16 /* segments looked at per ACK, the most */
-/* So long a link that is down is not probed. Then the event that it is up again
+/* For how long a link that is said to be down is not probed. Then the event that it is up again
  * may have got lost. */
 #define LH_OUTAGE_TRUST_NS (5 * LH_SEC)
 /* Probes of scheme rack: lh_outage_every(), lh_outage_rack_at(). */
@@ -129,7 +129,7 @@ LH_INLINE u64 lh_outage_tell_at(struct lh_env *env, const struct lh_flow *f)
 
 	if (f->outage.mute || f->outage.told >= (freeze ? 1 : LH_CFG(env)->slack_bursts))
 		return 0;
-	if (!freeze && !f->outage.told && e && (e->flags & LH_SEG_SENDER_RTX))
+	if (!freeze && !f->outage.told && e && (e->flags & LH_SEG_FH_RTX))
 		return 0;
 	return f->outage.rto_from_ns + rto - rto / 4;
 }

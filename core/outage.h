@@ -88,7 +88,8 @@ LH_INLINE u64 lh_outage_probe_at(struct lh_env *env, const struct lh_flow *f);
 LH_INLINE bool lh_outage_known_over(const struct lh_flow *f, const struct lh_peer *p);
 
 /*
- * The same for scheme rack, where all flows of a receiver share one prober: the
+ * When the next probe of an outage is due with LH_POLICY_PEER_OUTAGE: the flows of a receiver
+ * share one prober, the
  * flow whose head went out last goes on, the others stand by, at times of their
  * own, should it end. A hundred flows would else be a hundred probes each time. When
  * one of them hears MH the others find out as soon as they look.
@@ -115,10 +116,10 @@ LH_INLINE void lh_outage_repair(struct lh_env *env, struct lh_flow *f, u32 budge
 LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f);
 
 /*
- * The same for scheme rack; also where another flow has heard MH. The order on the
- * hop tells what is lost: all that departed longer ago than an answer takes, for the
- * answers since then would have come before this one. Without SACK it is repaired in
- * order, as by scheme slack.
+ * The outage is over, with LH_POLICY_PEER_OUTAGE; also where another flow has heard MH. The
+ * order on the hop tells what is lost: all that departed longer ago than an answer takes, for
+ * the answers since then would have come before this one. Without SACK it is repaired in order,
+ * as by scheme slack.
  */
 LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f);
 

@@ -17,7 +17,7 @@
 #define LH_NO_SLOT 0xffffffffU
 
 enum lh_seg_flag {
-	LH_SEG_SENDER_RTX = 1, /* the sender sent it again: its duplicates are the sender's */
+	LH_SEG_FH_RTX = 1, /* the sender sent it again: its duplicates are the sender's */
 	LH_SEG_CONG = 2, /* lost upstream, or local repairs exhausted */
 	LH_SEG_SACKED = 4,
 	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
@@ -84,27 +84,27 @@ LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq);
 /* Makes room for one entry at the tail. */
 LH_INLINE bool lh_ring_grow(struct lh_env *env, struct lh_flow *f);
 
-/* The segment at @pos, which begins and ends as @e, is SACKed. */
+/* Notes that the segment at @pos, which begins and ends as @e, is SACKed. */
 LH_INLINE void lh_chunk_sack(struct lh_env *env, const struct lh_flow *f, u32 pos,
 			     const struct lh_seg *e);
 
-/* It is SACKed no more. */
+/* Notes that the segment at @pos is SACKed no more, as when its receiver reneges (RFC 2018). */
 LH_INLINE void lh_chunk_unsack(struct lh_env *env, const struct lh_flow *f, u32 pos,
 			       const struct lh_seg *e);
 
 /* Takes @n entries off the head, which keep their memory until it is reclaimed. */
 LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f, u32 n);
 
-/* The same of at most @most. */
+/* Gives back the memory of at most @most popped segments. */
 LH_FUNC int lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most);
 
 /* When lh_ring_reclaim() is wanted even if no packet comes; 0: never. */
 LH_INLINE u64 lh_ring_deadline(const struct lh_flow *f);
 
-/* Nothing is cached any more. */
+/* Empties the ring. */
 LH_INLINE void lh_cache_flush(struct lh_env *env, struct lh_flow *f);
 
-/* Nor is any memory taken: the flow is about to be forgotten. */
+/* Empties the ring and gives all its memory back: the flow is about to be forgotten. */
 LH_FUNC int lh_cache_free(struct lh_env *env, struct lh_flow *f);
 
 /* Moves the entries from @pos on up by one; the last one was just grown. */

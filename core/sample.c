@@ -100,7 +100,7 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	f->delivery.bytes += n;
 	sum->bytes += n;
 	sum->nr_segs++;
-	if (e->n_local || (e->flags & LH_SEG_SENDER_RTX))
+	if (e->n_local || (e->flags & LH_SEG_FH_RTX))
 		sum->again_ns = lh_max(sum->again_ns, e->last_tx_ns);
 	if (e->n_local) {
 		if (env->now_ns - e->last_tx_ns < lh_lmin(env, f) / 2)
@@ -109,7 +109,7 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 			lh_latest(&sum->rtx_xmit_ns, &sum->rtx_xmit_end, e);
 		return;
 	}
-	if (e->flags & LH_SEG_SENDER_RTX) {
+	if (e->flags & LH_SEG_FH_RTX) {
 		if (lh_repair_arrived(env, f, e))
 			lh_latest(&sum->xmit_ns, &sum->xmit_end, e);
 		return;
@@ -123,8 +123,8 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 }
 
 #define LH_SACK_NEWS 2
-/* So many per ACK, with those that its number covers; the next one, which says the same again,
- * goes on. */
+/* Segments and chunks that blocks may have us look at per ACK, with those that its number covers;
+ * the next one, which says the same again, goes on. */
 #define LH_SACK_STEPS 256
 
 /* Marks the segment at @pos if it begins before @next and reaches no further

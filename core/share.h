@@ -17,10 +17,10 @@
 /* Under pressure a flow that has not got on for so long keeps the least. */
 #define LH_SHARE_STALE_NS (10 * LH_SEC)
 
-/* The flow has a segment more. */
+/* Counts the receiver of @f as busy, if the segment that was just cached is its flow's only one. */
 LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f);
 
-/* It is about to have none. */
+/* Counts the receiver of @f as less busy: the flow is about to have no segment. */
 LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f);
 
 /* Segments that the flow may have cached now. */

@@ -436,11 +436,11 @@ pub struct lh_peer {
     pub full_mark_at_ns: u64,
     #[doc = " when the last sample came, if it found it so; 0: it did not"]
     pub full_seen_ns: u64,
-    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    #[doc = " The longest queue in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
     pub ahead: u32,
-    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    #[doc = " The longest queue in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
     pub full_now: u32,
-    #[doc = " The same in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    #[doc = " The longest queue in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
     pub full_before: u32,
     #[doc = " bytes, modulo 2^32"]
     pub delivered: u32,
@@ -1451,7 +1451,7 @@ const _: () = {
     ["Offset of field: lh_queue::lossy_ns"][::core::mem::offset_of!(lh_queue, lossy_ns) - 64usize];
 };
 #[doc = " the sender sent it again: its duplicates are the sender's"]
-pub const LH_SEG_SENDER_RTX: lh_seg_flag = 1;
+pub const LH_SEG_FH_RTX: lh_seg_flag = 1;
 #[doc = " lost upstream, or local repairs exhausted"]
 pub const LH_SEG_CONG: lh_seg_flag = 2;
 pub const LH_SEG_SACKED: lh_seg_flag = 4;

@@ -235,7 +235,7 @@ fn what_the_sender_repeats_is_refreshed() {
     assert_eq!(b.data(0, 100).store(), Some(slot));
     let e = b.entries()[0];
     assert_eq!((e.seq, e.end, e.n_local), (0, 100, 0));
-    assert_eq!(u32::from(e.flags), LH_SEG_SENDER_RTX);
+    assert_eq!(u32::from(e.flags), LH_SEG_FH_RTX);
     assert_eq!(e.last_tx_ns, b.now_ns);
     assert_eq!(b.host.counter(LH_C_refreshed_segments), 1);
     assert_eq!(b.host.counter(LH_C_cached_segments), 3);
@@ -278,7 +278,7 @@ fn uneven_overlap() {
         assert_eq!(overlap, u64::from(!stored), "row {row}");
         for (k, e) in b.entries().iter().enumerate() {
             let senders = senders >> k & 1 == 1;
-            let marked = u32::from(e.flags) & LH_SEG_SENDER_RTX != 0;
+            let marked = u32::from(e.flags) & LH_SEG_FH_RTX != 0;
             assert_eq!(marked, senders, "row {row}, entry {k}");
             // SPEC 2.2: the sender's copy starts the repairs anew.
             assert_eq!(e.last_tx_ns == b.now_ns, senders, "row {row}, entry {k}");

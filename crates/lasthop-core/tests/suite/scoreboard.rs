@@ -125,7 +125,7 @@ fn covered(b: &mut Bench, upto: u32) -> bool {
             break;
         }
         let flags = u32::from(e.flags);
-        let lost = LH_SEG_CONG | LH_SEG_SENDER_RTX | LH_SEG_NO_COPY;
+        let lost = LH_SEG_CONG | LH_SEG_FH_RTX | LH_SEG_NO_COPY;
         let repairable = flags & lost == 0 && u32::from(e.n_local) < b.config.max_local;
         if seq_before(expect, e.seq) || !(flags & LH_SEG_SACKED != 0 || repairable) {
             return false;
