@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo reproduce-quick reproduce reproduce-sim test test-long test-kernels bench fuzz sim lint clean install
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim test test-long test-kernels bench fuzz sim lint clean install
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -17,6 +17,11 @@ build: ## release build of all programs, into target/release
 demo: build ## a transfer over a lossy link without and with the agent (DEMO=short: in half a minute)
 	@scripts/setup.sh run
 	@scripts/demo.sh $(RELEASE) $(DEMO)
+
+picture: build ## README's picture of before and after, docs/before-after.svg, in two to three minutes
+	@scripts/setup.sh run
+	@scripts/setup.sh picture
+	@scripts/picture.py $(RELEASE) docs/before-after.svg
 
 reproduce-quick: build ## one small experiment and its page, in a few minutes
 	@scripts/setup.sh run

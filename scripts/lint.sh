@@ -7,6 +7,16 @@ cd "$(dirname "$0")/.."
 
 step() { echo "lint: $*"; }
 
+# Ends with 1 if there are lines at the input, and shows them. (`! grep` as a step would not: set -e
+# takes no notice of what is inverted.)
+none() {
+	local lines
+	lines=$(cat)
+	[ -z "$lines" ] && return
+	printf '%s\n' "$lines" | sed "s/^/lint: $1: /" >&2
+	return 1
+}
+
 step "clang-format"
 clang-format-19 --dry-run --Werror core/*.[ch] core/scheme/*.[ch] bpf/*.[ch]
 clang-format-19 --dry-run --Werror ns3/lasthop/*/*.cc ns3/lasthop/*/*.h
@@ -62,6 +72,22 @@ while IFS= read -r f; do
 done < <(git ls-files)
 [ $bad = 0 ]
 
+step "links between pages lead somewhere, and so do sections that code cites"
+python3 scripts/links.py
+
+# What is cited is in the repository, or a paper or RFC (docs/design.md, section 12). Allowed: constants
+# of tests called SPEC. core/, what is made of it (bindings.rs), and bpf/ are left out until their
+# citations have followed.
+step "no text outside the repository is cited"
+ours=(. ':!core' ':!bpf' ':!*bindings.rs' ':!LICENSES' ':!crates/lasthop-fuzz/corpus'
+	':!crates/lasthop-fuzz/findings' ':!scripts/lint.sh')
+cited() {
+	git grep -nIwE 'SPEC|DESIGN|S[0-4]|Q[0-9]{1,2}' -- "${ours[@]}" |
+		grep -vE '^[^:]*\.rs:[0-9]+:.*(const SPEC: |\bSPEC(\.[a-z]|\[|\)|, ))' || true
+	git grep -nIE '§|(^|[^a-z])papers/|\.\./shared' -- "${ours[@]}" || true
+}
+none "cited, but not here" < <(cited)
+
 step "the core includes no header of a system but <std*.h>"
-! grep -nE '#include <' core/*.h core/scheme/*.h | grep -vE '<std(bool|def|int)\.h>'
+none "included" < <(grep -nE '#include <' core/*.h core/scheme/*.h | grep -vE '<std(bool|def|int)\.h>')
 echo "lint: ok"

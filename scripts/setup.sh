@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|bench|fuzz|report|sim|lint
+#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|lint
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -87,7 +87,11 @@ sim)
 	need make make
 	python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
 	;;
+picture)
+	need python3 python3
+	;;
 lint)
+	need python3 python3
 	need clang-format-19 clang-format-19
 	ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 || missing+=(libclang1-19)
 	;;

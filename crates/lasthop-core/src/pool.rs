@@ -18,7 +18,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 256 MiB of slots of 2 KiB (SPEC section 2.15), and a chunk for each 64.
+    /// 256 MiB of slots of 2 KiB (docs/design.md, section 8), and a chunk for each 64.
     fn default() -> Self {
         Self {
             slots: 131_072,

@@ -50,8 +50,9 @@ const MODERN: Sysctls = &[
     ("ipv4.tcp_wmem", "4096 16384 16777216"),
 ];
 
-/// The papers' kernel (SPEC §6). Without window scaling no window exceeds 64 KiB; the buffers are
-/// four times that, because the kernel counts their overhead too, and they are fixed.
+/// The papers' kernel (docs/design.md, section 11.3). Without window scaling no window exceeds
+/// 64 KiB; the buffers are four times that, because the kernel counts their overhead too, and they
+/// are fixed.
 const VINTAGE: Sysctls = &[
     ("ipv4.tcp_sack", "0"),
     ("ipv4.tcp_dsack", "0"),

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-// The scenario of the ns-2 study of Snoop (papers/snoop-ns2-evaluation.txt, sections 3 and 4):
+// The scenario of the ns-2 study of Snoop (Nguyen 2002, sections 3 and 4; docs/design.md, 9):
 //
 //   FH ---- 10 Mbit/s, 10 or 100 ms ---- BS ---- 2 Mbit/s, two-state errors ---- MH
 //

@@ -87,7 +87,7 @@ class LasthopAgent : public Object
                 uint8_t txQueue);
 
     /**
-     * The link went down or came up (schemes `rack` and `slack`, SPEC 2.4 and 2.10).
+     * The link went down or came up (schemes `rack` and `slack`, docs/design.md, 5.4 and 5.5).
      *
      * @param up whether it is up now
      */

@@ -21,8 +21,8 @@ namespace ns3
  *
  * Good and bad states last for exponentially distributed times. Within each, errors come after
  * an exponentially distributed number of packets (of one at least, in whole ones). The defaults are
- * the study's: 166 and 2.6 packets, 0.66 s and 0.01 s (papers/snoop-ns2-evaluation.txt,
- * section 3.2, from the traces of Nguyen, Katz, Noble and Satyanarayanan, 1996).
+ * the study's: 166 and 2.6 packets, 0.66 s and 0.01 s (Nguyen 2002, section
+ * 3.2, from the traces of Nguyen, Katz, Noble and Satyanarayanan, 1996; docs/design.md, 9).
  */
 class LasthopTwoStateErrorModel : public ErrorModel
 {

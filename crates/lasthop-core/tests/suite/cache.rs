@@ -280,7 +280,7 @@ fn uneven_overlap() {
             let senders = senders >> k & 1 == 1;
             let marked = u32::from(e.flags) & LH_SEG_FH_RTX != 0;
             assert_eq!(marked, senders, "row {row}, entry {k}");
-            // SPEC 2.2: the sender's copy starts the repairs anew.
+            // docs/design.md, section 5.2: the sender's copy starts the repairs anew.
             assert_eq!(e.last_tx_ns == b.now_ns, senders, "row {row}, entry {k}");
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Classes of ACKs (SPEC section 1), told by what they do. Five segments of
+//! Classes of ACKs (docs/design.md, section 3.4), told by what they do. Five segments of
 //! 100 bytes are under way from 0 on, 100 is acknowledged.
 
 use lasthop_core::bindings::*;

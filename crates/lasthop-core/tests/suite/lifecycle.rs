@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Birth, options and death of flows (SPEC section 4).
+//! Birth, options and death of flows (docs/design.md, section 7).
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The ring cache against a plain vector that follows the rules in words
-//! (SPEC section 1, "Cache entry").
+//! (docs/design.md, section 3.2).
 
 use proptest::prelude::*;
 

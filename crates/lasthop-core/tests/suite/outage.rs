@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Scheme `slack` in outages (SPEC 2.4, 2.10; core/outage.h): when FH is told, what it gets, how
-//! the end is found out and the lost window repaired. Every script loses ten segments from 100 on,
-//! the last progress being at 210 ms: R is 100 ms, so FH's timeout is 300 ms, three quarters 225.
+//! Scheme `slack` in outages (docs/design.md, sections 5.4 and 5.5; core/outage.h): when FH is told,
+//! what it gets, how the end is found out and the lost window repaired. Every script loses ten
+//! segments from 100 on, the last progress being at 210 ms: R is 100 ms, so FH's timeout is 300 ms,
+//! three quarters 225.
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};
@@ -306,7 +307,7 @@ fn a_sign_of_mh_brings_the_oldest_at_once() {
     ack!(rig, 775, 1_200 => pass);
 }
 
-/// A probe on its way is the oldest at once (invariant 10).
+/// A probe on its way is the oldest at once (invariant I10).
 #[test]
 fn not_twice_within_a_round_trip() {
     let mut rig = rig();

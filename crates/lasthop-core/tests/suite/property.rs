@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Properties: whatever the link does, the invariants of SPEC section 7 hold
+//! Properties: whatever the link does, the invariants of docs/design.md, section 4, hold
 //! (watch.rs), and the transfer completes with the right content.
 
 use lasthop_core::bindings::*;

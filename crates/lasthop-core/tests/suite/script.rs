@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Scripted exchanges: every row of the tables in SPEC 2.2, the recovery
+//! Scripted exchanges: every row of the tables in docs/design.md, section 5.2, the recovery
 //! point, timers, limits. The handshake gave a local round trip of 10 ms and a
 //! wired one of 90, hence LRTO 80 ms and a hold of 150 ms.
 
@@ -23,7 +23,7 @@ fn rig(sack: bool) -> Rig {
     rig_with(classic(), sack)
 }
 
-// SPEC 2.2, first table: data from FH.
+// First table: data from FH.
 
 #[test]
 fn data_in_order_is_cached() {
@@ -92,7 +92,7 @@ fn acknowledged_data_passes_uncached() {
     assert_eq!(rig.deadline(), None);
 }
 
-// SPEC 2.2, second table: ACKs from MH.
+// Second table: ACKs from MH.
 
 #[test]
 fn new_acks_free_and_pass() {

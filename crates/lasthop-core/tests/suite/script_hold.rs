@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Hold and release of duplicate ACKs (SPEC section 1, "Hold, don't discard").
+//! Hold and release of duplicate ACKs (docs/design.md, section 3.6).
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::Tcp;
@@ -146,7 +146,7 @@ fn forgetting_by_force_returns_what_was_kept() {
 }
 
 /// A window update passes while a duplicate is kept: the copies that go out
-/// later must not take the window back (SPEC section 7, 16).
+/// later must not take the window back (invariant I16).
 #[test]
 fn a_copy_does_not_move_the_window_left() {
     let mut rig = rig(false);

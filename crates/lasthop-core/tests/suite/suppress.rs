@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What may be kept from FH (SPEC section 1, "Suppressible"; CAKE's ACK filter
+//! What may be kept from FH (docs/design.md, section 3.5; CAKE's ACK filter
 //! is the model of the refusals): one row per reason.
 
 use lasthop_core::bindings::*;
@@ -188,7 +188,7 @@ fn the_hold_does_not_grow_while_it_lasts() {
     assert!(!rig.flow().is_held());
 }
 
-/// SPEC Q17. FH has sent 1,000 bytes; the scale is 7, the MSS 1,000.
+/// docs/design.md, section 3.10. FH has sent 1,000 bytes; the scale is 7, the MSS 1,000.
 #[test]
 fn windows() {
     let strict = Config {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Stands beside the agent and checks the invariants of SPEC section 7 from
+//! Stands beside the agent and checks the invariants of docs/design.md, section 4, from
 //! the outside: from what goes in and comes out, with as little knowledge of
 //! the core's state as possible.
 
@@ -364,7 +364,7 @@ impl Watch {
         self.config.scheme == LH_SCHEME_slack
     }
 
-    /// Invariants 3, 5 and 6.
+    /// Invariants I3, I5 and I6.
     fn may_drop(&self, answer: &Answer) {
         let (s, own) = (answer.s, answer.own);
         let last = self.forwarded.expect("FH must know an ACK");
@@ -372,7 +372,7 @@ impl Watch {
         self.may_hide(answer);
         let plenty = self.max + 2 * self.mss < last.edge;
         let clocked = self.usable(answer.flow) && answer.flow.control.state != 0;
-        // A window that FH needs (Q17), unless the clock has a say in it.
+        // A window that FH needs (section 3.10), unless the clock has a say in it.
         assert!(
             own.edge == last.edge
                 || own.edge > last.edge && (clocked || plenty && !self.usable(answer.flow)),
@@ -439,7 +439,7 @@ impl Watch {
         assert!(edge + (1 << self.wscale) > known, "the edge moves left");
     }
 
-    /// Invariant 16.
+    /// Invariant I16.
     fn may_edit(&self, came: &[u8], passed: &[u8], answer: &Answer) {
         let (s, own) = (answer.s, answer.own);
         let edit = edited(came, passed, s);
@@ -464,7 +464,7 @@ impl Watch {
         assert_ne!(t.window, 0, "the agent never closes the window");
     }
 
-    /// Invariants 1, 4 and 11. `passing`: number and bytes of the ACK of this call.
+    /// Invariants I1, I4 and I11. `passing`: number and bytes of the ACK of this call.
     fn released(&mut self, outcome: &Outcome, passing: Option<(usize, &Vec<u8>)>, flow: &lh_flow) {
         for packet in &outcome.to_fh {
             if self.closes_window(packet) {
@@ -506,7 +506,7 @@ impl Watch {
         }
     }
 
-    /// The exception to invariant 16 that has a name: `freeze`.
+    /// The exception to invariant I16 that has a name: `freeze`.
     fn closes_window(&mut self, packet: &[u8]) -> bool {
         let (s, _) = parse(packet, 0, None, false).expect("TCP");
         if self.config.freeze == 0 || s.window != 0 || self.own_edge == self.place(s.ack) {
@@ -525,7 +525,7 @@ impl Watch {
         true
     }
 
-    /// Invariants 2, 9 and 10.
+    /// Invariants I2, I9 and I10.
     fn repairs(&mut self, outcome: &Outcome, by_ack: bool, agent: &Agent, key: &Key, now_ns: u64) {
         let (una, rack) = (self.una.unwrap_or(0), self.rack());
         let srtt_ns = agent.flow(key).map_or(0, |flow| flow.raw().rtt.srtt_ns);

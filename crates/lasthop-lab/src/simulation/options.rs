@@ -36,7 +36,7 @@ pub enum Engine {
     Ns3,
 }
 
-/// Errors of the hop in two states that alternate (SPEC §5 row 13).
+/// Errors of the hop in two states that alternate (docs/design.md, section 9, row 13).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoState {
     /// Mean number of packets from one error to the next in the good state.

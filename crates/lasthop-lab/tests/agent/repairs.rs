@@ -7,7 +7,8 @@ use lasthop_lab::transfer::Transfer;
 
 use super::{able, counter, fast_link, goodput, run, three, wait_until_empty};
 
-/// SPEC's vintage sender over the default link: 20 Mbit/s, 110 ms, 2 % both ways.
+/// The papers' sender (docs/design.md, section 11.3) over the default link: 20 Mbit/s, 110 ms, 2 %
+/// both ways.
 fn vintage() -> LinkOptions {
     LinkOptions {
         profile: Profile::Vintage,
