@@ -4,6 +4,7 @@
 
 mod bypass;
 mod device_checks;
+mod features;
 mod queue;
 
 use std::fs;

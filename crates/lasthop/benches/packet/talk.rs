@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lasthop::agent::{Agent, Program, Setup, SkbContext};
-use lasthop::daemon::now_ns;
+use lasthop::monotonic::now_ns;
 use lasthop_core::bindings::{LH_ACK, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
 

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::device_checks::{feature, unknown_feature};
+use super::features::{feature, unknown_feature};
 use super::{Finding, State};
 use crate::agent::Program;
 use crate::device::Device;

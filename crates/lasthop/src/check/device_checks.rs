@@ -1,28 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! A device: of what kind it is, and what it does with packets.
 
-use std::process::Command;
-
+use super::features::{feature, unknown_feature};
 use super::{Finding, State, bypass, queue};
 use crate::device::Device;
 use crate::links::Links;
-
-/// What `ethtool -k` says of a feature; none if it isn't there or can't be asked.
-pub(super) fn feature(device: &str, name: &str) -> Option<bool> {
-    let output = Command::new("ethtool").args(["-k", device]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let prefix = format!("{name}:");
-    let line = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(prefix.as_str()))?;
-    Some(line.trim().starts_with("on"))
-}
-
-/// What there is to say where [`feature`] has no answer.
-pub(super) fn unknown_feature(device: &str, check: &'static str) -> Finding {
-    let detail = "ethtool can't tell (is it installed?)";
-    Finding::of(device, check, State::Unknown, detail)
-}
 
 fn kind(found: &Device) -> Finding {
     let kind = if found.l2_bytes == 14 {
