@@ -13,8 +13,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 pub use self::device_checks::device;
-use crate::agent::{Agent, Setup};
 use crate::device;
+use crate::programs::{Agent, Setup};
 use crate::report::Field;
 use crate::tcx::{self, Hook};
 

@@ -21,11 +21,11 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use self::live::{Live, load};
 pub use self::options::Options;
 use self::place::Place;
-use crate::agent::Agent;
 use crate::carrier::Carrier;
 use crate::device::{self, Device};
 use crate::monotonic::now_ns;
 use crate::privilege;
+use crate::programs::Agent;
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);

@@ -2,7 +2,6 @@
 //! User space of the agent: it loads the BPF programs, attaches them, and supplies the kicks by
 //! which they can act without a packet. No protocol logic here (core/).
 
-pub mod agent;
 mod bytes;
 mod carrier;
 pub mod check;
@@ -14,6 +13,7 @@ mod links;
 pub mod memory;
 pub mod monotonic;
 mod privilege;
+pub mod programs;
 pub mod reference;
 pub mod report;
 mod runtime;

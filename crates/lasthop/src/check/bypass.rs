@@ -5,9 +5,9 @@ use std::process::Command;
 
 use super::features::{feature, unknown_feature};
 use super::{Finding, State};
-use crate::agent::Program;
 use crate::device::Device;
 use crate::links::{Link, Links};
+use crate::programs::Program;
 use crate::tcx::{self, Hook};
 
 /// All of them.

@@ -4,8 +4,8 @@
 use anyhow::Result;
 
 use super::{Clock, ClockWord, File, Profile, Size, Suppress, Time, TimerArm, scheme_id};
-use crate::agent::Setup;
 use crate::memory::{Asked, Room};
+use crate::programs::Setup;
 use crate::units;
 use lasthop_core::bindings::{
     LH_CLOCK_ALWAYS, LH_CLOCK_AUTO, LH_CLOCK_OFF, LH_SUPPRESS_AUTO, LH_SUPPRESS_OFF,

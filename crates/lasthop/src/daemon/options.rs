@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent::Setup;
+use crate::programs::Setup;
 
 /// What `attach` was asked to do.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ mod verify;
 use std::io::Write;
 use std::process::Command;
 
-use lasthop::agent::{Agent, Outcome, Program, Setup, SkbContext};
+use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::bindings::lh_config;
 use nix::sched::{CloneFlags, unshare};
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use lasthop::agent::Setup;
+use lasthop::programs::Setup;
 
 use super::{in_namespace, load, setup};
 
