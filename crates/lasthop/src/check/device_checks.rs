@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! A device: of what kind it is, and what it does with packets.
 
-use super::features::{feature, unknown_feature};
+use super::features::{self, Features};
 use super::{Finding, State, bypass, queue};
 use crate::device::Device;
 use crate::links::Links;
@@ -25,9 +25,9 @@ fn mtu(found: &Device) -> Finding {
     }
 }
 
-fn receive_offload(device: &str) -> Finding {
+fn receive_offload(device: &str, features: &Features) -> Finding {
     let check = "receive offload";
-    match feature(device, "generic-receive-offload") {
+    match features.get("generic-receive-offload") {
         Some(true) => Finding::of(
             device,
             check,
@@ -35,7 +35,7 @@ fn receive_offload(device: &str) -> Finding {
             "on: super-packets are cached by their segments",
         ),
         Some(false) => Finding::of(device, check, State::Ok, "off"),
-        None => unknown_feature(device, check),
+        None => features::unknown(device, check),
     }
 }
 
@@ -48,10 +48,11 @@ pub fn device(name: &str) -> Vec<Finding> {
             return vec![Finding::of(name, "device", State::Failed, detail)];
         }
     };
+    let features = Features::of(&found.name);
     let mut findings = vec![kind(&found), mtu(&found)];
     match Links::list() {
         Ok(links) => {
-            findings.extend(bypass::all(&found, &links));
+            findings.extend(bypass::all(&found, &links, &features));
             findings.push(queue::of(&found, &links));
         }
         Err(error) => {
@@ -59,6 +60,6 @@ pub fn device(name: &str) -> Vec<Finding> {
             findings.push(Finding::of(name, "links", State::Unknown, detail));
         }
     }
-    findings.push(receive_offload(name));
+    findings.push(receive_offload(name, &features));
     findings
 }
