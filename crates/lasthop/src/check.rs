@@ -131,7 +131,10 @@ fn capabilities() -> Finding {
             "CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON are there",
         )
     } else {
-        let detail = format!("{} missing: run as root", missing.join(", "));
+        let detail = format!(
+            "{} missing: run as root",
+            device::capability_names(&missing, ", ")
+        );
         Finding::new("capabilities", State::Failed, detail)
     }
 }
