@@ -67,7 +67,7 @@ sim: ## build the ns-3 module against an installed ns-3 and run its tests
 	@scripts/setup.sh sim
 	@scripts/sim.sh
 
-lint: ## format, clippy, generated files, the core's other targets
+lint: ## format, clippy, generated files, imports, the core's other targets
 	@scripts/setup.sh lint
 	@scripts/lint.sh
 

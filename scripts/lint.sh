@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Format, warnings, generated files, licences, and the core compiled for the
+# Format, warnings, generated files, imports, licences, and the core compiled for the
 # targets that the machine's compilers know.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,6 +30,9 @@ cargo clippy --workspace --all-targets --locked -q -- -D warnings
 step "bindings are those of the headers"
 libclang=$(dirname "$(find /usr/lib/llvm-*/lib -name 'libclang*.so*' | sort | tail -n 1)")
 LIBCLANG_PATH=$libclang cargo run --locked -q -p xtask -- bindings --check
+
+step "no import runs in a circle between the modules of a crate"
+cargo run --locked -q -p xtask -- modules
 
 step "cargo deny: licences and origins of what we use, and what is known against it (deny.toml)"
 if cargo deny --version >/dev/null 2>&1; then

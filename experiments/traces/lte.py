@@ -10,7 +10,9 @@ numbers were chosen to look like published cellular traces, not fitted to any.
 Format: a time in milliseconds per line, each an opportunity to send 1504 bytes
 (a full packet); the last time is the length after which the trace starts again.
 
-    experiments/traces/lte.py > experiments/traces/lte-synthetic.trace
+    experiments/traces/lte.py > lte.trace
+
+`lasthop-lab grid` runs it for its variant lte.
 
 The same seed gives the same file on every machine (only random.random() is
 used, whose numbers Python guarantees; sums are rounded far above their error).

@@ -87,27 +87,39 @@ positive() { # positive NAME
 	fi
 }
 
+# An agent with these arguments of `attach`. False: it did not get so far as to say that it is
+# attached; it is to be ended in either case.
+start_agent() {
+	rm -f /tmp/out
+	lasthop attach "$@" >/tmp/out 2>/tmp/err </dev/null &
+	agent=$!
+	for _ in $(seq 60); do
+		grep -q attached /tmp/out 2>/dev/null && return
+		kill -0 $agent 2>/dev/null || break
+		sleep 1
+	done
+	return 1
+}
+
+# Ends it, with its exit status.
+end_agent() {
+	kill -TERM $agent 2>/dev/null
+	wait $agent
+}
+
 # The verifier sees another program with each scheme: all of them must load.
 try_schemes() {
 	schemes=$(lasthop attach lossy0 --scheme '?' 2>&1 | sed -n 's/.*have: //p' | tr -d ,)
 	[ "$(echo "$schemes" | wc -w)" -ge 4 ] || echo "fail: schemes: only '$schemes'"
 	for scheme in $schemes; do
-		lasthop attach lossy0 --scheme "$scheme" >/tmp/out 2>/tmp/err </dev/null &
-		tried=$!
-		for _ in $(seq 60); do
-			grep -q attached /tmp/out && break
-			kill -0 $tried 2>/dev/null || break
-			sleep 1
-		done
-		if grep -q attached /tmp/out; then
+		if start_agent lossy0 --scheme "$scheme"; then
 			echo "ok: scheme $scheme: $(verified | tr '\n' ' ')"
 		else
 			echo "fail: scheme $scheme: $(head -n 5 /tmp/err | tr '\n' '|')"
 			RUST_LOG=lasthop=debug lasthop attach lossy0 --scheme "$scheme" 2>&1 </dev/null |
 				grep -B 60 '^processed' # the verifier's last words
 		fi
-		kill -TERM $tried 2>/dev/null
-		wait $tried
+		end_agent
 	done
 }
 
@@ -119,20 +131,13 @@ check_agent() {
 	else
 		echo "fail: check: exit $rc: $(tr '\n' '|' </tmp/out)"
 	fi
-	lasthop attach lossy0 --scheme rack >/tmp/out 2>/tmp/err </dev/null &
-	agent=$!
-	for _ in $(seq 60); do
-		[ "$(verified | wc -l)" -ge 4 ] && timeout 5 lasthop status -j >/tmp/status 2>/dev/null &&
-			[ -s /tmp/status ] && break
-		kill -0 $agent 2>/dev/null || break
-		sleep 1
-	done
-	if ! kill -0 $agent 2>/dev/null; then
-		wait $agent
+	if ! start_agent lossy0 --scheme rack; then
+		end_agent
 		echo "fail: attach: exit $?"
 		cat /tmp/out /tmp/err
 		return
 	fi
+	[ "$(verified | wc -l)" -ge 4 ] || echo "fail: verifier: programs: $(verified | tr '\n' ' ')"
 	verified | while read -r name insns; do
 		echo "ok: verifier: $name $insns instructions"
 	done
@@ -148,8 +153,7 @@ check_agent() {
 	timeout 10 lasthop status -j >/tmp/status 2>/tmp/err2 || echo "fail: status -j: $(cat /tmp/err2)"
 	positive cached_segments
 	[ -s /tmp/tc ] || positive local_retransmits
-	kill -TERM $agent
-	wait $agent
+	end_agent
 	rc=$?
 	left=$(verified | wc -l)
 	if [ $rc = 0 ] && [ "$left" = 0 ]; then
@@ -159,28 +163,16 @@ check_agent() {
 	fi
 }
 
-# An agent on device $1, or a line that says why not.
-start_agent() {
-	rm -f /tmp/out
-	lasthop attach "$1" >/tmp/out 2>/tmp/err </dev/null &
-	agent=$!
-	for _ in $(seq 60); do
-		grep -q attached /tmp/out 2>/dev/null && return
-		kill -0 $agent 2>/dev/null || break
-		sleep 1
-	done
-	echo "fail: attach to $1: $(head -n 5 /tmp/err | tr '\n' '|')"
-	return 1
-}
-
 # A transfer over the agent on device $1 with repairs. $2: what is special about it.
 helped() {
-	start_agent "$1" || return
-	transfer "$2"
-	timeout 10 lasthop status -j >/tmp/status 2>/tmp/err2 || echo "fail: status -j: $(cat /tmp/err2)"
-	positive local_retransmits
-	kill -TERM $agent
-	wait $agent
+	if start_agent "$1"; then
+		transfer "$2"
+		timeout 10 lasthop status -j >/tmp/status 2>/tmp/err2 || echo "fail: status -j: $(cat /tmp/err2)"
+		positive local_retransmits
+	else
+		echo "fail: attach to $1: $(head -n 5 /tmp/err | tr '\n' '|')"
+	fi
+	end_agent
 }
 
 # The lossy device below and beside others. The agent is where losses are and routing is done.

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::process::Command;
 
-use lasthop::agent::{Agent as Bpf, Program, Setup as BpfSetup, SkbContext};
+use lasthop::programs::{Agent as Bpf, Program, Setup as BpfSetup, SkbContext};
 use lasthop_core::bindings::{
     LH_C_bypass_lock, LH_C_flows_removed, LH_C_retransmit_errors, LH_CB_FLOW, LH_CB_FORCE,
     LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_CHUNKS, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP,

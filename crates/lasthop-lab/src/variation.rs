@@ -153,7 +153,7 @@ pub struct Variation {
     )]
     pub rate_wave: Option<RateWave>,
 
-    /// Mahimahi trace of the rate from BS to MH: experiments/traces/lte-synthetic.trace; --rate
+    /// Mahimahi trace of the rate from BS to MH: experiments/traces/lte.py makes one; --rate
     /// (then by default its mean) sizes --queue bdp and stays the rate from MH to BS
     #[arg(long = "rate-trace", value_name = "FILE")]
     pub rate_trace: Option<TraceFile>,

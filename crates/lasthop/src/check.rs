@@ -4,6 +4,7 @@
 
 mod bypass;
 mod device_checks;
+mod features;
 mod queue;
 
 use std::fs;
@@ -12,8 +13,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 pub use self::device_checks::device;
-use crate::agent::{Agent, Setup};
 use crate::device;
+use crate::programs::{Agent, Setup};
 use crate::report::Field;
 use crate::tcx::{self, Hook};
 
@@ -130,7 +131,10 @@ fn capabilities() -> Finding {
             "CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON are there",
         )
     } else {
-        let detail = format!("{} missing: run as root", missing.join(", "));
+        let detail = format!(
+            "{} missing: run as root",
+            device::capability_names(&missing, ", ")
+        );
         Finding::new("capabilities", State::Failed, detail)
     }
 }

@@ -7,24 +7,25 @@
 //! made and sent on threads of their own: tables are long, and who asked may read slowly.
 
 mod live;
+mod options;
 mod place;
 
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::time::{ClockId, clock_gettime};
 
 use self::live::{Live, load};
+pub use self::options::Options;
 use self::place::Place;
-use crate::agent::{Agent, Setup};
 use crate::carrier::Carrier;
 use crate::device::{self, Device};
+use crate::monotonic::now_ns;
 use crate::privilege;
+use crate::programs::Agent;
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -33,28 +34,6 @@ const SWEEP: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(200);
 /// Above this process, who carries other people's traffic.
 const NICE: i32 = -10;
-
-/// What `attach` was asked to do.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Devices, at least one.
-    pub devices: Vec<String>,
-    /// Name of the scheme in `setup`.
-    pub scheme: String,
-    /// What the programs are loaded with, but for the device.
-    pub setup: Setup,
-    /// Directory of control sockets and locks.
-    pub runtime_dir: PathBuf,
-    /// End when a device goes away instead of waiting for it.
-    pub once: bool,
-    /// Events as JSON Lines.
-    pub json: bool,
-}
-
-/// CLOCK_MONOTONIC, as the programs' clock.
-pub fn now_ns() -> u64 {
-    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |t| Duration::from(t).as_nanos() as u64)
-}
 
 /// Attaches and serves until SIGINT, SIGTERM or SIGHUP, or with `once` until a device goes away.
 ///

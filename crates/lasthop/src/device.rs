@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use caps::{CapSet, Capability, CapsHashSet};
 use lasthop_core::bindings::{LH_CACHE_PKT_MAX, LH_HDR_BYTES};
 
 /// ARPHRD_NONE: IP packets without header (tun, WireGuard).
@@ -132,28 +133,30 @@ pub fn kernel() -> ((u32, u32), String) {
 pub const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// Capabilities that loading, attaching and running the programs takes.
-const CAPABILITIES: [(&str, u32); 3] =
-    [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
-const CAP_SYS_ADMIN: u32 = 21;
+pub const NEEDED: [Capability; 3] = [
+    Capability::CAP_NET_ADMIN,
+    Capability::CAP_PERFMON,
+    Capability::CAP_BPF,
+];
 
-/// Names of the capabilities that this process lacks.
-pub fn missing_capabilities() -> Vec<&'static str> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let have = line
-        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
-        .unwrap_or(0);
-    missing_in(have)
+/// The capabilities that this process lacks.
+pub fn missing_capabilities() -> Vec<Capability> {
+    missing_in(&caps::read(None, CapSet::Effective).unwrap_or_default())
 }
 
 /// CAP_SYS_ADMIN includes what was split off from it in Linux 5.8.
-fn missing_in(have: u64) -> Vec<&'static str> {
-    let has = |bit: u32| have & (1 << bit) != 0;
-    CAPABILITIES
-        .iter()
-        .filter(|(name, bit)| !has(*bit) && (*name == "CAP_NET_ADMIN" || !has(CAP_SYS_ADMIN)))
-        .map(|(name, _)| *name)
-        .collect()
+fn missing_in(have: &CapsHashSet) -> Vec<Capability> {
+    let all_but_net = have.contains(&Capability::CAP_SYS_ADMIN);
+    let has = |needed: &Capability| {
+        have.contains(needed) || (all_but_net && *needed != Capability::CAP_NET_ADMIN)
+    };
+    NEEDED.into_iter().filter(|needed| !has(needed)).collect()
+}
+
+/// Names of capabilities, between `separator`s.
+pub fn capability_names(capabilities: &[Capability], separator: &str) -> String {
+    let names: Vec<String> = capabilities.iter().map(Capability::to_string).collect();
+    names.join(separator)
 }
 
 /// Checks what every attachment needs of the machine.
@@ -169,7 +172,10 @@ pub fn check_machine() -> Result<()> {
     }
     let missing = missing_capabilities();
     if !missing.is_empty() {
-        bail!("{} missing: run as root", missing.join(" and "));
+        bail!(
+            "{} missing: run as root",
+            capability_names(&missing, " and ")
+        );
     }
     if !Path::new(BTF).exists() {
         bail!("{BTF} is missing: the kernel must be built with CONFIG_DEBUG_INFO_BTF");
@@ -214,10 +220,16 @@ mod tests {
 
     #[test]
     fn capabilities_are_named() {
-        assert_eq!(missing_in(0), ["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF"]);
-        assert_eq!(missing_in(1 << 12 | 1 << 38), ["CAP_BPF"]);
-        assert!(missing_in(1 << 12 | 1 << 21).is_empty());
-        assert!(missing_in(u64::MAX).is_empty());
+        use Capability::{CAP_NET_ADMIN, CAP_PERFMON, CAP_SYS_ADMIN};
+        let missing = |have: &[Capability]| {
+            let have = have.iter().copied().collect();
+            capability_names(&missing_in(&have), ", ")
+        };
+        assert_eq!(missing(&[]), "CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF");
+        assert_eq!(missing(&[CAP_NET_ADMIN, CAP_PERFMON]), "CAP_BPF");
+        assert_eq!(missing(&[CAP_NET_ADMIN, CAP_SYS_ADMIN]), "");
+        assert_eq!(missing(&[CAP_SYS_ADMIN]), "CAP_NET_ADMIN");
+        assert!(missing_in(&caps::all()).is_empty());
     }
 
     #[test]

@@ -2,7 +2,6 @@
 //! User space of the agent: it loads the BPF programs, attaches them, and supplies the kicks by
 //! which they can act without a packet. No protocol logic here (core/).
 
-pub mod agent;
 mod bytes;
 mod carrier;
 pub mod check;
@@ -10,9 +9,14 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod device;
+mod flow_tables;
 mod links;
 pub mod memory;
+pub mod monotonic;
+mod netlink;
 mod privilege;
+pub mod programs;
+pub mod reference;
 pub mod report;
 mod runtime;
 mod shared;

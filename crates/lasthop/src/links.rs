@@ -4,16 +4,12 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context, Result, bail};
-use netlink_packet_core::{
-    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
-};
+use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkInfo, LinkMessage, LinkXdp};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::protocols::NETLINK_ROUTE;
 
-/// What the kernel's own tools read at a time; messages of a dump are no longer.
-const DUMP_BYTES: usize = 64 << 10;
+use crate::netlink;
 
 /// A device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,44 +82,17 @@ impl Links {
     /// # Errors
     /// No rtnetlink, or an answer that can't be read.
     pub fn list() -> Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE).context("rtnetlink")?;
-        socket.bind_auto().context("rtnetlink")?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        let ask = RouteNetlinkMessage::GetLink(LinkMessage::default());
-        let mut message = NetlinkMessage::new(NetlinkHeader::default(), ask.into());
-        message.header.flags = NLM_F_DUMP | NLM_F_REQUEST;
-        message.finalize();
-        let mut bytes = vec![0; message.buffer_len()];
-        message.serialize(&mut bytes);
-        socket.send(&bytes, 0)?;
         let mut links = Self::default();
-        let mut bytes = vec![0; DUMP_BYTES];
-        loop {
-            let length = socket.recv(&mut &mut bytes[..], 0)?;
-            if links.take(&bytes[..length])? {
-                return Ok(links);
-            }
-        }
+        let ask = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        netlink::dump(NETLINK_ROUTE, ask, |message| links.take(&message)).context("rtnetlink")?;
+        Ok(links)
     }
 
-    /// True: that was the last part.
-    fn take(&mut self, mut bytes: &[u8]) -> Result<bool> {
-        while !bytes.is_empty() {
-            let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes)
-                .context("rtnetlink: list of devices")?;
-            match &message.payload {
-                NetlinkPayload::Done(_) => return Ok(true),
-                NetlinkPayload::Error(error) => bail!("rtnetlink: {error}"),
-                NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                    let link = Link::of(link);
-                    self.0.insert(link.ifindex, link);
-                }
-                _ => {}
-            }
-            let length = (message.header.length as usize).next_multiple_of(4);
-            bytes = bytes.get(length.max(16)..).unwrap_or_default();
+    fn take(&mut self, message: &RouteNetlinkMessage) {
+        if let RouteNetlinkMessage::NewLink(link) = message {
+            let link = Link::of(link);
+            self.0.insert(link.ifindex, link);
         }
-        Ok(false)
     }
 
     /// The devices through which what this one sends leaves: ports, or the one below a VLAN.
@@ -182,7 +151,8 @@ mod tests {
 
     #[test]
     fn nonsense_is_an_error() {
-        assert!(Links::default().take(&[0xff; 40]).is_err());
-        assert!(!Links::default().take(&[]).unwrap());
+        let read = |bytes| netlink::entries(bytes, &mut |_: RouteNetlinkMessage| {});
+        assert!(read(&[0xff; 40]).is_err());
+        assert!(!read(&[]).unwrap());
     }
 }

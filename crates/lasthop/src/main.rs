@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use lasthop::memory::Room;
-use lasthop::{check, config, control, daemon, device, report};
+use lasthop::{check, config, control, daemon, device, reference, report};
 use serde_json::Value;
 
 /// TCP-aware agent for the interface that faces a lossy link
@@ -297,7 +297,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Verb::Fields => {
-            print!("{}", report::reference());
+            print!("{}", reference::page());
             Ok(())
         }
     };

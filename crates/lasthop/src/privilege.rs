@@ -8,12 +8,7 @@ use anyhow::{Context, Result};
 use caps::{CapSet, Capability, CapsHashSet};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 
-/// To load, run and attach the programs again when a device comes back.
-const KEPT: [Capability; 3] = [
-    Capability::CAP_BPF,
-    Capability::CAP_NET_ADMIN,
-    Capability::CAP_PERFMON,
-];
+use crate::device::NEEDED;
 
 /// Gives up all else. Threads that run already keep what they have: call it before there are any.
 pub fn drop_all_but_needed() {
@@ -28,7 +23,8 @@ pub fn drop_all_but_needed() {
 }
 
 fn drop_capabilities() -> Result<()> {
-    let kept: CapsHashSet = KEPT.into_iter().collect();
+    // To load, run and attach the programs again when a device comes back.
+    let kept: CapsHashSet = NEEDED.into_iter().collect();
     // The bounding set first, for that takes CAP_SETPCAP. Who lacks it can't get what is in it
     // either: no_new_privs (filter_calls) rules out programs with file capabilities.
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP)? {

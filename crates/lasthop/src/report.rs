@@ -4,10 +4,11 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use comfy_table::{CellAlignment, Table, presets};
 use lasthop_core::bindings::{self as b, lh_flow_entry};
 use serde_json::{Map, Value, json};
 
-use crate::agent::View;
+use crate::view::View;
 
 /// A field of a JSON object: name, unit, meaning.
 pub type Field = (&'static str, &'static str, &'static str);
@@ -279,6 +280,8 @@ pub fn flows_for_people(flows: &[Value]) -> String {
         ("local_retransmits", "REPAIRS"),
         ("suppressed_acks", "KEPT ACKS"),
     ];
+    /// The rest are numbers.
+    const TEXT_COLUMNS: usize = 4;
     let mut flows: Vec<&Value> = flows.iter().collect();
     flows.sort_by_key(|flow| std::cmp::Reverse(flow["data_bytes"].as_u64()));
     let cell = |flow: &Value, name: &str| match name {
@@ -286,57 +289,19 @@ pub fn flows_for_people(flows: &[Value]) -> String {
         "fh" => format!("{} {}", text(&flow["fh"]), flow["fh_port"]),
         _ => text(&flow[name]),
     };
-    let mut rows = vec![COLUMNS.map(|(_, title)| title.to_owned())];
-    rows.extend(
-        flows
-            .iter()
-            .map(|flow| COLUMNS.map(|(name, _)| cell(flow, name))),
-    );
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: [usize; 9] = std::array::from_fn(width);
-    let mut out = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(widths).enumerate();
-        let cells: Vec<String> = cells
-            .map(|(i, (cell, w))| {
-                if i < 4 {
-                    format!("{cell:<w$}")
-                } else {
-                    format!("{cell:>w$}")
-                }
-            })
-            .collect();
-        out += cells.join("  ").trim_end();
-        out.push('\n');
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(COLUMNS.map(|(_, title)| title));
+    for flow in flows {
+        table.add_row(COLUMNS.map(|(name, _)| cell(flow, name)));
     }
-    out
-}
-
-/// The reference of all fields, as docs/json.md holds it.
-pub fn reference() -> String {
-    let table = |fields: &[Field]| -> String {
-        let rows = fields
-            .iter()
-            .map(|(name, unit, doc)| format!("| `{name}` | {unit} | {doc} |\n"));
-        format!(
-            "| field | unit | meaning |\n| --- | --- | --- |\n{}",
-            rows.collect::<String>()
-        )
-    };
-    let counters: String = lasthop_core::counters()
-        .map(|c| format!("| `{}` | {} |\n", c.name, c.doc))
-        .collect();
-    format!(
-        "# JSON output of lasthop\n\nWith `-j`, one object a line (JSON Lines). Names and units are stable; new fields\nmay be added. A test compares this page with the program (`lasthop fields`).\n\n\
-         ## `lasthop status -j`, a line per device\n\n{}\n### Counters\n\nSince the device was attached; they start anew when it goes and comes back.\n\n| counter | counts |\n| --- | --- |\n{counters}\n\
-         ## `lasthop flows -j`, a line per connection\n\n{}\n\
-         ## `lasthop check -j`, a line per check\n\n{}\n\
-         ## `lasthop attach -j`, a line per event\n\n{}",
-        table(STATUS_FIELDS),
-        table(FLOW_FIELDS),
-        table(crate::check::FIELDS),
-        table(EVENT_FIELDS),
-    )
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if i >= TEXT_COLUMNS {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt() + "\n"
 }
 
 /// Fields of a line of `attach -j`, in order.
@@ -401,15 +366,6 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_the_reference() {
-        let page = include_str!("../docs/json.md");
-        assert!(
-            page == reference(),
-            "docs/json.md is not what `lasthop fields` prints: run it and save its output there"
-        );
-    }
-
-    #[test]
     fn flows_are_told() {
         let mut entry = lh_flow_entry::default();
         entry.key.family = 4;
@@ -429,6 +385,43 @@ mod tests {
         let table = flows_for_people(&[value]);
         assert_eq!(table.lines().count(), 2);
         assert!(table.contains("10.0.0.2 0"), "{table}");
+    }
+
+    #[test]
+    fn people_see_flows_in_columns_most_data_first() {
+        let flow = |dev, mh, data_bytes: u64| {
+            json!({
+                "dev": dev, "state": "open", "mh": mh, "mh_port": 5001, "fh": "2001:db8::1",
+                "fh_port": 80, "srtt_us": null, "cached_segments": 7, "data_bytes": data_bytes,
+                "local_retransmits": 1, "suppressed_acks": 20,
+            })
+        };
+        let (few, most) = (
+            flow("wl0", "10.0.0.2", 9),
+            flow("lossy0", "::1", 123_456_789_012),
+        );
+        let expected = "\
+DEV     STATE  MH             FH              SRTT us  CACHED    DATA bytes  REPAIRS  KEPT ACKS
+lossy0  open   ::1 5001       2001:db8::1 80        -       7  123456789012        1         20
+wl0     open   10.0.0.2 5001  2001:db8::1 80        -       7             9        1         20
+";
+        assert_eq!(flows_for_people(&[few, most]), expected);
+    }
+
+    /// What answers on a control socket may be anything.
+    #[test]
+    fn strange_flows_are_shown_somehow() {
+        let long = "x".repeat(70_000);
+        for text in [
+            "",
+            "\n\r\n",
+            "a\tb\u{1b}[31m\0",
+            "\u{200d}\u{1f469}\u{301}",
+            &long,
+        ] {
+            let table = flows_for_people(&[json!({ "dev": text, "mh": text }), json!(3)]);
+            assert!(table.starts_with("DEV") && table.ends_with('\n'), "{table}");
+        }
     }
 
     #[test]

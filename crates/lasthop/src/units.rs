@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use lasthop_core::bindings::{LH_RULE_EXCLUDE, LH_RULE_MATCH, lh_rule};
 
 /// Nanoseconds from `80ms`, `1s`, `250us` or `2min`.
@@ -91,20 +92,21 @@ pub fn rule(text: &str, exclude: bool) -> Result<lh_rule, String> {
     if prefix.is_empty() {
         return if rule.port == 0 { Err(bad()) } else { Ok(rule) };
     }
-    let (address, bits) = match prefix.split_once('/') {
-        Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| bad())?)),
-        None => (prefix, None),
+    let net: IpNet = match prefix.parse() {
+        Ok(net) => net,
+        Err(_) => prefix.parse::<IpAddr>().map_err(|_| bad())?.into(),
     };
-    let (family, octets, full): (u8, Vec<u8>, u8) = match address.parse().map_err(|_| bad())? {
-        IpAddr::V4(v4) => (4, v4.octets().to_vec(), 32),
-        IpAddr::V6(v6) => (6, v6.octets().to_vec(), 128),
-    };
-    rule.family = family;
-    rule.prefix_bits = bits.unwrap_or(full);
-    if rule.prefix_bits > full {
-        return Err(bad());
+    rule.prefix_bits = net.prefix_len();
+    match net.addr() {
+        IpAddr::V4(v4) => {
+            rule.family = 4;
+            rule.addr[..4].copy_from_slice(&v4.octets());
+        }
+        IpAddr::V6(v6) => {
+            rule.family = 6;
+            rule.addr.copy_from_slice(&v6.octets());
+        }
     }
-    rule.addr[..octets.len()].copy_from_slice(&octets);
     Ok(rule)
 }
 
@@ -176,7 +178,9 @@ mod tests {
         );
         let v6 = rule("[2001:db8::/32]:443", false).unwrap();
         assert_eq!((v6.family, v6.prefix_bits, v6.port), (6, 32, 443));
+        assert_eq!(v6.addr[..4], [0x20, 0x01, 0x0d, 0xb8]);
         assert_eq!(rule("2001:db8::1", false).unwrap().prefix_bits, 128);
+        assert_eq!(rule("10.1.2.3/8", false).unwrap().addr[..4], [10, 1, 2, 3]);
         let port = rule(":443", false).unwrap();
         assert_eq!((port.family, port.port), (0, 443));
         for text in [
@@ -184,6 +188,8 @@ mod tests {
             ":",
             "10.0.0.0/33",
             "10.0.0/8",
+            "10.0.0.0/",
+            "2001:db8::/129",
             "[::1",
             "[::1]x",
             "1.2.3.4:99999",

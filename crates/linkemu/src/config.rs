@@ -7,7 +7,6 @@ use std::fmt;
 use std::net::IpAddr;
 
 use crate::error::{Error, Result};
-use crate::queue::Aqm;
 use crate::stations::{self, StationConfig};
 use crate::trace::RateTrace;
 
@@ -36,6 +35,19 @@ pub struct Config {
     /// Frames that arrive on `b` and leave on `a`.
     #[serde(default)]
     pub b_to_a: DirectionConfig,
+}
+
+/// Queue discipline of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Aqm {
+    /// First in, first out; what finds the queue full is dropped.
+    #[default]
+    Fifo,
+    /// CoDel (RFC 8289) on one queue.
+    Codel,
+    /// FQ-CoDel (RFC 8290): a queue per flow, sparse flows first.
+    FqCodel,
 }
 
 /// What one direction does to frames. The default is a wire without delay, limit or loss.
@@ -249,6 +261,20 @@ impl DirectionConfig {
         Ok(patched)
     }
 
+    /// A station's link, as a direction of its own.
+    pub(crate) fn of_station(&self, station: &StationConfig) -> Self {
+        let mut link = self.clone();
+        link.stations = Vec::new();
+        if let Some(rate_bps) = station.rate_bps {
+            link.rate_bps = rate_bps;
+            link.rate_wave = Vec::new();
+            link.rate_trace = RateTrace::default();
+        }
+        link.loss = station.loss.unwrap_or(link.loss);
+        link.queue_frames = station.queue_frames.unwrap_or(link.queue_frames);
+        link
+    }
+
     /// What makes up the queues in which frames may wait, and so stays as it is.
     fn fixed_key_changed_by(&self, patched: &Self) -> Option<&'static str> {
         fn addresses(config: &DirectionConfig) -> impl Iterator<Item = &[IpAddr]> {
@@ -277,7 +303,7 @@ impl DirectionConfig {
     fn problem_of_stations(&self) -> Option<(&'static str, String)> {
         let problem = stations::problem_of(&self.stations);
         let of_one = |station: &StationConfig| {
-            let (key, problem) = station.link(self).find_problem()?;
+            let (key, problem) = self.of_station(station).find_problem()?;
             Some(format!("{key} {problem}"))
         };
         let problem = problem.or_else(|| self.stations.iter().find_map(of_one))?;

@@ -34,7 +34,11 @@ impl<T: Send + 'static> Hop<T> {
         let mut by_address = HashMap::new();
         for (station, number) in config.stations.iter().zip(1..) {
             let own_seed = seed ^ STATION_SEED_STEP.wrapping_mul(number as u64);
-            links.push(LinkModel::new(&station.link(config), own_seed, direction));
+            links.push(LinkModel::new(
+                &config.of_station(station),
+                own_seed,
+                direction,
+            ));
             let addresses = station.addresses.iter();
             by_address.extend(addresses.map(|address| (*address, LinkNumber(number))));
         }
@@ -50,7 +54,7 @@ impl<T: Send + 'static> Hop<T> {
         let (shared, own) = self.links.split_at_mut(1);
         shared.iter_mut().for_each(|link| link.configure(config));
         for (link, station) in own.iter_mut().zip(&config.stations) {
-            link.configure(&station.link(config));
+            link.configure(&config.of_station(station));
         }
     }
 

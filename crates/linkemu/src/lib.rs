@@ -49,14 +49,13 @@ mod stations;
 mod stats;
 mod trace;
 
-pub use config::{Config, Direction, DirectionConfig, Update};
+pub use config::{Aqm, Config, Direction, DirectionConfig, Update};
 pub use effect::lost_frames;
 pub use error::{Error, Result};
 pub use frame::{FrameMeta, MAX_FRAME_BYTES};
 pub use handle::RelayHandle;
 pub use label::{Label, PureAck};
 pub use model::{Exit, Fate, LinkModel, Verdict};
-pub use queue::Aqm;
 pub use random::Random;
 pub use relay::Relay;
 pub use stations::StationConfig;

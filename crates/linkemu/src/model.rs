@@ -14,10 +14,6 @@ use crate::frame::FrameMeta;
 use crate::label::Label;
 use crate::queue::{self, Discipline, Waiting};
 
-/// Frames exempt from loss (ARP and the like) are exempt from tail drop too, but only so many at
-/// a time: a flood of them must not grow the queue without bound.
-pub(crate) const EXEMPT_HEADROOM_FRAMES: usize = 64;
-
 /// Answer to a frame that arrives.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict<T> {

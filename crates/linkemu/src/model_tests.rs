@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::frame_samples::{ARP, FULL, MS_PER_FRAME_BPS};
+use crate::queue::discipline::EXEMPT_HEADROOM_FRAMES;
 
 const MS: u64 = 1_000_000;
 

@@ -10,7 +10,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::{TimeSpec, TimeValLike};
 
 use crate::clock::{self, Clock};
-use crate::config::{Config, Direction, DirectionConfig};
+use crate::config::{Aqm, Config, Direction, DirectionConfig};
 use crate::error::{Error, Result};
 use crate::flows::FlowTable;
 use crate::frame::{self, FrameMeta};
@@ -21,7 +21,6 @@ use crate::model::{Exit, Fate, Verdict};
 use crate::outbox::Outbox;
 use crate::pool::{Buffer, Pool};
 use crate::port::{Arrival, Port};
-use crate::queue::Aqm;
 use crate::schedule;
 use crate::stats::{DirectionStats, Stats};
 

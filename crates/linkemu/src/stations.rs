@@ -7,9 +7,6 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::DirectionConfig;
-use crate::trace::RateTrace;
-
 /// Bounds what is searched for each frame.
 const MAX_STATIONS: usize = 1024;
 
@@ -29,22 +26,6 @@ pub struct StationConfig {
     /// In place of the direction's limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_frames: Option<usize>,
-}
-
-impl StationConfig {
-    /// The station's link, as a direction of its own.
-    pub(crate) fn link(&self, direction: &DirectionConfig) -> DirectionConfig {
-        let mut link = direction.clone();
-        link.stations = Vec::new();
-        if let Some(rate_bps) = self.rate_bps {
-            link.rate_bps = rate_bps;
-            link.rate_wave = Vec::new();
-            link.rate_trace = RateTrace::default();
-        }
-        link.loss = self.loss.unwrap_or(link.loss);
-        link.queue_frames = self.queue_frames.unwrap_or(link.queue_frames);
-        link
-    }
 }
 
 /// What is wrong with a list of stations, apart from their numbers, if anything is.

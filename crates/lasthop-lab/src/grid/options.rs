@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::builder::ArgPredicate;
@@ -20,8 +21,9 @@ const DEFAULT_JOBS: u16 = 2;
 const WARMUP_NS: u64 = 5_000_000_000;
 const QUICK_DURATION_NS: u64 = 20_000_000_000;
 const FULL_DURATION_NS: u64 = 30_000_000_000;
-/// Trace of the variant lte: inside the program, which must work away from its source.
-const OWN_TRACE: &str = include_str!("../../../../experiments/traces/lte-synthetic.trace");
+/// What prints the trace of the variant lte: inside the program, which must work away from its
+/// source.
+const OWN_TRACE_MAKER: &str = include_str!("../../../../experiments/traces/lte.py");
 const OWN_TRACE_NAME: &str = "lte-synthetic.trace";
 /// Losses are given as text and compared as numbers.
 const SAME_LOSS: f64 = 1e-9;
@@ -326,11 +328,14 @@ impl GridOptions {
     /// Sees to it that the variant lte has its file.
     fn provide_trace(&self) -> Result<()> {
         let Some(trace) = &self.trace else {
+            let mut python = Command::new("python3");
+            python.args(["-c", OWN_TRACE_MAKER]);
+            let trace = process::run_to_end(None, python, "python3 -c LTE.PY")
+                .context("the trace of the variant lte; --trace takes another")?;
             let own = self.out.join(OWN_TRACE_NAME);
-            fs::create_dir_all(&self.out)
-                .and_then(|()| fs::write(&own, OWN_TRACE))
-                .with_context(|| format!("cannot write {}", own.display()))?;
-            return Ok(());
+            return fs::create_dir_all(&self.out)
+                .and_then(|()| fs::write(&own, trace))
+                .with_context(|| format!("cannot write {}", own.display()));
         };
         if !trace.is_file() {
             bail!(
@@ -423,6 +428,18 @@ mod tests {
             // The file may be anywhere; whether it can be read is no question of the grid's.
             assert!(cell.place.needs_trace(), "{}: {error}", cell.name());
         }
+    }
+
+    /// Results are compared with earlier ones: the trace must stay what it was, to the byte.
+    #[test]
+    fn the_own_trace_is_always_the_same() {
+        const SHA256: &str = "87f53bf139013c93268bb97219d014f353720b2cde6b42c99f611963793005bf";
+        let dir = tempfile::tempdir().unwrap();
+        let options = parse(&format!("--variant lte --out {}/run", dir.path().display()));
+        options.provide_trace().unwrap();
+        let file = options.out.join(OWN_TRACE_NAME);
+        let sum = process::output(None, &["sha256sum", file.to_str().unwrap()]).unwrap();
+        assert_eq!(sum.split(' ').next(), Some(SHA256));
     }
 
     #[test]

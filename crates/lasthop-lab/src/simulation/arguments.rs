@@ -7,8 +7,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use lasthop::agent::Setup;
 use lasthop::config;
+use lasthop::programs::Setup;
 use lasthop_core::bindings::{
     LH_CLOCK_AUTO, LH_CLOCK_OFF, LH_RTT_NS2, LH_SUPPRESS_AUTO, LH_SUPPRESS_ON, LH_TIMER_AFTER_DUP,
     lh_config,

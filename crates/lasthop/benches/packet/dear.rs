@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use lasthop::agent::Agent;
+use lasthop::programs::Agent;
 
 use crate::talk::{self, Talk};
 

@@ -10,7 +10,7 @@ mod talk;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use lasthop::agent::Agent;
+use lasthop::programs::Agent;
 
 use talk::Talk;
 

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use lasthop::agent::{Agent, Program, Setup, SkbContext};
-use lasthop::daemon::now_ns;
+use lasthop::monotonic::now_ns;
+use lasthop::programs::{Agent, Program, Setup, SkbContext};
 use lasthop_core::bindings::{LH_ACK, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
 

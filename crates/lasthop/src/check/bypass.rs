@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What takes packets past the device's tc hooks, so that the agent does not see them.
 
-use std::process::Command;
-
-use super::device_checks::{feature, unknown_feature};
+use super::features::{self, Features};
 use super::{Finding, State};
-use crate::agent::Program;
 use crate::device::Device;
+use crate::flow_tables::FlowTable;
 use crate::links::{Link, Links};
+use crate::programs::Program;
 use crate::tcx::{self, Hook};
 
 /// All of them.
-pub(super) fn all(device: &Device, links: &Links) -> Vec<Finding> {
+pub(super) fn all(device: &Device, links: &Links, features: &Features) -> Vec<Finding> {
     let mut findings = vec![
-        hardware_offload(&device.name),
+        hardware_offload(&device.name, features),
         flow_table(device, links),
         xdp(device, links),
         earlier_programs(device),
@@ -22,9 +21,9 @@ pub(super) fn all(device: &Device, links: &Links) -> Vec<Finding> {
     findings
 }
 
-fn hardware_offload(device: &str) -> Finding {
+fn hardware_offload(device: &str, features: &Features) -> Finding {
     let check = "hardware offload";
-    match feature(device, "hw-tc-offload") {
+    match features.get("hw-tc-offload") {
         Some(true) => Finding::of(
             device,
             check,
@@ -34,53 +33,19 @@ fn hardware_offload(device: &str) -> Finding {
             ),
         ),
         Some(false) => Finding::of(device, check, State::Ok, "off"),
-        None => unknown_feature(device, check),
+        None => features::unknown(device, check),
     }
-}
-
-/// A flow table of nftables.
-#[derive(Debug, PartialEq, Eq)]
-struct FlowTable {
-    name: String,
-    devices: Vec<String>,
-    /// Its flows go to hardware.
-    offload: bool,
-}
-
-/// What `nft list flowtables` prints.
-fn flow_tables(listing: &str) -> Vec<FlowTable> {
-    let tables = listing.split("flowtable ").skip(1);
-    tables
-        .map(|table| {
-            let list = table.split_once("devices = {");
-            let list = list.and_then(|(_, rest)| rest.split_once('}'));
-            let devices = list.map_or("", |(devices, _)| devices);
-            FlowTable {
-                name: table.split_whitespace().next().unwrap_or("?").into(),
-                devices: devices
-                    .split(',')
-                    .map(|name| name.trim().trim_matches('"').to_owned())
-                    .filter(|name| !name.is_empty())
-                    .collect(),
-                offload: table.contains("flags offload"),
-            }
-        })
-        .collect()
 }
 
 fn flow_table(device: &Device, links: &Links) -> Finding {
     let (check, name) = ("flow table", device.name.as_str());
-    let output = match Command::new("nft").args(["list", "flowtables"]).output() {
-        Err(_) => return Finding::of(name, check, State::Unknown, "nft is not installed"),
-        Ok(output) if !output.status.success() => {
-            let error = String::from_utf8_lossy(&output.stderr);
-            let first = error.lines().next().unwrap_or("no reason given");
-            let detail = format!("nft can't tell: {first}");
+    let tables = match FlowTable::list() {
+        Ok(tables) => tables,
+        Err(error) => {
+            let detail = format!("can't be asked: {error:#}");
             return Finding::of(name, check, State::Unknown, detail);
         }
-        Ok(output) => output,
     };
-    let tables = flow_tables(&String::from_utf8_lossy(&output.stdout));
     match past(name, &links.lower(device.ifindex), &tables) {
         Some(detail) => Finding::of(name, check, State::Warning, detail),
         None => Finding::of(
@@ -197,18 +162,6 @@ fn open_vswitch(device: &Device, links: &Links) -> Option<Finding> {
 mod tests {
     use super::*;
 
-    const LISTING: &str = "table inet f {\n\tflowtable a {\n\t\thook ingress priority filter\n\t\tdevices = { \"eth10\", wl0 }\n\t\tflags offload\n\t}\n\tflowtable b {\n\t\thook ingress priority filter\n\t\tdevices = { eth1 }\n\t}\n}\n";
-
-    #[test]
-    fn flow_tables_are_read() {
-        let tables = flow_tables(LISTING);
-        assert_eq!(tables.len(), 2);
-        assert_eq!((tables[0].name.as_str(), tables[0].offload), ("a", true));
-        assert_eq!(tables[0].devices, ["eth10", "wl0"]);
-        assert_eq!((tables[1].offload, tables[1].devices.len()), (false, 1));
-        assert!(flow_tables("").is_empty());
-    }
-
     fn link(ifindex: u32, name: &str, kind: &str, controller: Option<u32>) -> Link {
         Link {
             ifindex,
@@ -221,7 +174,15 @@ mod tests {
 
     #[test]
     fn flow_tables_pass_hardware_and_what_is_above() {
-        let tables = flow_tables(LISTING);
+        let table = |name: &str, devices: &[&str], offload| FlowTable {
+            name: name.into(),
+            devices: devices.iter().map(|name| (*name).into()).collect(),
+            offload,
+        };
+        let tables = [
+            table("a", &["eth10", "wl0"], true),
+            table("b", &["eth1"], false),
+        ];
         let (wl0, eth1) = (link(3, "wl0", "", Some(2)), link(4, "eth1", "", Some(2)));
         let hardware = past("wl0", &[], &tables).unwrap();
         assert!(

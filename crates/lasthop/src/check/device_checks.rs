@@ -1,28 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! A device: of what kind it is, and what it does with packets.
 
-use std::process::Command;
-
+use super::features::{self, Features};
 use super::{Finding, State, bypass, queue};
 use crate::device::Device;
 use crate::links::Links;
-
-/// What `ethtool -k` says of a feature; none if it isn't there or can't be asked.
-pub(super) fn feature(device: &str, name: &str) -> Option<bool> {
-    let output = Command::new("ethtool").args(["-k", device]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let prefix = format!("{name}:");
-    let line = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(prefix.as_str()))?;
-    Some(line.trim().starts_with("on"))
-}
-
-/// What there is to say where [`feature`] has no answer.
-pub(super) fn unknown_feature(device: &str, check: &'static str) -> Finding {
-    let detail = "ethtool can't tell (is it installed?)";
-    Finding::of(device, check, State::Unknown, detail)
-}
 
 fn kind(found: &Device) -> Finding {
     let kind = if found.l2_bytes == 14 {
@@ -43,9 +25,9 @@ fn mtu(found: &Device) -> Finding {
     }
 }
 
-fn receive_offload(device: &str) -> Finding {
+fn receive_offload(device: &str, features: &Features) -> Finding {
     let check = "receive offload";
-    match feature(device, "generic-receive-offload") {
+    match features.get("generic-receive-offload") {
         Some(true) => Finding::of(
             device,
             check,
@@ -53,7 +35,7 @@ fn receive_offload(device: &str) -> Finding {
             "on: super-packets are cached by their segments",
         ),
         Some(false) => Finding::of(device, check, State::Ok, "off"),
-        None => unknown_feature(device, check),
+        None => features::unknown(device, check),
     }
 }
 
@@ -66,10 +48,11 @@ pub fn device(name: &str) -> Vec<Finding> {
             return vec![Finding::of(name, "device", State::Failed, detail)];
         }
     };
+    let features = Features::of(&found.name);
     let mut findings = vec![kind(&found), mtu(&found)];
     match Links::list() {
         Ok(links) => {
-            findings.extend(bypass::all(&found, &links));
+            findings.extend(bypass::all(&found, &links, &features));
             findings.push(queue::of(&found, &links));
         }
         Err(error) => {
@@ -77,6 +60,6 @@ pub fn device(name: &str) -> Vec<Finding> {
             findings.push(Finding::of(name, "links", State::Unknown, detail));
         }
     }
-    findings.push(receive_offload(name));
+    findings.push(receive_offload(name, &features));
     findings
 }

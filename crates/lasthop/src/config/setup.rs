@@ -4,8 +4,8 @@
 use anyhow::Result;
 
 use super::{File, Profile, scheme_id};
-use crate::agent::Setup;
 use crate::memory::{Asked, Room};
+use crate::programs::Setup;
 use crate::units;
 
 impl File {

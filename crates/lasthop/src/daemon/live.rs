@@ -10,10 +10,10 @@ use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::lh_event;
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
-use super::now_ns;
-use crate::agent::{Agent, KICKS_MAX, Setup};
 use crate::bytes;
 use crate::device::{self, Device};
+use crate::monotonic::now_ns;
+use crate::programs::{Agent, KICKS_MAX, Setup};
 
 /// Programs on a device, with the queue of their events.
 pub(super) struct Live {

@@ -9,10 +9,11 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::{Value, json};
 
 use super::live::{Live, load};
-use super::{Options, now_ns};
-use crate::agent::Agent;
+use super::options::Options;
 use crate::control::{Control, Question};
 use crate::device::{self, Device};
+use crate::monotonic::now_ns;
+use crate::programs::Agent;
 use crate::report::{self, Served};
 
 /// How soon it is tried again to attach to a device that came back.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop::agent::{Agent as Bpf, Program, SkbContext};
+use lasthop::programs::{Agent as Bpf, Program, SkbContext};
 use lasthop_core::agent::{Agent as Native, Setup as NativeSetup};
 use lasthop_core::bindings::{
     LH_ACK, LH_ECE, LH_FIN, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_PSH, LH_RST, LH_SCHEME_rack,
@@ -74,7 +74,7 @@ impl Pair {
             ..NativeSetup::default()
         };
         Self {
-            bpf: load(&lasthop::agent::Setup { config, ..setup() }),
+            bpf: load(&lasthop::programs::Setup { config, ..setup() }),
             native: Native::new(native),
             rng,
             now_ns: 1_000_000_000,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! One situation each: what the programs answer, and what they make of the packet.
 
-use lasthop::agent::{Agent, Program, Setup, SkbContext};
+use lasthop::programs::{Agent, Program, Setup, SkbContext};
 use lasthop::units;
 use lasthop_core::bindings::{LH_ACK, LH_PSH, LH_SYN, lh_config};
 use lasthop_core::packet::{Ends, Tcp, checksum_ok};

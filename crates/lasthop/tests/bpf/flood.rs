@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Who sends what nobody answers gets an eighth of the flow table, and no receiver's place.
 
-use lasthop::agent::{Agent, Program};
+use lasthop::programs::{Agent, Program};
 use lasthop_core::bindings::{LH_ACK, LH_FLOW_WSCALE, LH_SYN, lh_config};
 use lasthop_core::packet::{Ends, Tcp, option};
 
@@ -111,7 +111,7 @@ fn flood(agent: &Agent, n: u16, ms: u64) {
 #[test]
 fn a_flood_of_the_unanswered_keeps_nobody_out() {
     in_namespace(|| {
-        let agent = load(&lasthop::agent::Setup {
+        let agent = load(&lasthop::programs::Setup {
             max_flows: FLOWS,
             config: lh_config::default(),
             ..setup()

@@ -16,7 +16,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Command;
 
-use lasthop::agent::{Agent, Outcome, Program, Setup, SkbContext};
+use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::bindings::lh_config;
 use nix::sched::{CloneFlags, unshare};
 

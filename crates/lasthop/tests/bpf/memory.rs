@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the maps take of the kernel's memory, by its own account.
 
-use lasthop::agent::Setup;
+use lasthop::programs::Setup;
 
 use super::{held, in_namespace, load, setup};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What only scheme rack does to packets: an ACK that passes without its blocks, a CE mark.
 
-use lasthop::agent::{Agent, Outcome, Program, Setup, SkbContext};
+use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::bindings::{LH_ACK, LH_CLOCK_ALWAYS, LH_PSH, LH_SYN, lh_config};
 use lasthop_core::packet::{Ends, Tcp, checksum, checksum_ok, option};
 

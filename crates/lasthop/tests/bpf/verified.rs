@@ -4,7 +4,7 @@
 //!
 //! `cargo test --release -p lasthop --test bpf verified -- --nocapture --test-threads 1`
 
-use lasthop::agent::Setup;
+use lasthop::programs::Setup;
 use lasthop_core::Config;
 use libbpf_rs::query::ProgInfoIter;
 

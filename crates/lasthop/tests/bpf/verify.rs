@@ -2,7 +2,7 @@
 //! What was damaged on the link is not believed (bpf/verify.bpf.h): a test run's packet is one that
 //! no device has looked at.
 
-use lasthop::agent::Program;
+use lasthop::programs::Program;
 use lasthop_core::packet::{Ends, Tcp};
 
 use super::fixtures::{MSEC, MSS, Talk};

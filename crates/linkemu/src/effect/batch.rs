@@ -4,7 +4,7 @@
 //! its end. This comes after the rate, so a batch holds what the link carries in a period, and
 //! last of all, so that nothing is ever delivered in between.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

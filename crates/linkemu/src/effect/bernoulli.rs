@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Independent loss of each frame with a fixed probability.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::{Direction, DirectionConfig};
 use crate::frame::FrameMeta;
 use crate::random::Random;
+
+/// Its name, and that of its random stream.
+pub(super) const NAME: &str = "loss";
 
 struct Bernoulli {
     loss: f64,
@@ -26,7 +29,7 @@ pub fn lost_frames(
     loss: f64,
     frames: u64,
 ) -> impl Iterator<Item = u64> {
-    let mut random = Random::new(seed, direction, super::LOSS);
+    let mut random = Random::new(seed, direction, NAME);
     (0..frames).filter(move |_| random.chance(loss))
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! A constant propagation delay.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

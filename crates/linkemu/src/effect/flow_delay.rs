@@ -4,7 +4,7 @@
 //! the order in which it first sees them, in whichever direction. Order is kept within a
 //! connection, not between them; whatever is not TCP gets no extra delay.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

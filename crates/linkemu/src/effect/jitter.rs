@@ -2,7 +2,7 @@
 //! Jitter: an extra delay of each frame, uniform in [0, `jitter_ns`]. The link stays a FIFO: a
 //! frame that draws less than its predecessor waits for it, as behind a MAC that retransmits.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

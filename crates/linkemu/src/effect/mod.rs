@@ -11,6 +11,7 @@
 //! a change at run time keeps the state of its generator.
 
 use crate::config::{Direction, DirectionConfig};
+#[cfg(test)]
 use crate::frame::FrameMeta;
 use crate::random::Random;
 
@@ -22,64 +23,16 @@ mod every;
 mod flow_delay;
 mod jitter;
 mod outage;
+mod passage;
 mod rate;
 mod rate_trace;
 mod rate_wave;
 mod reorder;
 
 pub use self::bernoulli::lost_frames;
-
-/// How a frame crosses the link, as far as the effects so far have decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passage {
-    /// When the frame's transmission begins.
-    pub start_ns: u64,
-    /// When its last bit has left and the link is free for the next frame.
-    pub departure_ns: u64,
-    /// From departure to delivery at the far end.
-    pub delay_ns: u64,
-    /// The frame uses the link's time but does not arrive.
-    pub lost: bool,
-}
-
-impl Passage {
-    /// A passage that takes no time.
-    pub fn at(start_ns: u64) -> Self {
-        Self {
-            start_ns,
-            departure_ns: start_ns,
-            delay_ns: 0,
-            lost: false,
-        }
-    }
-
-    /// When the frame arrives at the far end, if it does.
-    pub fn delivery_ns(&self) -> u64 {
-        self.departure_ns.saturating_add(self.delay_ns)
-    }
-}
-
-/// One property of a link in one direction.
-pub trait Effect: Send {
-    /// Takes over new settings; random state goes on.
-    fn configure(&mut self, config: &DirectionConfig);
-
-    /// Acts on a frame whose transmission begins at `passage.start_ns`. Called once per frame, in
-    /// the order of transmission. Effects that lose frames leave those alone that are not
-    /// [`FrameMeta::lossy`].
-    fn apply(&mut self, frame: &FrameMeta, passage: &mut Passage);
-
-    /// Whether a later frame may be delivered before an earlier one. Unless an effect says so,
-    /// the link keeps frames in order even when its delay shrinks.
-    fn may_overtake(&self) -> bool {
-        false
-    }
-}
+pub use self::passage::{Effect, Passage};
 
 type Build = fn(&DirectionConfig, Random) -> Box<dyn Effect>;
-
-/// Independent loss of each frame.
-const LOSS: &str = "loss";
 
 /// Name (which also picks the random stream: never rename one) and constructor of each effect, in
 /// the order in which they act: first what takes link time, then loss, then delay. At most one
@@ -90,7 +43,7 @@ const CHAIN: &[(&str, Build)] = &[
     ("rate_trace", rate_trace::build),
     ("outage", outage::build),
     ("every", every::build),
-    (LOSS, bernoulli::build),
+    (bernoulli::NAME, bernoulli::build),
     ("ber", ber::build),
     ("delay", delay::build),
     ("jitter", jitter::build),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Scheduled outages: frames whose transmission ends inside one are lost.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

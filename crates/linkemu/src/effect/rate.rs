@@ -2,7 +2,7 @@
 //! A constant link rate: the serialisation time of each frame. A rate that varies, as a wave or
 //! a trace, takes its place.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

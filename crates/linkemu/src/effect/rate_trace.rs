@@ -3,7 +3,7 @@
 //! in mahimahi's format, see [`RateTrace`]. What an opportunity does not use is lost once no frame
 //! waits; several small frames may share one, and a large frame may need several.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

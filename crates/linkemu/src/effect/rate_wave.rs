@@ -3,7 +3,7 @@
 //! and over from the relay's start. A frame on the air when the rate changes sends its first
 //! bits at the old rate and the rest at the new one.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

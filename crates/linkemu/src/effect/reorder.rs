@@ -2,7 +2,7 @@
 //! Reordering: a share of the frames takes a detour of `reorder_delay_ns`, and those behind may
 //! overtake them. Frames that do not take it keep their order among themselves.
 
-use super::{Effect, Passage};
+use super::passage::{Effect, Passage};
 use crate::config::DirectionConfig;
 use crate::frame::FrameMeta;
 use crate::random::Random;

@@ -3,7 +3,21 @@
 
 use std::collections::VecDeque;
 
-use super::Waiting;
+use crate::frame::FrameMeta;
+use crate::label::Label;
+
+/// A frame that waits for transmission.
+#[derive(Debug)]
+pub(crate) struct Waiting<T> {
+    pub token: T,
+    pub meta: FrameMeta,
+    pub label: Label,
+    pub arrival_ns: u64,
+    /// Congestion was experienced, and is told by a mark in place of a drop (RFC 3168).
+    pub marked: bool,
+    /// ACKs in whose place this one stands.
+    pub replaced: u32,
+}
 
 /// Frames in the order of their arrival.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 //! CoDel (RFC 8289): drops at the head once the least sojourn time of an interval was above the
 //! target, and then faster and faster until it is not.
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Waiting};
+use super::discipline::Discipline;
 use super::fifo::Fifo;
-use super::{Discipline, Waiting};
 use crate::config::DirectionConfig;
 use crate::label::Label;
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! First in, first out, with tail drop.
 
-use super::backlog::Backlog;
-use super::{Discipline, Waiting};
+use super::backlog::{Backlog, Waiting};
+use super::discipline::{Discipline, EXEMPT_HEADROOM_FRAMES};
 use crate::config::DirectionConfig;
 use crate::label::Label;
-use crate::model::EXEMPT_HEADROOM_FRAMES;
 
 /// Made at the start, so that a run begins with warm memory.
 const INITIAL_FRAMES: usize = 4096;

@@ -4,12 +4,11 @@
 
 use std::collections::VecDeque;
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Waiting};
 use super::codel::Law;
-use super::{Discipline, Waiting};
+use super::discipline::{Discipline, EXEMPT_HEADROOM_FRAMES};
 use crate::config::DirectionConfig;
 use crate::label::Label;
-use crate::model::EXEMPT_HEADROOM_FRAMES;
 use crate::random::splitmix64;
 
 /// Queues that flows are hashed to (RFC 8290, section 5.2.4).

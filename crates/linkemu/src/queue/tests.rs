@@ -3,8 +3,9 @@
 
 use super::fq_codel::FqCodel;
 use super::*;
+use crate::frame::FrameMeta;
 use crate::frame_samples::{ARP, FULL, MS_PER_FRAME_BPS};
-use crate::label::PureAck;
+use crate::label::{Label, PureAck};
 use crate::model::{Exit, Fate, LinkModel, Verdict};
 
 const MS: u64 = 1_000_000;

@@ -17,6 +17,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, Ope
 
 use crate::bytes;
 use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
+use crate::monotonic::now_ns;
 use crate::shared::Shared;
 use crate::skb::offset;
 pub use crate::skb::{Outcome, SkbContext};
@@ -321,7 +322,7 @@ impl Agent {
         let mut nr = 0;
         self.each_flow(|index, entry| {
             if nr % 256 == 0 {
-                self.heartbeat(crate::daemon::now_ns()); // many busy flows take their time
+                self.heartbeat(now_ns()); // many busy flows take their time
             }
             nr += 1;
             if entry.flow.ring.head == entry.flow.ring.tail {

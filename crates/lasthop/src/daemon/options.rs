@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What the command line and the configuration file ask of the daemon.
+
+use std::path::PathBuf;
+
+use crate::programs::Setup;
+
+/// What `attach` was asked to do.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Devices, at least one.
+    pub devices: Vec<String>,
+    /// Name of the scheme in `setup`.
+    pub scheme: String,
+    /// What the programs are loaded with, but for the device.
+    pub setup: Setup,
+    /// Directory of control sockets and locks.
+    pub runtime_dir: PathBuf,
+    /// End when a device goes away instead of waiting for it.
+    pub once: bool,
+    /// Events as JSON Lines.
+    pub json: bool,
+}

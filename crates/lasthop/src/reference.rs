@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The reference of all JSON fields: docs/json.md.
+
+use crate::check;
+use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, STATUS_FIELDS};
+
+/// The reference of all fields, as docs/json.md holds it.
+pub fn page() -> String {
+    let table = |fields: &[Field]| -> String {
+        let rows = fields
+            .iter()
+            .map(|(name, unit, doc)| format!("| `{name}` | {unit} | {doc} |\n"));
+        format!(
+            "| field | unit | meaning |\n| --- | --- | --- |\n{}",
+            rows.collect::<String>()
+        )
+    };
+    let counters: String = lasthop_core::counters()
+        .map(|c| format!("| `{}` | {} |\n", c.name, c.doc))
+        .collect();
+    format!(
+        "# JSON output of lasthop\n\nWith `-j`, one object a line (JSON Lines). Names and units are stable; new fields\nmay be added. A test compares this page with the program (`lasthop fields`).\n\n\
+         ## `lasthop status -j`, a line per device\n\n{}\n### Counters\n\nSince the device was attached; they start anew when it goes and comes back.\n\n| counter | counts |\n| --- | --- |\n{counters}\n\
+         ## `lasthop flows -j`, a line per connection\n\n{}\n\
+         ## `lasthop check -j`, a line per check\n\n{}\n\
+         ## `lasthop attach -j`, a line per event\n\n{}",
+        table(STATUS_FIELDS),
+        table(FLOW_FIELDS),
+        table(check::FIELDS),
+        table(EVENT_FIELDS),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_the_reference() {
+        let there = include_str!("../docs/json.md");
+        assert!(
+            there == page(),
+            "docs/json.md is not what `lasthop fields` prints: run it and save its output there"
+        );
+    }
+}
