@@ -17,7 +17,7 @@
  *                     to others of the receiver's flows, and a queue stands
  *   HELD -> LETTING   no such loss for lossy_for_ns
  *   LETTING -> HELD   such a loss
- *   LETTING -> FREE   FH does not use the window up; or an overflow
+ *   LETTING -> FREE   FH does not use the window up
  *
  * Units as in queue.h.
  */

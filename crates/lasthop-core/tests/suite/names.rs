@@ -36,7 +36,7 @@ fn schemes_are_found_by_name() {
 }
 
 #[test]
-fn defaults_are_those_of_spec_2_15() {
+fn defaults_are_those_of_the_design() {
     let c = Config::snoop();
     assert_eq!(
         (c.scheme, c.dup_thresh, c.max_local),
