@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use lasthop_lab::compare::FIELDS;
+use lasthop_lab::cell::record::FIELDS;
 use serde_json::{Map, Value, json};
 
 const SPEC: &str = r#"

@@ -6,12 +6,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::{Command, Output};
 
-use lasthop_lab::simulation;
 use serde_json::Value;
 
 /// Without the simulator a test is skipped, and says so past the harness.
 fn skipped(test: &str) -> bool {
-    let missing = simulation::find().is_err();
+    let missing = lasthop_lab::engines::ns3::find().is_err();
     if missing {
         let _ = writeln!(
             io::stderr(),
