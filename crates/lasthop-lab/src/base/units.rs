@@ -1,47 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Human units on the command line: `20mbit`, `110ms`, `2%`, `20MB`, `1..5`.
+//! Human units on the command line: `20mbit`, `110ms`, `2%`, `20MB`, `1..5`. Times and sizes are
+//! parsed as the agent's configuration is; what is the lab's own is how long and large they may be.
 //!
 //! A bare number is refused wherever the unit could be guessed wrongly; the message then shows
 //! how to write it.
 
 use std::ops::RangeInclusive;
 
+use lasthop_units::Wrong;
+
 /// Rates above this make the emulator's nanosecond arithmetic meaningless.
 const MAX_RATE_BPS: f64 = 1e12;
 /// One day: longer waits are typing errors.
-const MAX_DURATION_NS: f64 = 86_400e9;
+const MAX_DURATION_NS: u64 = 86_400_000_000_000;
+const MAX_SIZE_BYTES: u64 = 1_000_000_000_000;
 const MAX_SEEDS: u64 = 1000;
 
 /// Splits `20.5mbit` into the number and its unit.
 fn split_number(text: &str) -> Result<(f64, &str), String> {
-    let text = text.trim();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
-        .unwrap_or(text.len());
-    // Exponents, as in a bit-error rate, are only recognised where a digit or sign follows, so
-    // that no unit that begins with an e is mistaken for one.
-    let end = exponent_end(text, end);
-    let number = text[..end]
-        .parse::<f64>()
-        .map_err(|_| format!("`{text}` does not begin with a number"))?;
-    Ok((number, text[end..].trim_start()))
+    lasthop_units::split(text).map_err(|_| no_number(text))
 }
 
-fn exponent_end(text: &str, end: usize) -> usize {
-    let rest = &text.as_bytes()[end..];
-    if !matches!(rest.first(), Some(b'e' | b'E')) {
-        return end;
-    }
-    let sign = usize::from(matches!(rest.get(1), Some(b'-' | b'+')));
-    let digits = rest[1 + sign..]
-        .iter()
-        .take_while(|b| b.is_ascii_digit())
-        .count();
-    if digits == 0 {
-        end
-    } else {
-        end + 1 + sign + digits
-    }
+fn no_number(text: &str) -> String {
+    format!("`{}` does not begin with a number", text.trim())
 }
 
 fn within(value: f64, range: RangeInclusive<f64>, text: &str, limits: &str) -> Result<f64, String> {
@@ -88,28 +69,19 @@ pub fn rate_bps(text: &str) -> Result<u64, String> {
 /// # Errors
 /// No number, no or an unknown unit, longer than a day.
 pub fn duration_ns(text: &str) -> Result<u64, String> {
-    let (number, unit) = split_number(text)?;
-    let scale = match unit.to_ascii_lowercase().as_str() {
-        "ns" => 1.0,
-        "us" | "µs" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        "min" => 60e9,
-        "h" => 3600e9,
-        "" if number == 0.0 => 1.0,
-        "" => {
-            return Err(format!(
-                "`{text}` has no unit: write for example {text}ms or {text}s"
-            ));
-        }
-        _ => {
-            return Err(format!(
-                "`{unit}` is no unit of time: use us, ms, s, min or h"
-            ));
-        }
-    };
-    let time = within(number * scale, 0.0..=MAX_DURATION_NS, text, "at most 24h")?;
-    Ok(time.round() as u64)
+    let too_long = || format!("`{text}` must be at most 24h");
+    match lasthop_units::duration_ns(text) {
+        Ok(ns) if ns > MAX_DURATION_NS => Err(too_long()),
+        Ok(ns) => Ok(ns),
+        Err(Wrong::Number) => Err(no_number(text)),
+        Err(Wrong::Bare) => Err(format!(
+            "`{text}` has no unit: write for example {text}ms or {text}s"
+        )),
+        Err(Wrong::Unit(unit)) => Err(format!(
+            "`{unit}` is no unit of time: use us, ms, s, min or h"
+        )),
+        Err(Wrong::TooMuch) => Err(too_long()),
+    }
 }
 
 /// A probability as a fraction of 1: `2%` or `0.02`.
@@ -135,28 +107,16 @@ pub fn fraction(text: &str) -> Result<f64, String> {
 /// # Errors
 /// No number, an unknown unit, not a whole number of bytes, zero, or above 1 TB.
 pub fn size_bytes(text: &str) -> Result<u64, String> {
-    let (number, unit) = split_number(text)?;
-    let scale = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "kb" | "k" => 1e3,
-        "mb" | "m" => 1e6,
-        "gb" | "g" => 1e9,
-        "kib" => 1024.0,
-        "mib" => 1024.0 * 1024.0,
-        "gib" => 1024.0 * 1024.0 * 1024.0,
-        _ => {
-            return Err(format!(
-                "`{unit}` is no unit of size: use B, kB, MB, GB, KiB, MiB or GiB"
-            ));
+    match lasthop_units::size_bytes(text) {
+        Ok(bytes @ 1..=MAX_SIZE_BYTES) => Ok(bytes),
+        Ok(_) | Err(Wrong::TooMuch) => {
+            Err(format!("`{text}` must be at least 1B and at most 1000GB"))
         }
-    };
-    let bytes = within(
-        (number * scale).round(),
-        1.0..=1e12,
-        text,
-        "at least 1B and at most 1000GB",
-    )?;
-    Ok(bytes as u64)
+        Err(Wrong::Unit(unit)) => Err(format!(
+            "`{unit}` is no unit of size: use B, kB, MB, GB, KiB, MiB or GiB"
+        )),
+        Err(Wrong::Number | Wrong::Bare) => Err(no_number(text)),
+    }
 }
 
 /// One seed, or a range with both ends: `7`, `1..5`.
