@@ -6,6 +6,9 @@ pub mod fields;
 pub(crate) mod files;
 pub mod interrupt;
 pub(crate) mod say;
+#[cfg(test)]
+#[path = "../../tests/common/small.rs"]
+pub(crate) mod small;
 pub mod stats;
 pub mod units;
 #[cfg(test)]

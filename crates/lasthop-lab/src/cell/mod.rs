@@ -5,6 +5,7 @@
 pub mod beside;
 pub mod bounds;
 pub mod engine;
+pub mod flows;
 pub mod measure;
 pub mod options;
 pub mod outcome;

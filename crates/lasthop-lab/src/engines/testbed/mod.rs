@@ -22,8 +22,8 @@ use crate::bed::testbed::TestBed;
 use crate::bed::transfer::{RunningTransfer, Snapshot, TransferReport, sockets};
 use crate::bed::{self, emulator, process};
 use crate::cell::beside::{BesideFigures, BesideOptions, Report};
-use crate::cell::bounds::{self, Bounds, HostFigures};
-use crate::cell::engine::Engine;
+use crate::cell::bounds::{self, Bounds};
+use crate::cell::flows::{MeasuredFlows, MeasuredUpload, Sent};
 use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use crate::cell::outcome::Outcome;
@@ -303,79 +303,48 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     if span_ns == 0 {
         bail!("nothing was measured");
     }
-    let bytes = end.total_bytes() - begin.total_bytes();
-    let mbit = |bytes: u64| bytes as f64 * 8000.0 / span_ns as f64;
-    let goodput_mbit = mbit(bytes);
     let window_ns = traffic.bytes.is_none().then_some((begin.at_ns, end.at_ns));
     let way = traffic.direction.way();
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
-    let bounds = Bounds::new(link, full, way, window_ns, traffic.flows.into());
-    let up_bounds = Bounds::new(link, full, Way::Up, window_ns, traffic.flows.into());
-    let bound_mbit = bounds.total_bps / 1e6;
-    let hosts = HostFigures::new(&host_goodputs_bps(options, measured, span_ns), &bounds);
+    let bounds = |way| Bounds::new(link, full, way, window_ns, traffic.flows.into());
+    let own_ns = report.flows.iter().filter_map(|f| f.completion_ns);
+    let flows = MeasuredFlows {
+        from_ns: begin.at_ns,
+        span_ns,
+        bytes: end.total_bytes() - begin.total_bytes(),
+        rates_mbit: flow_rates_mbit(measured, span_ns),
+        host_goodputs_bps: host_goodputs_bps(options, measured, span_ns),
+        bounds: bounds(way),
+        rtt: &report.rtt,
+        completions_ns: completion_ns.map(|_| own_ns.collect()),
+        sent: Sent {
+            segments: end.total_data_segments() - begin.total_data_segments(),
+            retransmits: end.total_retransmits() - begin.total_retransmits(),
+            tail_probes: after.tail_probes - before.tail_probes,
+            timeouts: after.timeouts - before.timeouts,
+        },
+        upload: upload.as_ref().map(|up| MeasuredUpload {
+            bytes: up.bytes,
+            bound_bps: bounds(Way::Up).total_bps,
+        }),
+    };
     let hop = hop_growth(measured, way.emulator_direction());
     let acks = hop_growth(measured, Way::Up.emulator_direction());
-    let rtt = measure::rtt_percentiles_ms(&report.rtt, begin.at_ns, [50.0, 95.0, 99.0]);
-    let rtt = |index: usize| rtt.map(|ms| rounded(ms[index], 3));
-    let (parallel, nr_hosts) = (report.parallel, link.hosts.count());
-    let host_rtt =
-        |percent| bounds::rtt_by_host_ms(&report.rtt, begin.at_ns, parallel, nr_hosts, percent);
     let growth = |name| {
         after
             .agent_growth(before, name)
             .with_context(|| format!("scheme {}", cell.scheme))
     };
-    let flow_rates = flow_rates_mbit(measured, span_ns);
-    let own_ns = report.flows.iter().filter_map(|f| f.completion_ns);
-    let completions = completion_ns.and_then(|_| measure::mean_and_p95_ms(own_ns.collect()));
-    let ms = |ns: u64| rounded(ns as f64 / 1e6, 3);
-    let one_connection = report.flows.len() == 1;
     // An outage may begin with the measured time, of which the counters are read a bit later.
     let from_ns = traffic.bytes.map_or(traffic.warmup_ns, |_| 0);
     let measured_ns = (from_ns, end.at_ns);
+    let one_connection = report.flows.len() == 1;
     let outage = outage::figures(&report.moments, link, measured_ns, one_connection);
-    let (retransmits, tail_probes, segments) = (
-        end.total_retransmits() - begin.total_retransmits(),
-        after.tail_probes - before.tail_probes,
-        end.total_data_segments() - begin.total_data_segments(),
-    );
+    let ms = |ns: u64| rounded(ns as f64 / 1e6, 3);
+    let up_is_right = upload.as_ref().is_none_or(|up| up.report.content_ok());
+    let beside_is_right = beside.as_ref().is_none_or(|b| b.failure.is_none());
     Ok(Record {
-        engine: Engine::Testbed,
-        simulator: None,
-        scheme: cell.scheme.clone(),
-        cc: cell.cc.clone(),
-        profile: link.profile,
-        seed: cell.seed,
-        hosts: link.hosts.count(),
-        flows: traffic.flows.into(),
-        transfers: traffic.transfers,
-        rate_mbit: link.constant_rate_bps(way) as f64 / 1e6,
-        sender: link.sender,
-        rtt_ms: link.path_rtt_ns() as f64 / 1e6,
-        local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
-        loss_pct: rounded(100.0 * link.mean_random_loss(way), 6),
-        queue_pkts: link.all_queue_packets(way),
-        duration_s: rounded(span_ns as f64 / 1e9, 3),
-        goodput_mbit: rounded(goodput_mbit, 3),
-        flow_goodputs_mbit: flow_rates.iter().map(|rate| rounded(*rate, 3)).collect(),
-        up_goodput_mbit: upload.as_ref().map(|up| rounded(mbit(up.bytes), 3)),
-        up_bound_mbit: upload
-            .as_ref()
-            .map(|_| rounded(up_bounds.total_bps / 1e6, 3)),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
-        bound_mbit: rounded(bound_mbit, 3),
-        efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),
-        host_goodput_mbit: hosts.goodput_mbit,
-        host_bound_mbit: hosts.bound_mbit,
-        host_efficiency: hosts.efficiency,
-        host_rtt_p50_ms: host_rtt(50.0),
-        host_rtt_p95_ms: host_rtt(95.0),
-        sender_retransmits: retransmits,
-        sender_tail_probes: tail_probes,
-        sender_segments: segments,
-        sender_retransmit_share: measure::retransmit_share(retransmits, tail_probes, segments)
-            .map(|share| rounded(share, 6)),
-        sender_timeouts: after.timeouts - before.timeouts,
         local_retransmits: growth("local_retransmits")?,
         link_lost: hop(|d| d.data_lost),
         queue_dropped: hop(|d| d.data_queue_dropped),
@@ -383,29 +352,15 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         aqm_marked: Some(hop(|d| d.aqm_marked_frames)),
         thinned_acks: Some(acks(|d| d.thinned_acks)),
         suppressed_acks: growth("suppressed_acks")?,
-        rtt_p50_ms: rtt(0),
-        rtt_p95_ms: rtt(1),
-        rtt_p99_ms: rtt(2),
-        jain: measure::jain(&flow_rates).map(|jain| rounded(jain, 4)),
-        completion_ms: completions.map(|(mean, _)| rounded(mean, 3)),
-        completion_p95_ms: completions.map(|(_, p95)| rounded(p95, 3)),
         outage_cwnd_before: outage.cwnd_before,
         outage_cwnd_least: outage.cwnd_least,
         outage_cwnd_left: outage.cwnd_left,
         outage_cwnd_kept: outage.cwnd_kept().map(|kept| rounded(kept, 3)),
         outage_pause_ms: outage.pause_ns.map(ms),
         outage_recovery_ms: outage.recovery_ns.map(ms),
-        page: Default::default(),
         beside: beside_figures(options, measured, measured_ns),
-        agent_memory_bytes: None,
-        events: None,
-        events_per_s: None,
-        bytes,
-        content_ok: report.content_ok()
-            && upload.as_ref().is_none_or(|up| up.report.content_ok())
-            && beside
-                .as_ref()
-                .is_none_or(|beside| beside.failure.is_none()),
+        content_ok: report.content_ok() && up_is_right && beside_is_right,
+        ..flows.record(options, cell)
     })
 }
 

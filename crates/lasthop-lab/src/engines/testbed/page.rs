@@ -13,12 +13,14 @@ use crate::bed::counters::{Counters, kernel_counter};
 use crate::bed::emulator;
 use crate::bed::page::{Client, Load, Page, Server, odd_connections};
 use crate::bed::testbed::TestBed;
+use crate::cell::flows::Sent;
 use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions};
 use crate::cell::outcome::Outcome;
 use crate::cell::page::PageFigures;
 use crate::cell::record::Record;
 use crate::data::host::Host;
+use crate::data::sender::Sender;
 use crate::data::way::Way;
 
 /// Between two loads, beside a round trip: what the one before left on the way is gone then.
@@ -116,49 +118,37 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     };
     let full = link.full_segment(traffic.family, None);
     let loss = measure::mean_loss(link, full, Way::Down, None);
-    let bound_mbit = measure::bound_bps(link, full, Way::Down, loss) / 1e6;
-    let bytes: u64 = loads.iter().map(|load| load.bytes).sum();
-    let span_ns: u64 = loads.iter().filter_map(|load| load.elapsed_ns).sum();
-    let goodput_mbit = match span_ns {
-        0 => 0.0,
-        _ => bytes as f64 * 8000.0 / span_ns as f64,
-    };
-    let (retransmits, segments) = (again_after - again_before, sent_after - sent_before);
-    let tail_probes = after.tail_probes - before.tail_probes;
+    let bound_bps = measure::bound_bps(link, full, Way::Down, loss);
+    let bytes = loads.iter().map(|load| load.bytes).sum();
+    let span_ns = loads.iter().filter_map(|load| load.elapsed_ns).sum();
     let hop = |counters: &Counters| counters.emulators.air.a_to_b;
     let (hop_before, hop_after) = (hop(before), hop(after));
-    Ok(Record {
-        scheme: cell.scheme.clone(),
-        cc: cell.cc.clone(),
-        profile: link.profile,
-        seed: cell.seed,
+    let record = Record {
+        // Pages are for the first host, from beyond the wire.
         hosts: 1,
-        flows: options.page.connections().into(),
-        transfers: options.page.loads.into(),
-        rate_mbit: link.nominal_rate_bps() as f64 / 1e6,
+        sender: Sender::Fh,
         rtt_ms: link.rtt_ns as f64 / 1e6,
-        local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
         loss_pct: rounded(100.0 * link.random_loss(Way::Down), 6),
         queue_pkts: link.queue_packets(),
-        duration_s: rounded(span_ns as f64 / 1e9, 3),
-        goodput_mbit: rounded(goodput_mbit, 3),
-        bound_mbit: rounded(bound_mbit, 3),
-        efficiency: rounded(measure::efficiency(goodput_mbit, bound_mbit), 4),
-        sender_retransmits: retransmits,
-        sender_tail_probes: tail_probes,
-        sender_segments: segments,
-        sender_retransmit_share: measure::retransmit_share(retransmits, tail_probes, segments)
-            .map(|share| rounded(share, 6)),
-        sender_timeouts: after.timeouts - before.timeouts,
+        flows: options.page.connections().into(),
+        transfers: options.page.loads.into(),
         local_retransmits: growth("local_retransmits")?,
         link_lost: hop_after.data_lost - hop_before.data_lost,
         queue_dropped: hop_after.data_queue_dropped - hop_before.data_queue_dropped,
         suppressed_acks: growth("suppressed_acks")?,
         page: figures(loads),
-        bytes,
         content_ok: loads.iter().all(|load| load.failure.is_none()),
-        ..Record::default()
-    })
+        ..Record::of(options, cell)
+    };
+    let sent = Sent {
+        segments: sent_after - sent_before,
+        retransmits: again_after - again_before,
+        tail_probes: after.tail_probes - before.tail_probes,
+        timeouts: after.timeouts - before.timeouts,
+    };
+    Ok(record
+        .with_goodput(bytes, span_ns, bound_bps)
+        .with_sent(sent))
 }
 
 fn figures(loads: &[Load]) -> PageFigures {

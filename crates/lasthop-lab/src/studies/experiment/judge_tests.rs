@@ -3,36 +3,21 @@
 use std::path::Path;
 
 use super::*;
+use crate::base::small::Small;
 use crate::studies::experiment::line::tests::line;
 
-const HEAD: &str = r#"
-title = "T"
-source = "S"
-about = "A"
-reported = "R"
-seeds = "1..2"
-[axis]
-label = "Errors"
-scale = "log"
-points = [{ x = 1e-6, ber = 1e-6 }, { x = 1e-5, ber = 1e-5 }, { x = 1e-4, ber = 1e-4 }]
-[[series]]
-name = "tcp"
-label = "TCP"
-scheme = "none"
-[[series]]
-name = "snoop"
-label = "Snoop"
-scheme = "snoop"
-[[figure]]
-name = "f"
-title = "F"
-kind = "value"
-metric = "goodput_mbit"
-[[check]]
-text = "c"
-of = "snoop"
-metric = "goodput_mbit"
-"#;
+/// Three bit-error rates, and a condition that lacks its bounds.
+fn head() -> String {
+    Small::new("T", "1..2")
+        .axis(
+            "Errors",
+            "scale = \"log\"\npoints = [{ x = 1e-6, ber = 1e-6 }, { x = 1e-5, ber = 1e-5 }, { x = 1e-4, ber = 1e-4 }]",
+        )
+        .tcp_and_snoop("")
+        .goodput("f", "F", "value", "")
+        .check("c", "snoop", None, "")
+        .text()
+}
 
 /// Two seeds of each series at each point; TCP 8, 4, 1 and Snoop 8, 7, 5 Mbit/s.
 fn lines() -> Vec<Line> {
@@ -48,7 +33,7 @@ fn lines() -> Vec<Line> {
 }
 
 fn outcome_of(check: &str, lines: &[Line]) -> (Outcome, String) {
-    let text = format!("{HEAD}{check}");
+    let text = head() + check;
     let experiment = Experiment::parse(&text, Path::new("t.toml")).unwrap();
     let lines: Vec<&Line> = lines.iter().collect();
     let judgement = judge(&experiment, Runs::new(&lines), 2).remove(0);
@@ -178,7 +163,7 @@ fn intervals_are_of_pairs_of_a_seed() {
 
 #[test]
 fn judgement_and_description_have_the_same_fields() {
-    let text = format!("{HEAD}min = 1");
+    let text = head() + "min = 1";
     let experiment = Experiment::parse(&text, Path::new("t.toml")).unwrap();
     let judgement = judge(&experiment, Runs::new(&[]), 2).remove(0);
     crate::base::fields::assert_described(&judgement, &JUDGEMENT_FIELDS);

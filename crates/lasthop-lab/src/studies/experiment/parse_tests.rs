@@ -1,44 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 
 use super::*;
+use crate::base::small::Small;
 
 /// The smallest experiment; the tests change one line of it.
-const SMALL: &str = r#"title = "T"
-source = "S"
-about = "A"
-reported = "R"
-seeds = "1..3"
-[setup]
-rate = "2mbit"
-loss = 0.02
-[axis]
-label = "Delay"
-points = [
+fn small() -> String {
+    Small::new("T", "1..3")
+        .setup("rate = \"2mbit\"\nloss = 0.02")
+        .axis(
+            "Delay",
+            r#"points = [
   { x = 10, rtt = "20ms" },
   { x = 20, rtt = "40ms", label = "far" },
-]
-[[series]]
-name = "tcp"
-label = "TCP"
-scheme = "none"
-[[series]]
-name = "snoop"
-label = "Snoop"
-scheme = "snoop"
-agent = { dup_thresh = 2 }
-[[figure]]
-name = "gain"
-title = "Gain"
-kind = "ratio"
-metric = "goodput_mbit"
-to = "tcp"
-[[check]]
-text = "gains"
-of = "snoop"
-to = "tcp"
-metric = "goodput_mbit"
-min = 1.0
-"#;
+]"#,
+        )
+        .tcp_and_snoop("agent = { dup_thresh = 2 }")
+        .goodput("gain", "Gain", "ratio", "to = \"tcp\"")
+        .check("gains", "snoop", Some("tcp"), "min = 1.0")
+        .text()
+}
 
 fn parse(text: &str) -> Result<Experiment> {
     Experiment::parse(text, Path::new("dir/small.toml"))
@@ -46,7 +26,7 @@ fn parse(text: &str) -> Result<Experiment> {
 
 #[test]
 fn the_smallest_file() {
-    let small = parse(SMALL).unwrap();
+    let small = parse(&small()).unwrap();
     assert_eq!(small.name, "small");
     assert_eq!(small.seeds, [1, 2, 3]);
     assert_eq!(small.args, ["--loss", "0.02", "--rate", "2mbit"]);
@@ -61,9 +41,9 @@ fn the_smallest_file() {
 
 #[test]
 fn the_engine_is_an_option_of_all_runs_or_of_a_series() {
-    let all = SMALL.replace("[setup]", "engine = \"ns3\"\n[setup]");
+    let all = small().replace("[setup]", "engine = \"ns3\"\n[setup]");
     assert_eq!(parse(&all).unwrap().args[..2], ["--engine", "ns3"]);
-    let one = SMALL.replace(
+    let one = small().replace(
         "dup_thresh = 2 }",
         "dup_thresh = 2 }\noptions = { engine = \"ns3\" }",
     );
@@ -80,7 +60,7 @@ fn the_engine_is_an_option_of_all_runs_or_of_a_series() {
     );
     let said = parse(&window).unwrap_err().to_string();
     assert!(said.contains("samples"), "{said}");
-    let wrong = SMALL.replace("[setup]", "engine = \"ns2\"\n[setup]");
+    let wrong = small().replace("[setup]", "engine = \"ns2\"\n[setup]");
     let said = parse(&wrong).unwrap_err().to_string();
     assert!(said.starts_with("dir/small.toml:6:"), "{said}");
 }
@@ -213,8 +193,8 @@ fn mistakes_have_a_line() {
             "dir/small.toml:35: no point of the axis lies between",
         ),
     ] {
-        assert!(SMALL.contains(right), "{right}");
-        let error = parse(&SMALL.replacen(right, wrong, 1))
+        assert!(small().contains(right), "{right}");
+        let error = parse(&small().replacen(right, wrong, 1))
             .unwrap_err()
             .to_string();
         assert!(error.starts_with(said), "{wrong}: {error}");
@@ -230,7 +210,7 @@ fn a_file_that_is_not_there_is_named() {
 
 #[test]
 fn a_window_figure_has_a_place_and_a_seed() {
-    let window = SMALL.replace(
+    let window = small().replace(
         "kind = \"ratio\"\nmetric = \"goodput_mbit\"\nto = \"tcp\"",
         "kind = \"window\"\nat = 20\nseed = 2",
     );
@@ -253,12 +233,12 @@ fn a_window_figure_has_a_place_and_a_seed() {
 fn a_panel_shows_one_metric_or_two() {
     let with = |metrics: &str| {
         let panel = format!("[[panel]]\nlabel = \"P\"\nmetrics = [{metrics}]\n");
-        parse(&format!("{SMALL}{panel}"))
+        parse(&(small() + &panel))
     };
     let panels = with("\"rtt_p50_ms\", \"rtt_p95_ms\"").unwrap().panels;
     assert_eq!(panels[0].metrics, ["rtt_p50_ms", "rtt_p95_ms"]);
-    assert!(parse(SMALL).unwrap().panels.is_empty());
-    let line = SMALL.lines().count() + 3;
+    assert!(parse(&small()).unwrap().panels.is_empty());
+    let line = small().lines().count() + 3;
     for (wrong, said) in [
         ("", "name one, or a median"),
         ("\"jain\", \"jain\", \"jain\"", "name one, or a median"),

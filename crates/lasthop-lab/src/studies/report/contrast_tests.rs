@@ -3,61 +3,58 @@
 use std::path::Path;
 
 use super::*;
+use crate::base::small::Small;
 use crate::studies::experiment::line::Line;
 use crate::studies::experiment::line::tests::line;
 
-const SPEC: &str = r#"
-title = "T"
-source = "S"
-about = "A"
-reported = "R"
-seeds = "1..3"
-[axis]
-label = "Flows"
-points = [{ x = 1, flows = 1 }, { x = 8, flows = 8, label = "many" }]
-[[series]]
-name = "reno-none"
-label = "Reno, no agent"
-scheme = "none"
-options = { cc = "reno" }
-[[series]]
-name = "reno-rack"
-label = "Reno, rack"
-scheme = "rack"
-options = { cc = "reno" }
-[[series]]
-name = "told"
-label = "Reno, rack, told"
-scheme = "rack"
-options = { cc = "reno", outage = "6s,1s", outage-events = true }
-[[series]]
-name = "bbr-none"
-label = "BBR, no agent"
-scheme = "none"
-options = { cc = "bbr" }
-[[series]]
-name = "bbr-rack"
-label = "BBR, rack"
-scheme = "rack"
-options = { cc = "bbr", outage-events = true, outage = "6s,1s" }
-[[series]]
-name = "bbr-out"
-label = "BBR, no agent"
-scheme = "none"
-options = { cc = "bbr", outage = "6s,1s" }
-[[panel]]
-label = "Goodput"
-metrics = ["goodput_mbit"]
-[[panel]]
-label = "Round trip"
+/// Two numbers of flows; series with and without agent, some of them told of an outage.
+fn spec() -> String {
+    let outage = "outage = \"6s,1s\"";
+    let options = |cc: &str, more: &[&str]| {
+        let cc = format!("cc = \"{cc}\"");
+        let all: Vec<&str> = [&[cc.as_str()], more].concat();
+        format!("options = {{ {} }}", all.join(", "))
+    };
+    let told = "outage-events = true";
+    Small::new("T", "1..3")
+        .axis(
+            "Flows",
+            "points = [{ x = 1, flows = 1 }, { x = 8, flows = 8, label = \"many\" }]",
+        )
+        .series("reno-none", "Reno, no agent", "none", &options("reno", &[]))
+        .series("reno-rack", "Reno, rack", "rack", &options("reno", &[]))
+        .series(
+            "told",
+            "Reno, rack, told",
+            "rack",
+            &options("reno", &[outage, told]),
+        )
+        .series("bbr-none", "BBR, no agent", "none", &options("bbr", &[]))
+        .series(
+            "bbr-rack",
+            "BBR, rack",
+            "rack",
+            &options("bbr", &[told, outage]),
+        )
+        .series(
+            "bbr-out",
+            "BBR, no agent",
+            "none",
+            &options("bbr", &[outage]),
+        )
+        .with(
+            "[[panel]]",
+            "label = \"Goodput\"\nmetrics = [\"goodput_mbit\"]",
+        )
+        .with(
+            "[[panel]]",
+            r#"label = "Round trip"
 unit = "ms"
-metrics = ["rtt_p50_ms", "rtt_p95_ms"]
-[[figure]]
-name = "f"
-title = "F"
-kind = "value"
-metric = "goodput_mbit"
-"#;
+metrics = ["rtt_p50_ms", "rtt_p95_ms"]"#,
+        )
+        .goodput("f", "F", "value", "")
+        .text()
+}
 
 fn contrast(spec: &str, lines: &[Line]) -> Contrast {
     let experiment = Experiment::parse(spec, Path::new("t.toml")).unwrap();
@@ -77,7 +74,7 @@ fn reno() -> Vec<Line> {
 
 #[test]
 fn series_stand_beside_those_with_the_same_options() {
-    let contrast = contrast(SPEC, &reno());
+    let contrast = contrast(&spec(), &reno());
     let blocks = &contrast.panels[0].blocks;
     let headings: Vec<&str> = blocks.iter().map(|b| b.heading.as_str()).collect();
     // `told` and `bbr-none` have nobody whose link is the same.
@@ -95,7 +92,7 @@ fn series_stand_beside_those_with_the_same_options() {
 
 #[test]
 fn marks_are_medians_with_the_seeds_ends() {
-    let contrast = contrast(SPEC, &reno());
+    let contrast = contrast(&spec(), &reno());
     let bar = &contrast.panels[0].blocks[0].rows[0].bars[1];
     let mark = Mark {
         median: 8.0,
@@ -125,7 +122,7 @@ fn ratios_are_of_medians_and_drops_of_equal_seeds() {
     for line in &mut lines[6..] {
         line.record.queue_dropped = 7;
     }
-    let ratios = &contrast(SPEC, &lines).ratios[0];
+    let ratios = &contrast(&spec(), &lines).ratios[0];
     let goodput = ratios.goodput.unwrap();
     assert_eq!(
         (goodput.least, goodput.median, goodput.most),
@@ -140,7 +137,7 @@ fn ratios_are_of_medians_and_drops_of_equal_seeds() {
 
 #[test]
 fn a_case_may_have_a_figure_of_its_own() {
-    let spec = SPEC.replacen("[\"goodput_mbit\"]", "[\"page_ms\"]", 1);
+    let spec = spec().replacen("[\"goodput_mbit\"]", "[\"page_ms\"]", 1);
     let mut lines = reno();
     for line in &mut lines {
         line.record.page.page_ms = Some(line.record.goodput_mbit);
@@ -152,8 +149,9 @@ fn a_case_may_have_a_figure_of_its_own() {
 
 #[test]
 fn without_panels_there_is_nothing() {
-    let start = SPEC.find("[[panel]]").unwrap();
-    let end = SPEC.find("[[figure]]").unwrap();
-    let spec = format!("{}{}", &SPEC[..start], &SPEC[end..]);
+    let whole = spec();
+    let start = whole.find("[[panel]]").unwrap();
+    let end = whole.find("[[figure]]").unwrap();
+    let spec = format!("{}{}", &whole[..start], &whole[end..]);
     assert_eq!(contrast(&spec, &reno()), Contrast::default());
 }

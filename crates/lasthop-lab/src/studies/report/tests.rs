@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
+use crate::base::small::Small;
 use crate::studies::experiment::cells;
 use crate::studies::experiment::line::{self, Line};
 use crate::studies::experiment::meta::Meta;
@@ -11,56 +12,41 @@ use crate::studies::experiment::planned::Planned;
 use crate::studies::experiment::spec::Experiment;
 
 /// Two points, two series, two seeds; the condition wants half as much again.
-const SPEC: &str = r#"
-title = "Loss <script>alert(1)</script> & goodput"
-source = "a paper, figure 1"
-about = "What is set up."
-reported = "What came out."
-seeds = "1..2"
-[setup]
-cc = "reno"
-[axis]
-label = "Loss"
-unit = "%"
-points = [{ x = 1, loss = "1%", label = "little" }, { x = 2, loss = "2%", outage = "6s,300ms" }]
-[[series]]
-name = "tcp"
-label = "TCP"
-scheme = "none"
-[[series]]
-name = "snoop"
-label = "Snoop"
-scheme = "snoop"
-agent = { queue_guard = false }
-[[figure]]
-name = "goodput"
-title = "Goodput"
-kind = "value"
-metric = "goodput_mbit"
-label = "Goodput"
-unit = "Mbit/s"
-[[figure]]
-name = "gain"
-title = "Gain"
-kind = "ratio"
-metric = "goodput_mbit"
-to = "tcp"
-label = "Snoop / TCP"
-[[figure]]
-name = "window"
-title = "Window"
-kind = "window"
-at = 2
-label = "Window"
-unit = "segments"
-[[check]]
-text = "half as much again"
-of = "snoop"
-to = "tcp"
-metric = "goodput_mbit"
-at = [2]
-min = 1.5
-"#;
+fn spec() -> String {
+    Small::new("Loss <script>alert(1)</script> & goodput", "1..2")
+        .setup("cc = \"reno\"")
+        .axis(
+            "Loss",
+            r#"unit = "%"
+points = [{ x = 1, loss = "1%", label = "little" }, { x = 2, loss = "2%", outage = "6s,300ms" }]"#,
+        )
+        .tcp_and_snoop("agent = { queue_guard = false }")
+        .goodput(
+            "goodput",
+            "Goodput",
+            "value",
+            "label = \"Goodput\"\nunit = \"Mbit/s\"",
+        )
+        .goodput(
+            "gain",
+            "Gain",
+            "ratio",
+            "to = \"tcp\"\nlabel = \"Snoop / TCP\"",
+        )
+        .figure(
+            "window",
+            "Window",
+            "window",
+            "at = 2\nlabel = \"Window\"\nunit = \"segments\"",
+        )
+        .check(
+            "half as much again",
+            "snoop",
+            Some("tcp"),
+            "at = [2]\nmin = 1.5",
+        )
+        .text()
+}
 
 /// The run of a series with this goodput.
 fn run(experiment: &Experiment, x: f64, series: &str, seed: u64, goodput_mbit: f64) -> Line {
@@ -73,7 +59,7 @@ fn run(experiment: &Experiment, x: f64, series: &str, seed: u64, goodput_mbit: f
 
 /// All runs; Snoop carries `gain` times what TCP does.
 fn all_runs(gain: f64) -> Vec<Line> {
-    let experiment = Experiment::parse(SPEC, Path::new("all.toml")).unwrap();
+    let experiment = Experiment::parse(&spec(), Path::new("all.toml")).unwrap();
     let mut lines = Vec::new();
     for seed in [1, 2] {
         for x in [1.0, 2.0] {
@@ -88,7 +74,7 @@ fn all_runs(gain: f64) -> Vec<Line> {
 fn store(out: &Path, name: &str, lines: &[Line]) {
     let directory = out.join(name);
     fs::create_dir_all(&directory).unwrap();
-    fs::write(directory.join(SPEC_FILE), SPEC).unwrap();
+    fs::write(directory.join(SPEC_FILE), spec()).unwrap();
     let lines = lines
         .iter()
         .map(|line| serde_json::to_string(line).unwrap());
@@ -142,9 +128,10 @@ fn an_experiment_that_does_not_parse_leaves_the_others() {
     store(dir.path(), "good", &all_runs(2.0));
     store(dir.path(), "wrong", &all_runs(2.0));
     let file = dir.path().join("wrong").join(SPEC_FILE);
-    fs::write(&file, SPEC.replace("kind = \"ratio\"", "kind = \"rate\"")).unwrap();
+    fs::write(&file, spec().replace("kind = \"ratio\"", "kind = \"rate\"")).unwrap();
     let page = page_of(dir.path());
-    let line = SPEC.lines().position(|line| line == "kind = \"ratio\"");
+    let text = spec();
+    let line = text.lines().position(|line| line == "kind = \"ratio\"");
     let at = format!("{}:{}: unknown variant", file.display(), line.unwrap() + 1);
     assert!(article(&page, "wrong").contains(&at), "{page}");
     assert!(article(&page, "good").contains("✓ met"));
@@ -268,7 +255,7 @@ fn the_command_names_the_file_that_was_run() {
     store(dir.path(), "mine", &[]);
     assert_eq!(command_of("mine"), ["run", "experiments/mine.toml"]);
     let planned = Planned {
-        experiment: Experiment::parse(SPEC, Path::new("mine.toml")).unwrap(),
+        experiment: Experiment::parse(&spec(), Path::new("mine.toml")).unwrap(),
         directory: dir.path().join("mine"),
         seeds: vec![1],
         command: vec!["run".into(), "elsewhere/mine.toml".into()],
