@@ -244,7 +244,7 @@ fn busy(run: &Run) -> String {
 /// `shell`: this process becomes the command, so that signals and the exit code are its own.
 pub fn shell(options: &ShellOptions) -> Result<ExitCode> {
     let run = runs::find(options.run.as_deref())?;
-    let name = netns::namespace_name(&run.name, options.host);
+    let name = netns::namespace_name(&run.name, options.host.name());
     Namespace::open(&name)?.enter()?;
     let (program, args) = match options.command.split_first() {
         Some((program, args)) => (program.clone(), args),

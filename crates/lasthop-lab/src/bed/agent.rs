@@ -18,24 +18,25 @@ const STOP_PATIENCE: Duration = Duration::from_secs(5);
 /// Name of the agent's executable.
 pub const BINARY: &str = "lasthop";
 
-/// An agent that is attached to `wl0`. Dropping it kills it.
+/// An agent that is attached to a device, `wl0` unless it was put elsewhere. Dropping it kills it.
 #[derive(Debug)]
 pub struct AgentHandle {
     process: Managed,
     namespace: Namespace,
+    device: String,
 }
 
 impl AgentHandle {
-    /// `lasthop attach wl0 --scheme SCHEME ARGS...` in `namespace`; returns once it is attached.
+    /// `lasthop attach DEVICE --scheme SCHEME ARGS...` in `namespace`; returns once it is attached.
     /// `log` makes it a background process.
     pub(crate) fn start(
-        namespace: &Namespace,
+        (namespace, device): (&Namespace, &str),
         scheme: &str,
         args: &[&str],
         log: Option<PathBuf>,
     ) -> Result<Self> {
         let mut command = Command::new(process::find_binary(BINARY)?);
-        command.args(["attach", LOSSY_DEVICE, "--scheme", scheme]);
+        command.args(["attach", device, "--scheme", scheme]);
         command.args(args);
         // SIGTERM, not SIGKILL, when the lab dies: the agent can still detach by itself.
         let lifetime = match log {
@@ -43,11 +44,12 @@ impl AgentHandle {
             None => Lifetime::WithLab(Signal::SIGTERM),
         };
         let mut process = Managed::spawn(command, BINARY, namespace, lifetime, log)?;
-        let ready = format!("{BINARY}: attached to {LOSSY_DEVICE}");
+        let ready = format!("{BINARY}: attached to {device}");
         process.wait_for_line(&ready, READY_PATIENCE)?;
         Ok(Self {
             process,
             namespace: namespace.clone(),
+            device: device.to_owned(),
         })
     }
 
@@ -91,13 +93,13 @@ impl AgentHandle {
         self.process.is_running()
     }
 
-    /// The object that `lasthop status -j` prints for `wl0`.
+    /// The object that `lasthop status -j` prints for its device.
     ///
     /// # Errors
-    /// The agent has ended, the command fails, or does not mention `wl0`.
+    /// The agent has ended, the command fails, or does not mention the device.
     pub fn status(&mut self) -> Result<Value> {
         self.process.check_running()?;
-        status(&self.namespace)
+        status_of(&self.namespace, &self.device)
     }
 
     /// SIGINT, and waits until it has detached.
@@ -127,17 +129,21 @@ impl AgentHandle {
 /// # Errors
 /// The command fails, or does not mention `wl0`.
 pub fn status(namespace: &Namespace) -> Result<Value> {
+    status_of(namespace, LOSSY_DEVICE)
+}
+
+fn status_of(namespace: &Namespace, device: &str) -> Result<Value> {
     let mut command = Command::new(process::find_binary(BINARY)?);
     command.args(["status", "-j"]);
     let text = process::run_to_end(Some(namespace), command, "lasthop status -j")?;
-    parse_status(&text)
+    parse_status(&text, device)
 }
 
-fn parse_status(text: &str) -> Result<Value> {
+fn parse_status(text: &str, device: &str) -> Result<Value> {
     text.lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .find(|object| object["dev"] == LOSSY_DEVICE)
-        .with_context(|| format!("`lasthop status -j` says nothing about {LOSSY_DEVICE}"))
+        .find(|object| object["dev"] == device)
+        .with_context(|| format!("`lasthop status -j` says nothing about {device}"))
 }
 
 /// What the agent can be told of its device's link.
@@ -183,8 +189,13 @@ mod tests {
     fn the_right_line_of_status_is_found() {
         let text =
             "{\"dev\":\"eth0\"}\nnoise\n{\"dev\":\"wl0\",\"counters\":{\"local_retransmits\":7}}\n";
-        let status = parse_status(text).unwrap();
+        let status = parse_status(text, "wl0").unwrap();
         assert_eq!(status["counters"]["local_retransmits"], 7);
-        assert!(parse_status("").unwrap_err().to_string().contains("wl0"));
+        assert!(
+            parse_status("", "wl0")
+                .unwrap_err()
+                .to_string()
+                .contains("wl0")
+        );
     }
 }

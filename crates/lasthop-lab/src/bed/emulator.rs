@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use crate::bed::namespace::Namespace;
 use crate::bed::process::{self, Lifetime, Managed};
-use crate::data::host::Host;
 
 const READY_PATIENCE: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
@@ -23,7 +22,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 pub struct Emulator {
     process: Managed,
     control: PathBuf,
-    host: Host,
+    host: String,
 }
 
 /// Counters of both emulators; `a_to_b` is downstream in each.
@@ -41,13 +40,13 @@ impl Emulator {
     /// # Errors
     /// No `linkemu`, or it refuses.
     pub fn start(
-        host: Host,
+        host: &str,
         config: &Config,
         namespace: &Namespace,
         directory: &Path,
         background: bool,
     ) -> Result<Self> {
-        let file = |suffix: &str| directory.join(format!("{}.{suffix}", host.name()));
+        let file = |suffix: &str| directory.join(format!("{host}.{suffix}"));
         let config_path = file("config.json");
         let control = file("sock");
         fs::write(&config_path, serde_json::to_string_pretty(config)?)
@@ -60,13 +59,13 @@ impl Emulator {
         } else {
             (Lifetime::WithLab(Signal::SIGKILL), None)
         };
-        let role = format!("linkemu {}", host.name());
+        let role = format!("linkemu {host}");
         let mut process = Managed::spawn(command, &role, namespace, lifetime, log)?;
         process.wait_for_line("linkemu: relaying", READY_PATIENCE)?;
         Ok(Self {
             process,
             control,
-            host,
+            host: host.to_owned(),
         })
     }
 
@@ -79,6 +78,11 @@ impl Emulator {
         &mut self.process
     }
 
+    /// Name of the host that it runs on.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
     /// Its counters.
     ///
     /// # Errors
@@ -86,7 +90,7 @@ impl Emulator {
     pub fn stats(&self) -> Result<Stats> {
         let answer = self.request("stats")?;
         serde_json::from_str(&answer)
-            .with_context(|| format!("linkemu {}: cannot read its counters", self.host.name()))
+            .with_context(|| format!("linkemu {}: cannot read its counters", self.host))
     }
 
     /// Changes one direction: `{"dir": "a_to_b", "loss": 0.02}`.
@@ -97,14 +101,14 @@ impl Emulator {
         let answer = self.request(&format!("set {change}"))?;
         let parsed: Value = serde_json::from_str(&answer).unwrap_or_default();
         if parsed.get("ok") != Some(&Value::Bool(true)) {
-            bail!("linkemu {}: refuses {change}: {answer}", self.host.name());
+            bail!("linkemu {}: refuses {change}: {answer}", self.host);
         }
         Ok(())
     }
 
     fn request(&self, line: &str) -> Result<String> {
         control::request(&self.control, line)
-            .with_context(|| format!("linkemu {} does not answer", self.host.name()))
+            .with_context(|| format!("linkemu {} does not answer", self.host))
     }
 
     /// Ends it.

@@ -9,20 +9,20 @@ use anyhow::{Context, Result};
 
 use super::namespace::{NETNS_DIR, Namespace};
 use super::process;
-use crate::data::host::Host;
+use crate::data::topology::is_host_name;
 
 /// First part of every namespace's name.
 const PREFIX: &str = "lasthop-";
 
 /// Name of a run's namespace for `host`.
-pub fn namespace_name(run: &str, host: Host) -> String {
-    format!("{PREFIX}{run}-{}", host.name())
+pub fn namespace_name(run: &str, host: &str) -> String {
+    format!("{PREFIX}{run}-{host}")
 }
 
 /// The run that a namespace belongs to, if it is one of ours.
 pub fn run_of_namespace(name: &str) -> Option<&str> {
     let (run, host) = name.strip_prefix(PREFIX)?.rsplit_once('-')?;
-    Host::ALL.iter().any(|h| h.name() == host).then_some(run)
+    is_host_name(host).then_some(run)
 }
 
 /// Names of all namespaces of this machine that have one.
@@ -67,8 +67,9 @@ mod tests {
 
     #[test]
     fn names_of_runs() {
-        assert_eq!(namespace_name("a-b", Host::Air), "lasthop-a-b-air");
+        assert_eq!(namespace_name("a-b", "air"), "lasthop-a-b-air");
         assert_eq!(run_of_namespace("lasthop-a-b-air"), Some("a-b"));
+        assert_eq!(run_of_namespace("lasthop-a-b-bs2"), Some("a-b"));
         for other in ["lasthop-a-router", "else-a-fh", "lasthop-fh", "lasthop"] {
             assert_eq!(run_of_namespace(other), None, "{other}");
         }

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::bed::netns;
 use crate::bed::process::ProcessId;
-use crate::data::host::Host;
 use crate::data::link::LinkOptions;
 
 /// Directory with one directory per run.
@@ -255,10 +254,11 @@ pub fn orphans() -> Result<Vec<String>> {
 }
 
 fn remove_namespaces(run: &str) -> Result<()> {
-    let removed: Vec<Result<()>> = Host::ALL
+    let names = netns::list_names()?;
+    let own = names
         .iter()
-        .map(|host| netns::remove_name(&netns::namespace_name(run, *host)))
-        .collect();
+        .filter(|name| netns::run_of_namespace(name) == Some(run));
+    let removed: Vec<Result<()>> = own.map(|name| netns::remove_name(name)).collect();
     removed.into_iter().collect()
 }
 

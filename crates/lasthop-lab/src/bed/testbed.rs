@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The test bed: five hosts in series, with the emulators running.
+//! The test bed: the hosts of a topology, wired, with the emulators running.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -17,14 +18,14 @@ use crate::bed::emulator::{Emulator, EmulatorStats};
 use crate::bed::namespace::Namespace;
 use crate::bed::runs::Run;
 use crate::bed::{netns, process};
-use crate::data::emulation::{air_config, wan_config};
+use crate::data::emulation::configs;
 use crate::data::host::Host;
 use crate::data::link::LinkOptions;
 use crate::data::outage::Outage;
 use crate::data::profile;
 use crate::data::stack::StackOptions;
 use crate::data::switch::Switch;
-use crate::data::topology::{self, CABLES, Cable, LOSSY_CABLE, LOSSY_DEVICE, WIRED_DEVICE};
+use crate::data::topology::{Cable, Kind, LOSSY_DEVICE, Place, Role, Topology};
 
 /// Ports of the transfers: below the kernel's ephemeral ones.
 const FIRST_PORT: u16 = 10_000;
@@ -34,11 +35,13 @@ const GRO_TIMEOUT_NS: &str = "50000";
 /// They go to the emulator as one line, which it limits to 64 KiB.
 const MAX_OUTAGES: usize = 1500;
 
-/// Five network namespaces in series with two emulators. Dropping it removes everything.
+/// A network namespace per host and emulators between them. Dropping it removes everything.
 #[derive(Debug)]
 pub struct TestBed {
     run: Mutex<Run>,
-    namespaces: Vec<Namespace>,
+    topology: Topology,
+    /// By the hosts' names.
+    namespaces: BTreeMap<String, Namespace>,
     emulators: Vec<Emulator>,
     link: LinkOptions,
     background: bool,
@@ -63,12 +66,33 @@ impl TestBed {
     /// # Errors
     /// As [`TestBed::up`], and a name that is taken.
     pub fn build(name: Option<&str>, link: &LinkOptions, background: bool) -> Result<Self> {
+        let five = Topology::five_hosts(link.hosts.count());
+        Self::build_as(five, name, link, background)
+    }
+
+    /// Builds another topology than the five hosts, under a name of its own. The link's options hold
+    /// for each wire and each hop.
+    ///
+    /// # Errors
+    /// As [`TestBed::up`], and a topology that cannot be built.
+    pub fn up_as(topology: Topology, link: &LinkOptions) -> Result<Self> {
+        Self::build_as(topology, None, link, false)
+    }
+
+    fn build_as(
+        topology: Topology,
+        name: Option<&str>,
+        link: &LinkOptions,
+        background: bool,
+    ) -> Result<Self> {
         link.validate()?;
         link.hosts.check_test_bed()?;
+        topology.check()?;
         process::check_root()?;
         let mut bed = Self {
             run: Mutex::new(Run::claim(name, link)?),
-            namespaces: Vec::new(),
+            topology,
+            namespaces: BTreeMap::new(),
             emulators: Vec::new(),
             link: link.clone(),
             background,
@@ -82,12 +106,17 @@ impl TestBed {
         Ok(bed)
     }
 
+    /// Whether a host has an end of transfers, and so the TCP settings of the ends.
+    fn is_end(&self, name: &str, role: Role) -> bool {
+        role == Role::End || name == self.link.sender.host().name()
+    }
+
     fn make_hosts(&mut self) -> Result<()> {
-        for host in Host::ALL {
+        for (name, role) in self.topology.clone().hosts() {
             interrupt::check()?;
-            let namespace = netns::create(&netns::namespace_name(&self.name(), host))?;
-            let mut sysctls = profile::sysctls(host, self.link.profile);
-            if host == Host::Bs && self.link.is_end(host) {
+            let namespace = netns::create(&netns::namespace_name(&self.name(), name))?;
+            let mut sysctls = profile::sysctls(role, self.link.profile);
+            if role == Role::Router && self.is_end(name, role) {
                 sysctls.extend(profile::stack(self.link.profile));
             }
             for (key, value) in sysctls {
@@ -96,7 +125,7 @@ impl TestBed {
                         .push(format!("this kernel has no net.{key}: left out"));
                 }
             }
-            self.namespaces.push(namespace);
+            self.namespaces.insert(name.to_owned(), namespace);
         }
         self.notes.sort();
         self.notes.dedup();
@@ -104,13 +133,13 @@ impl TestBed {
     }
 
     fn wire(&mut self) -> Result<()> {
-        for cable in &CABLES {
+        for cable in &self.topology.cables() {
             self.plug(cable)?;
         }
         // Now that the devices are there, which have settings of their own.
-        for host in Host::ALL {
-            if self.link.is_end(host) {
-                apply_sysctls(&self.link.stack, self.namespace(host))?;
+        for (name, role) in self.topology.hosts() {
+            if self.is_end(name, role) {
+                apply_sysctls(&self.link.stack, self.station(name)?)?;
             }
         }
         Ok(())
@@ -118,25 +147,26 @@ impl TestBed {
 
     /// Makes a cable and configures both of its ends.
     fn plug(&self, cable: &Cable) -> Result<()> {
-        let end = self.namespace(cable.end.host);
-        let emulator = self.namespace(cable.emulator.host);
-        ip_batch(emulator, &topology::make_cable(cable, end.name()))?;
+        let end = self.station(&cable.end.host)?;
+        let emulator = self.station(&cable.emulator.host)?;
+        ip_batch(emulator, &cable.make(end.name()))?;
         self.set_offloads(cable)?;
         self.configure(cable)
     }
 
     /// Addresses, neighbours and routes of a cable's end.
     fn configure(&self, cable: &Cable) -> Result<()> {
-        let mut lines = topology::configure_end(cable);
-        let hosts = self.link.hosts.count();
-        lines.push_str(&topology::configure_more_hosts(cable, hosts));
+        let mut lines = cable.configure();
         let attributes = self.link.stack.route_attributes(self.link.profile);
-        if matches!(cable.end.host, Host::Fh | Host::Mh) {
-            lines.push_str(&topology::default_routes(cable, &attributes));
-        } else if *cable == LOSSY_CABLE && self.link.is_end(Host::Bs) {
-            lines.push_str(&topology::hop_routes(&attributes));
+        match cable.role {
+            Role::End => lines.push_str(&cable.routes(&attributes)),
+            _ => lines.push_str(&cable.routes("")),
         }
-        ip_batch(self.namespace(cable.end.host), &lines)
+        let is_hop = cable.kind != Kind::Wire;
+        if cable.role == Role::Router && is_hop && self.is_end(&cable.end.host, cable.role) {
+            lines.push_str(&cable.own_routes(&attributes));
+        }
+        ip_batch(self.station(&cable.end.host)?, &lines)
     }
 
     /// The emulator must get single frames, as from a wire: no segmentation offload on whatever
@@ -145,41 +175,29 @@ impl TestBed {
     fn set_offloads(&self, cable: &Cable) -> Result<()> {
         const OFF: [&str; 8] = ["tso", "off", "gso", "off", "gro", "off", "tx", "off"];
         for port in [&cable.end, &cable.emulator] {
-            let mut words = vec!["ethtool", "-K", port.device];
+            let mut words = vec!["ethtool", "-K", &port.device];
             words.extend(OFF);
-            process::output(Some(self.namespace(port.host)), &words)?;
+            process::output(Some(self.station(&port.host)?), &words)?;
         }
+        let end = self.station(&cable.end.host)?;
+        let device = &cable.end.device;
         if self.link.checksum_offload == Switch::On {
-            let host = self.namespace(cable.end.host);
-            process::output(Some(host), &["ethtool", "-K", cable.end.device, "tx", "on"])?;
+            process::output(Some(end), &["ethtool", "-K", device, "tx", "on"])?;
         }
-        let end = &cable.end;
-        if self.link.gro == Switch::On && end.host == Host::Bs && end.device == WIRED_DEVICE {
-            self.merge_received_segments()?;
+        let is_from_wire = cable.role == Role::Router && cable.kind == Kind::Wire;
+        if self.link.gro == Switch::On && is_from_wire {
+            merge_received_segments(end, device)?;
         }
         Ok(())
     }
 
-    /// GRO where the base station receives from the wire. Switching it on gives veth a NAPI
-    /// instance, but one that is polled after every single frame of the emulator; only the timeout
-    /// makes it wait for more, as the interrupt moderation of a real card does.
-    fn merge_received_segments(&self) -> Result<()> {
-        let bs = self.namespace(Host::Bs);
-        process::output(Some(bs), &["ethtool", "-K", WIRED_DEVICE, "gro", "on"])?;
-        bs.set_device_attribute(WIRED_DEVICE, "gro_flush_timeout", GRO_TIMEOUT_NS)
-    }
-
     fn start_emulators(&mut self) -> Result<()> {
-        let configs = [
-            (Host::Wan, wan_config(&self.link)),
-            (Host::Air, air_config(&self.link)?),
-        ];
-        for (host, config) in configs {
+        for (host, config) in configs(&self.topology, &self.link)? {
             let directory = self.run().directory();
             let mut emulator = Emulator::start(
-                host,
+                &host,
                 &config,
-                self.namespace(host),
+                self.station(&host)?,
                 &directory,
                 self.background,
             )?;
@@ -190,6 +208,29 @@ impl TestBed {
             self.emulators.push(emulator);
         }
         Ok(())
+    }
+
+    /// What it consists of.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Namespace of the host of that name.
+    ///
+    /// # Errors
+    /// This topology has none.
+    pub fn station(&self, name: &str) -> Result<&Namespace> {
+        let found = self.namespaces.get(name);
+        found.with_context(|| format!("this test bed has no host {name}"))
+    }
+
+    /// The emulator of that host.
+    ///
+    /// # Errors
+    /// This topology has none there.
+    pub fn emulator(&self, host: &str) -> Result<&Emulator> {
+        let found = self.emulators.iter().find(|e| e.host() == host);
+        found.with_context(|| format!("this test bed has no emulator {host}"))
     }
 
     /// Name of the run.
@@ -207,9 +248,12 @@ impl TestBed {
         &self.notes
     }
 
-    /// Namespace of a host.
+    /// Namespace of one of the five hosts.
+    ///
+    /// # Panics
+    /// This topology lacks it.
     pub fn namespace(&self, host: Host) -> &Namespace {
-        &self.namespaces[host as usize]
+        &self.namespaces[host.name()]
     }
 
     /// Runs `work` on a thread of its own inside a host's network namespace.
@@ -233,7 +277,22 @@ impl TestBed {
     /// # Errors
     /// No `lasthop`, or it ends or stays silent.
     pub fn start_agent(&self, scheme: &str, extra_args: &[&str]) -> Result<AgentHandle> {
-        self.attach(scheme, &[&["--once"], extra_args].concat())
+        self.attach(
+            self.first_place()?,
+            scheme,
+            &[&["--once"], extra_args].concat(),
+        )
+    }
+
+    /// Attaches an agent at each place that the topology has for one, in their order.
+    ///
+    /// # Errors
+    /// As [`TestBed::start_agent`].
+    pub fn start_agents(&self, scheme: &str, extra_args: &[&str]) -> Result<Vec<AgentHandle>> {
+        let args = [&["--once"], extra_args].concat();
+        let places = self.topology.agents.iter();
+        let agents = places.map(|place| self.attach(place, scheme, &args));
+        agents.collect()
     }
 
     /// As [`TestBed::start_agent`], but the agent waits for a device that goes away to come back.
@@ -241,15 +300,20 @@ impl TestBed {
     /// # Errors
     /// As [`TestBed::start_agent`].
     pub fn start_waiting_agent(&self, scheme: &str, extra_args: &[&str]) -> Result<AgentHandle> {
-        self.attach(scheme, extra_args)
+        self.attach(self.first_place()?, scheme, extra_args)
     }
 
-    fn attach(&self, scheme: &str, args: &[&str]) -> Result<AgentHandle> {
+    fn first_place(&self) -> Result<&Place> {
+        let place = self.topology.agents.first();
+        place.context("this test bed has no place for an agent")
+    }
+
+    fn attach(&self, place: &Place, scheme: &str, args: &[&str]) -> Result<AgentHandle> {
         let log = self
             .background
             .then(|| self.run().directory().join("agent.log"));
-        let bs = self.namespace(Host::Bs);
-        let mut agent = AgentHandle::start(bs, scheme, args, log)?;
+        let at = (self.station(&place.host)?, place.device.as_str());
+        let mut agent = AgentHandle::start(at, scheme, args, log)?;
         let mut run = self.run();
         run.scheme = Some(scheme.to_owned());
         run.add_process(agent.process().id(), true)?;
@@ -268,10 +332,9 @@ impl TestBed {
     pub fn set_congestion_control(&self, host: Host, cc: &str) -> Result<()> {
         let attributes = self.link.stack.route_attributes(self.link.profile);
         let attributes = format!("{attributes} congctl {cc}");
-        let cables = CABLES.iter().filter(|cable| cable.end.host == host);
-        let lines: String = cables
-            .map(|cable| topology::default_routes(cable, &attributes))
-            .collect();
+        let cables = self.topology.cables();
+        let own = cables.iter().filter(|cable| cable.end.host == host.name());
+        let lines: String = own.map(|cable| cable.routes(&attributes)).collect();
         ip_batch(self.namespace(host), &lines)
     }
 
@@ -289,8 +352,8 @@ impl TestBed {
     /// One does not answer.
     pub fn emulator_stats(&self) -> Result<EmulatorStats> {
         Ok(EmulatorStats {
-            wan: self.emulators[0].stats()?,
-            air: self.emulators[1].stats()?,
+            wan: self.emulator(Host::Wan.name())?.stats()?,
+            air: self.emulator(Host::Air.name())?.stats()?,
         })
     }
 
@@ -300,7 +363,7 @@ impl TestBed {
     /// # Errors
     /// The emulator does not answer, or refuses.
     pub fn set_air(&self, change: &Value) -> Result<()> {
-        self.emulators[1].set(change)
+        self.emulator(Host::Air.name())?.set(change)
     }
 
     /// Changes one direction of the wired part; as [`TestBed::set_air`].
@@ -308,7 +371,7 @@ impl TestBed {
     /// # Errors
     /// The emulator does not answer, or refuses.
     pub fn set_wan(&self, change: &Value) -> Result<()> {
-        self.emulators[0].set(change)
+        self.emulator(Host::Wan.name())?.set(change)
     }
 
     /// Schedules an outage of the lossy hop in both directions, its times counted from `zero`.
@@ -317,7 +380,7 @@ impl TestBed {
     /// # Errors
     /// More outages than the emulator takes, or it does not answer.
     pub fn schedule_outage(&self, outage: Outage, zero: Instant, horizon: Duration) -> Result<()> {
-        let air = &self.emulators[1];
+        let air = self.emulator(Host::Air.name())?;
         let elapsed_ns = air.stats()?.elapsed_ns;
         let zero_ns = elapsed_ns.saturating_sub(zero.elapsed().as_nanos() as u64);
         let outages_ns: Vec<(u64, u64)> = outage
@@ -351,7 +414,7 @@ impl TestBed {
     /// # Errors
     /// `ip` fails.
     pub fn lossy_up(&self) -> Result<()> {
-        self.configure(&LOSSY_CABLE)
+        self.configure(&self.lossy_cable()?)
     }
 
     /// Removes `wl0` altogether, as when a wireless card is pulled out.
@@ -368,7 +431,7 @@ impl TestBed {
     /// # Errors
     /// `ip` or `ethtool` fails.
     pub fn lossy_plug(&self) -> Result<()> {
-        self.plug(&LOSSY_CABLE)
+        self.plug(&self.lossy_cable()?)
     }
 
     /// Moves `wl0` into the namespace of `host`, away from BS.
@@ -385,8 +448,13 @@ impl TestBed {
     /// `ip` or `ethtool` fails.
     pub fn lossy_move_back(&self, host: Host) -> Result<()> {
         self.move_lossy(host, Host::Bs)?;
-        self.set_offloads(&LOSSY_CABLE)?;
-        self.configure(&LOSSY_CABLE)
+        self.set_offloads(&self.lossy_cable()?)?;
+        self.configure(&self.lossy_cable()?)
+    }
+
+    fn lossy_cable(&self) -> Result<Cable> {
+        let cable = self.topology.cable_at(Host::Bs.name(), LOSSY_DEVICE);
+        cable.context("this test bed has no wl0 at its base station")
     }
 
     fn move_lossy(&self, from: Host, to: Host) -> Result<()> {
@@ -484,6 +552,14 @@ fn apply_sysctls(stack: &StackOptions, namespace: &Namespace) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// GRO where the base station receives from the wire. Switching it on gives veth a NAPI instance,
+/// but one that is polled after every single frame of the emulator; only the timeout makes it wait
+/// for more, as the interrupt moderation of a real card does.
+fn merge_received_segments(host: &Namespace, device: &str) -> Result<()> {
+    process::output(Some(host), &["ethtool", "-K", device, "gro", "on"])?;
+    host.set_device_attribute(device, "gro_flush_timeout", GRO_TIMEOUT_NS)
 }
 
 /// Runs many `ip` commands in one process.

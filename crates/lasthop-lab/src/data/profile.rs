@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::host::Host;
+use super::topology::Role;
 
 /// The TCP stack that the end hosts are made to resemble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -91,12 +91,12 @@ pub fn stack(profile: Profile) -> Sysctls {
     }
 }
 
-/// Settings of one host.
-pub fn sysctls(host: Host, profile: Profile) -> Vec<(&'static str, &'static str)> {
-    let lists: &[Sysctls] = match host {
-        Host::Wan | Host::Air => &[MUTE],
-        Host::Bs => &[ROUTER, QUIET],
-        Host::Fh | Host::Mh => &[QUIET, stack(profile)],
+/// Settings of a host with this role.
+pub fn sysctls(role: Role, profile: Profile) -> Vec<(&'static str, &'static str)> {
+    let lists: &[Sysctls] = match role {
+        Role::Emulator => &[MUTE],
+        Role::Router => &[ROUTER, QUIET],
+        Role::End => &[QUIET, stack(profile)],
     };
     lists.concat()
 }

@@ -20,7 +20,7 @@ use crate::bed::testbed::TestBed;
 use crate::data::host::Host;
 use crate::data::page::{PageOptions, Protocol};
 use crate::data::switch::Switch;
-use crate::data::topology::{self, Family};
+use crate::data::topology::Family;
 
 const READY_PATIENCE: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ impl Server {
             make_certificate(&prefix)?;
         }
         let port = bed.reserve_ports(1)?;
-        let address = SocketAddr::new(topology::address(Host::Fh, family), port);
+        let address = SocketAddr::new(bed.topology().address(Host::Fh, family), port);
         let configuration = prefix.join("nginx.conf");
         write_file(&configuration, &configuration_text(options, address))?;
         let mut command = Command::new(find_tool(SERVER_TOOL)?);

@@ -15,7 +15,7 @@ use crate::bed::transfer::SAMPLE_INTERVAL;
 use crate::bed::transfer::content::Content;
 use crate::data::host::Host;
 use crate::data::segment::FULL_FRAME_BYTES;
-use crate::data::topology::{self, Family, MTU_BYTES};
+use crate::data::topology::{Family, MTU_BYTES};
 
 use super::series::Series;
 
@@ -66,7 +66,7 @@ impl Flood {
     pub fn start(self, bed: &TestBed) -> Result<RunningFlood> {
         let port = bed.reserve_ports(2)?;
         let bind = |host, port| -> Result<UdpSocket> {
-            let address = SocketAddr::new(topology::address(host, self.family), port);
+            let address = SocketAddr::new(bed.topology().address(host, self.family), port);
             let bound = bed.run_in(host, || UdpSocket::bind(address))?;
             bound.with_context(|| format!("cannot bind {address}"))
         };

@@ -32,7 +32,7 @@ use self::sockets::SocketLimits;
 use crate::base::interrupt;
 use crate::bed::testbed::TestBed;
 use crate::data::host::Host;
-use crate::data::topology::{self, Family};
+use crate::data::topology::{Family, Topology};
 use crate::data::way::{Opener, Way};
 
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(120);
@@ -304,19 +304,19 @@ impl Transfer {
     }
 
     /// Address of a flow's end at `host`.
-    fn address(&self, host: Host, flow: usize) -> IpAddr {
+    fn address(&self, topology: &Topology, host: Host, flow: usize) -> IpAddr {
         match host {
-            Host::Mh => topology::mobile_address(flow % self.hosts, self.family),
-            other => topology::address(other, self.family),
+            Host::Mh => topology.receiver_address(host, flow % self.hosts, self.family),
+            other => topology.address(other, self.family),
         }
     }
 
     /// One listener hears for all mobile hosts.
-    fn listen_address(&self, host: Host) -> IpAddr {
+    fn listen_address(&self, topology: &Topology, host: Host) -> IpAddr {
         match (host, self.hosts, self.family) {
             (Host::Mh, 2.., Family::V4) => Ipv4Addr::UNSPECIFIED.into(),
             (Host::Mh, 2.., Family::V6) => Ipv6Addr::UNSPECIFIED.into(),
-            _ => self.address(host, 0),
+            _ => self.address(topology, host, 0),
         }
     }
 
@@ -343,6 +343,7 @@ impl Transfer {
 
     /// Sockets of both sides, each made in its host's namespace.
     fn entries(&self, bed: &TestBed, flow_cc: &FlowCc) -> Result<(Entry, Entry)> {
+        let topology = bed.topology();
         let opener = self.end_of(self.opener.host());
         let accepter = match opener {
             Host::Mh => self.wired_end,
@@ -356,9 +357,9 @@ impl Transfer {
             None => bed.reserve_ports(ports)?,
         };
         let first_port = listen_port + 1;
-        let accept_at = self.listen_address(accepter);
+        let accept_at = self.listen_address(topology, accepter);
         let accept_at = SocketAddr::new(accept_at, listen_port);
-        let to = (0..self.hosts).map(|host| self.address(accepter, host));
+        let to = (0..self.hosts).map(|host| self.address(topology, accepter, host));
         let to = to.map(|address| SocketAddr::new(address, listen_port));
         let backlog = sockets::MAX_BACKLOG.to_string();
         bed.namespace(accepter)
@@ -369,7 +370,7 @@ impl Transfer {
         let prepared = bed.run_in(opener, || {
             (0..connections)
                 .map(|index| {
-                    let from = self.address(opener, index % self.flows);
+                    let from = self.address(topology, opener, index % self.flows);
                     let address = SocketAddr::new(from, first_port + index as u16);
                     sockets::prepare(address, &flow_cc(index), self.limits).map(Some)
                 })

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::planned::Planned;
 use crate::base::files::write_whole;
-use crate::data::host::Host;
 use crate::data::profile::{self, Profile};
+use crate::data::topology::Role;
 
 /// Name of the file.
 pub const FILE: &str = "meta.json";
@@ -80,7 +80,7 @@ impl Meta {
             profiles: profiles
                 .into_iter()
                 .map(|(profile, name)| {
-                    let set = profile::sysctls(Host::Fh, profile);
+                    let set = profile::sysctls(Role::End, profile);
                     (name.to_owned(), set.into_iter().map(named).collect())
                 })
                 .collect(),
