@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! `run`: experiments as files, repeated with seeds, judged by the conditions that they state.
 
+mod across;
 mod arguments;
 pub mod cells;
 pub mod judge;
 pub mod line;
 pub mod meta;
+mod mistake;
 pub mod mix_files;
 pub mod options;
 mod parse;

@@ -2,7 +2,6 @@
 //! From the text of an experiment's file to [`Experiment`]; mistakes are reported with their line.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -11,8 +10,10 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use toml::{Spanned, Value};
 
+use super::across;
 use super::arguments::{self, Wrong};
 use super::line::field_of;
+use super::mistake::Mistake;
 use super::raw::{Options, Raw, RawAxis, RawCheck, RawFigure, RawPanel, RawSeries};
 use super::spec::{
     Axis, Check, Experiment, Figure, FigureKind, Panel, Point, Scale, Series, distinct, same_x,
@@ -28,29 +29,6 @@ const MAX_NAME_BYTES: usize = 48;
 
 /// More in one panel could not be told apart.
 const MAX_PANEL_METRICS: usize = 2;
-
-/// A mistake at a place of a file.
-#[derive(Debug)]
-struct Mistake {
-    at: Option<Range<usize>>,
-    what: String,
-}
-
-impl Mistake {
-    fn new(at: Range<usize>, what: impl fmt::Display) -> Self {
-        Self {
-            at: Some(at),
-            what: what.to_string(),
-        }
-    }
-
-    fn anywhere(what: impl fmt::Display) -> Self {
-        Self {
-            at: None,
-            what: what.to_string(),
-        }
-    }
-}
 
 impl Experiment {
     /// Reads and checks a file.
@@ -79,7 +57,7 @@ impl Experiment {
                 bail!("{}: {what}", place(error.span()))
             }
         };
-        match build(raw, text, path) {
+        match across::expand(raw).and_then(|raw| build(raw, text, path)) {
             Ok(experiment) => Ok(experiment),
             Err(mistake) => bail!("{}: {}", place(mistake.at), mistake.what),
         }

@@ -12,6 +12,9 @@ use crate::cell::engine::Engine;
 /// Options of `compare` by their long names, with their places in the file.
 pub(super) type Options = BTreeMap<Spanned<String>, Spanned<Value>>;
 
+/// Names of further axes, and the points that are meant; an axis that is not named: all.
+pub(super) type Where = BTreeMap<Spanned<String>, Spanned<Vec<String>>>;
+
 /// The file as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +29,8 @@ pub(super) struct Raw {
     #[serde(default)]
     pub(super) setup: Options,
     pub(super) axis: RawAxis,
+    #[serde(default)]
+    pub(super) across: Vec<RawAcross>,
     pub(super) series: Vec<RawSeries>,
     pub(super) figure: Vec<RawFigure>,
     #[serde(default)]
@@ -45,7 +50,15 @@ pub(super) struct RawAxis {
     pub(super) points: Vec<Spanned<Options>>,
 }
 
+/// A further axis, whose points have names in place of an x.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAcross {
+    pub(super) name: Spanned<String>,
+    pub(super) points: Vec<Spanned<Options>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSeries {
     pub(super) name: Spanned<String>,
@@ -57,9 +70,11 @@ pub(super) struct RawSeries {
     pub(super) agent: Option<Spanned<toml::Table>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawFigure {
+    #[serde(default, rename = "where")]
+    pub(super) only: Where,
     pub(super) name: Spanned<String>,
     pub(super) title: String,
     pub(super) kind: FigureKind,
@@ -98,9 +113,11 @@ pub(super) struct RawPanel {
     pub(super) metrics: Spanned<Vec<Spanned<String>>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCheck {
+    #[serde(default, rename = "where")]
+    pub(super) only: Where,
     pub(super) text: String,
     pub(super) of: Spanned<String>,
     #[serde(default)]
