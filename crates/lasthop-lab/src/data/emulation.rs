@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What the two link emulators are told of a link.
+//! What the link emulators are told: a link and its place in the topology, as their configuration.
 
 use anyhow::{Result, ensure};
 use linkemu::{Config, DirectionConfig, RateTrace};

@@ -43,7 +43,7 @@ pub struct MixOptions {
 /// Runs what has no result yet, judges, and writes the page.
 ///
 /// # Errors
-/// As [`super::run`] and [`super::report`]. Whatever became of the runs, what there is makes a page.
+/// As [`crate::studies::experiment::run`] and [`report`]. Whatever became of the runs, what there is makes a page.
 pub fn run(options: &MixOptions) -> Result<Verdict> {
     let planned = options.planned()?;
     let verdict = run_planned(&options.as_run_options(), &planned);
