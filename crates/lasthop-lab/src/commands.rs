@@ -8,17 +8,23 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use lasthop_lab::agent;
-use lasthop_lab::compare::{self, CompareOptions, NO_AGENT, Verdict};
-use lasthop_lab::experiment::{self, ReportOptions, RunOptions};
-use lasthop_lab::grid::{self, GridOptions};
-use lasthop_lab::interrupt;
-use lasthop_lab::netns::{self, Host, Namespace};
-use lasthop_lab::options::LinkOptions;
-use lasthop_lab::replay::{self, ReplayOptions};
-use lasthop_lab::runs::{self, Condition, Run};
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::topology::{self, Family};
+use lasthop_lab::base::interrupt;
+use lasthop_lab::bed::namespace::Namespace;
+use lasthop_lab::bed::runs::{self, Condition, Run};
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::{agent, netns};
+use lasthop_lab::cell::options::{CompareOptions, NO_AGENT};
+use lasthop_lab::cell::record;
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::topology::{self, Family};
+use lasthop_lab::engines::testbed::samples;
+use lasthop_lab::studies::compare::{self, Verdict};
+use lasthop_lab::studies::experiment::{self, RunOptions};
+use lasthop_lab::studies::grid::{self, GridOptions};
+use lasthop_lab::studies::replay::{self, ReplayOptions};
+use lasthop_lab::studies::report;
+use lasthop_lab::studies::report::options::ReportOptions;
 
 /// As shells report a command that SIGINT ended.
 const EXIT_INTERRUPTED: u8 = 130;
@@ -125,7 +131,7 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
 
 /// `report`.
 pub fn report(options: &ReportOptions) -> Result<ExitCode> {
-    let page = experiment::report(options)?;
+    let page = report::report(options)?;
     print(&format!("{}\n", page.display()))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -238,7 +244,7 @@ fn busy(run: &Run) -> String {
 /// `shell`: this process becomes the command, so that signals and the exit code are its own.
 pub fn shell(options: &ShellOptions) -> Result<ExitCode> {
     let run = runs::find(options.run.as_deref())?;
-    let name = netns::namespace_name(&run.name, options.host);
+    let name = netns::namespace_name(&run.name, options.host.name());
     Namespace::open(&name)?.enter()?;
     let (program, args) = match options.command.split_first() {
         Some((program, args)) => (program.clone(), args),
@@ -300,12 +306,12 @@ pub fn replay(options: &ReplayOptions) -> Result<ExitCode> {
 /// `fields`.
 pub fn fields(options: &FieldsOptions) -> Result<ExitCode> {
     print(&match options.command {
-        Described::Compare => compare::fields_markdown(),
+        Described::Compare => record::fields_markdown(),
         Described::Grid => grid::markdown(),
         Described::Run => experiment::fields_markdown(),
-        Described::Report => experiment::columns_markdown(),
+        Described::Report => report::columns_markdown(),
         Described::Replay => replay::markdown(),
-        Described::Samples => compare::samples_markdown(),
+        Described::Samples => samples::samples_markdown(),
     })?;
     Ok(ExitCode::SUCCESS)
 }

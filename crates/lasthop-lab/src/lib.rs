@@ -6,13 +6,25 @@
 //!  FH ──── WAN emulator ──── BS ──── wireless emulator ──── MH
 //! ```
 //!
+//! The crate is built in layers. A module imports from its own layer and from those below it, never
+//! from one above, and no imports run in a circle:
+//!
+//! | layer | what it holds |
+//! | --- | --- |
+//! | `main.rs`, `commands.rs` | the command line |
+//! | [`studies`] | what is asked: `compare`, campaigns, experiments, the grid, reports, `replay` |
+//! | [`engines`] | what measures a cell, behind one trait: the test bed, the simulator ns-3 |
+//! | [`cell`] | what is measured, and what came of it: options, record, arithmetic |
+//! | [`bed`] | the test bed: namespaces, processes, emulators, agent, transfers, pages |
+//! | [`data`] | links, topology, TCP profiles and traffic as data |
+//! | [`base`] | units, statistics, files, interruptions |
+//!
 //! Integration tests of other crates use the same parts as the command line:
 //!
 //! ```no_run
-//! use lasthop_lab::netns::Host;
-//! use lasthop_lab::options::LinkOptions;
-//! use lasthop_lab::testbed::TestBed;
-//! use lasthop_lab::transfer::Transfer;
+//! use lasthop_lab::bed::testbed::TestBed;
+//! use lasthop_lab::bed::transfer::Transfer;
+//! use lasthop_lab::data::link::LinkOptions;
 //!
 //! let bed = TestBed::up(&LinkOptions::default())?;
 //! let agent = bed.start_agent("rack", &[])?;
@@ -24,33 +36,11 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 
-pub mod agent;
-pub(crate) mod campaign;
-pub mod compare;
-pub mod emulator;
-pub mod experiment;
-pub mod fields;
-pub mod forger;
-pub mod grid;
-pub mod hosts;
-pub mod interrupt;
-pub mod measure;
-pub mod netns;
-pub mod options;
-pub mod page;
-pub mod process;
-pub mod profile;
-pub mod replay;
-pub mod return_path;
-pub mod runs;
-pub mod sender;
-pub mod simulation;
-pub mod stack;
-pub mod testbed;
-pub mod topology;
-pub mod traffic;
-pub mod transfer;
-pub mod units;
-pub mod variation;
-#[cfg(test)]
-mod words;
+pub mod base;
+pub mod bed;
+pub mod cell;
+pub mod data;
+pub mod engines;
+pub mod studies;
+
+pub use crate::studies::replay;

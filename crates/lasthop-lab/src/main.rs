@@ -6,10 +6,11 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use lasthop_lab::compare::CompareOptions;
-use lasthop_lab::experiment::{ReportOptions, RunOptions};
-use lasthop_lab::grid::GridOptions;
-use lasthop_lab::replay::ReplayOptions;
+use lasthop_lab::cell::options::CompareOptions;
+use lasthop_lab::studies::experiment::RunOptions;
+use lasthop_lab::studies::grid::GridOptions;
+use lasthop_lab::studies::replay::ReplayOptions;
+use lasthop_lab::studies::report::options::ReportOptions;
 
 use crate::commands::{DownOptions, FieldsOptions, ShellOptions, UpOptions};
 

@@ -5,10 +5,10 @@ mod common;
 
 use std::process::{Command, Output};
 
-use lasthop_lab::netns::Host;
-use lasthop_lab::options::LinkOptions;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::topology::{self, Family};
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::topology::{self, Family};
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -28,7 +28,8 @@ fn errors(output: &Output) -> String {
 
 /// Why pages can't be loaded here, if so; says it, past the harness.
 fn skipped(test: &str) -> bool {
-    let missing = ["nginx", "curl", "openssl"].map(|tool| lasthop_lab::page::find_tool(tool).err());
+    let missing =
+        ["nginx", "curl", "openssl"].map(|tool| lasthop_lab::bed::page::find_tool(tool).err());
     if let Some(error) = missing.into_iter().flatten().next() {
         eprintln!("skipped: {test}: {error}");
         return true;

@@ -1,64 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! `report` on results that this test makes up: no root, and no picture where matplotlib is not.
 
+#[path = "common/small.rs"]
+mod small;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use lasthop_lab::compare::FIELDS;
+use lasthop_lab::cell::record::FIELDS;
 use serde_json::{Map, Value, json};
 
-const SPEC: &str = r#"
-title = "An outage"
-source = "nowhere"
-about = "Made up."
-reported = "Nothing."
-seeds = "1..3"
-[setup]
-cc = "reno"
-[axis]
-label = "Outage"
-unit = "s"
+use crate::small::Small;
+
+/// Two outages, three figures, and a condition that nothing meets.
+fn spec() -> String {
+    Small::new("An outage", "1..3")
+        .setup("cc = \"reno\"")
+        .axis(
+            "Outage",
+            r#"unit = "s"
 scale = "log"
-points = [{ x = 0.1, outage = "6s,100ms" }, { x = 1, outage = "6s,1s" }]
-[[series]]
-name = "tcp"
-label = "TCP"
-scheme = "none"
-[[series]]
-name = "snoop"
-label = "Snoop"
-scheme = "snoop"
-[[figure]]
-name = "goodput"
-title = "Goodput after an outage"
-kind = "value"
-metric = "goodput_mbit"
-label = "Goodput"
+points = [{ x = 0.1, outage = "6s,100ms" }, { x = 1, outage = "6s,1s" }]"#,
+        )
+        .tcp_and_snoop("")
+        .goodput(
+            "goodput",
+            "Goodput after an outage",
+            "value",
+            r#"label = "Goodput"
 unit = "Mbit/s"
-reported = [{ label = "paper", points = [[0.1, 2.0], [1, 1.0]] }]
-[[figure]]
-name = "gain"
-title = "What Snoop adds"
-kind = "difference"
-metric = "goodput_mbit"
-to = "tcp"
-label = "Goodput less that of TCP"
-unit = "Mbit/s"
-[[figure]]
-name = "window"
-title = "Window around an outage"
-kind = "window"
-at = 1
-label = "Congestion window"
-unit = "segments"
-[[check]]
-text = "more than there is"
-of = "snoop"
-metric = "goodput_mbit"
-min = 100
-"#;
+reported = [{ label = "paper", points = [[0.1, 2.0], [1, 1.0]] }]"#,
+        )
+        .goodput(
+            "gain",
+            "What Snoop adds",
+            "difference",
+            "to = \"tcp\"\nlabel = \"Goodput less that of TCP\"\nunit = \"Mbit/s\"",
+        )
+        .figure(
+            "window",
+            "Window around an outage",
+            "window",
+            "at = 1\nlabel = \"Congestion window\"\nunit = \"segments\"",
+        )
+        .check("more than there is", "snoop", None, "min = 100")
+        .text()
+}
 
 /// A record whose every number is 1, but for the goodput.
 fn record(scheme: &str, seed: u64, goodput_mbit: f64) -> Map<String, Value> {
@@ -120,7 +109,7 @@ fn samples() -> String {
 fn generate(out: &Path) {
     let directory = out.join("outage");
     fs::create_dir_all(directory.join("samples")).unwrap();
-    fs::write(directory.join("experiment.toml"), SPEC).unwrap();
+    fs::write(directory.join("experiment.toml"), spec()).unwrap();
     fs::write(directory.join("runs.jsonl"), runs()).unwrap();
     // Those of Snoop are missing.
     fs::write(directory.join("samples/1-tcp-1.jsonl"), samples()).unwrap();

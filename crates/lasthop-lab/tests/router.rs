@@ -7,14 +7,17 @@ mod common;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lasthop_lab::emulator;
-use lasthop_lab::measure;
-use lasthop_lab::netns::Host;
-use lasthop_lab::options::{Gro, LinkOptions, Profile, Switch};
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::topology::Family;
-use lasthop_lab::transfer::sockets::SocketLimits;
-use lasthop_lab::transfer::{Opener, Transfer, TransferReport, Way};
+use lasthop_lab::bed::counters::kernel_counter;
+use lasthop_lab::bed::emulator;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::sockets::SocketLimits;
+use lasthop_lab::bed::transfer::{Transfer, TransferReport};
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::profile::Profile;
+use lasthop_lab::data::switch::{Gro, Switch};
+use lasthop_lab::data::topology::Family;
+use lasthop_lab::data::way::{Opener, Way};
 use serde_json::json;
 
 /// One transfer at a time, as `compare` does it: side by side they would measure the processor.
@@ -228,7 +231,7 @@ fn gro_shows_super_packets_at_bs() {
         let bed = TestBed::up(&LinkOptions { gro, ..link(0.0) }).unwrap();
         let bs = bed.namespace(Host::Bs);
         run(&bed, Transfer::new().bytes(10_000_000));
-        let forwarded = measure::kernel_counter(bs, "snmp", "Ip", "ForwDatagrams").unwrap();
+        let forwarded = kernel_counter(bs, "snmp", "Ip", "ForwDatagrams").unwrap();
         let air = bed.emulator_stats().unwrap().air;
         let frames = air.a_to_b.received_frames + air.b_to_a.received_frames;
         assert!(forwarded > 0);
@@ -258,7 +261,7 @@ fn checksum_offload_corrupts_nothing() {
         let bed = TestBed::up(&offload).unwrap();
         run(&bed, Transfer::new().bytes(3_000_000).family(family));
         let mh = bed.namespace(Host::Mh);
-        let wrong = measure::kernel_counter(mh, "snmp", "Tcp", "InCsumErrors").unwrap();
+        let wrong = kernel_counter(mh, "snmp", "Tcp", "InCsumErrors").unwrap();
         assert_eq!(wrong, 0, "segments with wrong checksums at MH");
     }
 }

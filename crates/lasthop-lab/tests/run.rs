@@ -3,6 +3,8 @@
 //! whatever happens.
 
 mod common;
+#[path = "common/small.rs"]
+mod small;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,61 +12,36 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const SPEC: &str = r#"
-title = "Two rates"
-source = "nowhere"
-about = "Made up."
-reported = "Nothing."
-seeds = "1..2"
-[setup]
-cc = "reno"
+use crate::small::Small;
+
+/// Two rates over IPv4 and IPv6, and a condition that nothing meets.
+fn spec() -> String {
+    Small::new("Two rates", "1..2")
+        .setup(
+            r#"cc = "reno"
 rtt = "20ms"
 loss = "0%"
 warmup = "0s"
-duration = "1s"
-[axis]
-label = "Rate"
-unit = "Mbit/s"
-points = [{ x = 2, rate = "2mbit" }, { x = 4, rate = "4mbit" }]
-[[series]]
-name = "v4"
-label = "IPv4"
-scheme = "none"
-[[series]]
-name = "v6"
-label = "IPv6"
-scheme = "none"
-options = { family = 6 }
-[[figure]]
-name = "goodput"
-title = "Goodput"
-kind = "value"
-metric = "goodput_mbit"
-unit = "Mbit/s"
-[[figure]]
-name = "window"
-title = "Window"
-kind = "window"
-at = 4
-[[check]]
-text = "alike"
-of = "v6"
-to = "v4"
-metric = "goodput_mbit"
-min = 0.5
-max = 2
-[[check]]
-text = "more than there is"
-of = "v4"
-metric = "goodput_mbit"
-min = 100
-"#;
+duration = "1s""#,
+        )
+        .axis(
+            "Rate",
+            "unit = \"Mbit/s\"\npoints = [{ x = 2, rate = \"2mbit\" }, { x = 4, rate = \"4mbit\" }]",
+        )
+        .series("v4", "IPv4", "none", "")
+        .series("v6", "IPv6", "none", "options = { family = 6 }")
+        .goodput("goodput", "Goodput", "value", "unit = \"Mbit/s\"")
+        .figure("window", "Window", "window", "at = 4")
+        .check("alike", "v6", Some("v4"), "min = 0.5\nmax = 2")
+        .check("more than there is", "v4", None, "min = 100")
+        .text()
+}
 
 /// A directory with the experiment's file.
 fn bench() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("rates.toml");
-    fs::write(&file, SPEC).unwrap();
+    fs::write(&file, spec()).unwrap();
     (dir, file)
 }
 
@@ -122,7 +99,7 @@ fn it_runs_judges_and_goes_on() {
     // Another set-up of the same cell is another result.
     fs::write(
         &file,
-        SPEC.replace("duration = \"1s\"", "duration = \"2s\""),
+        spec().replace("duration = \"1s\"", "duration = \"2s\""),
     )
     .unwrap();
     run(&file, &out, "--seed 1");
@@ -135,15 +112,15 @@ fn mistakes_are_told_before_anything_runs() {
     let (dir, file) = bench();
     let out = dir.path().join("results");
     for (right, wrong, said) in [
-        ("rtt = ", "rrt = ", "rates.toml:9: unknown option `rrt`"),
+        ("rtt = ", "rrt = ", "rates.toml:8: unknown option `rrt`"),
         (
             "x = 4, rate = \"4mbit\"",
             "x = 4, rate = \"4m\"",
-            "rates.toml:16: rate: ",
+            "rates.toml:15: rate: ",
         ),
-        ("min = 100", "min = \"100\"", "rates.toml:48: "),
+        ("min = 100", "min = \"100\"", "rates.toml:47: "),
     ] {
-        fs::write(&file, SPEC.replacen(right, wrong, 1)).unwrap();
+        fs::write(&file, spec().replacen(right, wrong, 1)).unwrap();
         let output = run(&file, &out, "");
         let errors = text(&output.stderr);
         assert!(!output.status.success());

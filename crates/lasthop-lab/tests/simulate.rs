@@ -2,16 +2,20 @@
 //! `--engine ns3` end to end: cells, experiments and their files, in simulated time. Needs what
 //! `make sim` builds, and no root.
 
+#[path = "common/small.rs"]
+mod small;
+
 use std::fs;
 use std::io::{self, Write};
 use std::process::{Command, Output};
 
-use lasthop_lab::simulation;
 use serde_json::Value;
+
+use crate::small::Small;
 
 /// Without the simulator a test is skipped, and says so past the harness.
 fn skipped(test: &str) -> bool {
-    let missing = simulation::find().is_err();
+    let missing = lasthop_lab::engines::ns3::find().is_err();
     if missing {
         let _ = writeln!(
             io::stderr(),
@@ -255,46 +259,26 @@ fn short_transfers_arrive_beside_a_flow() {
     assert!(p95(&records[1]) < p95(&records[0]), "{records:?}");
 }
 
-const SPEC: &str = r#"
-title = "Two losses"
-source = "nowhere"
-about = "Made up."
-reported = "Nothing."
-engine = "ns3"
-seeds = "1..2"
-[setup]
-cc = "cubic"
-rate = "5mbit"
-warmup = "0s"
-duration = "3s"
-[axis]
-label = "Loss"
-unit = "%"
-points = [{ x = 1, loss = "1%" }, { x = 4, loss = "4%" }]
-[[series]]
-name = "none"
-label = "none"
-scheme = "none"
-[[series]]
-name = "snoop"
-label = "Snoop"
-scheme = "snoop"
-agent = { dup_thresh = 2 }
-[[figure]]
-name = "goodput"
-title = "Goodput"
-kind = "value"
-metric = "goodput_mbit"
-unit = "Mbit/s"
-[[check]]
-text = "less where more is lost"
-of = "none"
-to = "none"
-to_at = 1
-metric = "goodput_mbit"
-at = [4]
-max = 0.9
-"#;
+/// Two losses, in the simulator.
+fn spec() -> String {
+    let text = Small::new("Two losses", "1..2")
+        .setup("cc = \"cubic\"\nrate = \"5mbit\"\nwarmup = \"0s\"\nduration = \"3s\"")
+        .axis(
+            "Loss",
+            "unit = \"%\"\npoints = [{ x = 1, loss = \"1%\" }, { x = 4, loss = \"4%\" }]",
+        )
+        .series("none", "none", "none", "")
+        .series("snoop", "Snoop", "snoop", "agent = { dup_thresh = 2 }")
+        .goodput("goodput", "Goodput", "value", "unit = \"Mbit/s\"")
+        .check(
+            "less where more is lost",
+            "none",
+            Some("none"),
+            "to_at = 1\nat = [4]\nmax = 0.9",
+        )
+        .text();
+    text.replacen("[setup]", "engine = \"ns3\"\n[setup]", 1)
+}
 
 #[test]
 fn an_experiment_without_root() {
@@ -303,7 +287,7 @@ fn an_experiment_without_root() {
     }
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("losses.toml");
-    fs::write(&file, SPEC).unwrap();
+    fs::write(&file, spec()).unwrap();
     let (file, out) = (file.to_str().unwrap(), dir.path().join("out"));
     let run = |more: &[&str]| {
         let mut words = vec!["run", file, "-j", "--out", out.to_str().unwrap()];
@@ -345,7 +329,7 @@ fn a_workflow_of_parts() {
         include_str!("../../../experiments/Snakefile"),
     )
     .unwrap();
-    fs::write(file("losses.toml"), SPEC).unwrap();
+    fs::write(file("losses.toml"), spec()).unwrap();
     let lab = env!("CARGO_BIN_EXE_lasthop-lab");
     let mut command = Command::new("snakemake");
     command.args(["--cores", "2", "--config", "out=results"]);

@@ -6,47 +6,26 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use lasthop_core::bindings::{LH_RULE_EXCLUDE, LH_RULE_MATCH, lh_rule};
 
-/// Nanoseconds from `80ms`, `1s`, `250us` or `2min`.
+/// Nanoseconds from `80ms`, `1s`, `250us`, `2min` or `1h`.
 ///
 /// # Errors
 /// A sentence that names the text.
 pub fn duration_ns(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, f64); 5] = [
-        ("ns", 1.0),
-        ("us", 1e3),
-        ("ms", 1e6),
-        ("min", 6e10),
-        ("s", 1e9),
-    ];
-    scaled(text, &UNITS).ok_or_else(|| {
-        format!("'{text}' is no time: write a number with ns, us, ms, s or min, such as 80ms")
+    lasthop_units::duration_ns(text).map_err(|_| {
+        format!("'{text}' is no time: write a number with ns, us, ms, s, min or h, such as 80ms")
     })
 }
 
-/// Bytes from `8MiB`, `512KiB`, `1GiB` or `65536`.
+/// Bytes from `8MiB`, `512KiB`, `1GB` or `65536`.
 ///
 /// # Errors
 /// A sentence that names the text.
 pub fn size_bytes(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, f64); 4] = [
-        ("KiB", 1024.0),
-        ("MiB", 1_048_576.0),
-        ("GiB", 1_073_741_824.0),
-        ("", 1.0),
-    ];
-    scaled(text, &UNITS).ok_or_else(|| {
-        format!("'{text}' is no size: write bytes or a number with KiB, MiB or GiB, such as 8MiB")
+    lasthop_units::size_bytes(text).map_err(|_| {
+        format!(
+            "'{text}' is no size: write bytes or a number with kB, MB, GB, KiB, MiB or GiB, such as 8MiB"
+        )
     })
-}
-
-fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
-    let split = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let factor = units.iter().find(|(name, _)| *name == unit)?.1;
-    let value = number.trim().parse::<f64>().ok()? * factor;
-    (0.0..1e19).contains(&value).then_some(value.round() as u64)
 }
 
 /// A value and a mask of fwmark bits from `0x40000000/0x40000000`; the mask is the value's own
@@ -145,10 +124,12 @@ mod tests {
         assert_eq!(duration_ns("2min"), Ok(120_000_000_000));
         assert_eq!(size_bytes("8MiB"), Ok(8 << 20));
         assert_eq!(size_bytes("4096"), Ok(4096));
-        for text in ["", "80", "ms", "-1s", "1h", "nan s"] {
+        assert_eq!(duration_ns("1h"), Ok(3_600_000_000_000));
+        assert_eq!(size_bytes("8MB"), Ok(8_000_000));
+        for text in ["", "80", "ms", "-1s", "1x", "nan s"] {
             assert!(duration_ns(text).is_err(), "{text}");
         }
-        for text in ["", "8MB", "MiB", "-1"] {
+        for text in ["", "8MX", "MiB", "-1"] {
             assert!(size_bytes(text).is_err(), "{text}");
         }
     }

@@ -5,11 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use lasthop_lab::forger::{ALL, Forgery, Kind, Numbers};
-use lasthop_lab::netns::Host;
-use lasthop_lab::options::LinkOptions;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::bed::forger::{ALL, Forgery, Kind, Numbers};
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
 
 use super::{PATIENCE, able, check, counter, lost};
 

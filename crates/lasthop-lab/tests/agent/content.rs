@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What arrives is what was sent, whatever the link does to it.
 
-use lasthop_lab::options::Gro;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::topology::Family;
-use lasthop_lab::transfer::{Opener, Transfer, Way};
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::switch::Gro;
+use lasthop_lab::data::topology::Family;
+use lasthop_lab::data::way::{Opener, Way};
 
 use super::{able, counter, fast_link, run};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the kernel itself says is attached to the device.
 
-use lasthop_lab::netns::Host;
-use lasthop_lab::testbed::TestBed;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::data::host::Host;
 
 /// TCX programs on wl0, both directions; 0 as well if the device is gone.
 pub fn programs_attached(bed: &TestBed) -> u32 {

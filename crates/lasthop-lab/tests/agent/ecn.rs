@@ -4,11 +4,11 @@
 
 use std::time::Instant;
 
-use lasthop_lab::agent::AgentHandle;
-use lasthop_lab::netns::Host;
-use lasthop_lab::options::LinkOptions;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::Transfer;
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
 use serde_json::json;
 
 use super::sockets::{Line, tcp_counter};

@@ -4,11 +4,11 @@
 use std::process::Command;
 
 use anyhow::Result;
-use lasthop_lab::agent::AgentHandle;
-use lasthop_lab::netns::Host;
-use lasthop_lab::process::find_binary;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::process::find_binary;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::data::host::Host;
 
 use super::devices::{programs_attached, programs_attached_in};
 use super::{PATIENCE, able, check, counter, fast_link};

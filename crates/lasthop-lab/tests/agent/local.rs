@@ -2,12 +2,12 @@
 //! A sender on the agent's own machine: its super-packets reach the agent uncut, and its socket
 //! gets the ACKs that the agent lets pass.
 
-use lasthop_lab::netns::Host;
-use lasthop_lab::options::LinkOptions;
-use lasthop_lab::sender::Sender;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::topology::Family;
-use lasthop_lab::transfer::Transfer;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::sender::Sender;
+use lasthop_lab::data::topology::Family;
 
 use super::{able, counter, fast_link, lost, resent, run};
 

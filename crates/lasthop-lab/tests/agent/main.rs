@@ -22,12 +22,13 @@ use std::io::Write;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_lab::agent::AgentHandle;
-use lasthop_lab::netns::Host;
-use lasthop_lab::options::{Gro, LinkOptions};
-use lasthop_lab::process::find_binary;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::{Transfer, TransferReport};
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::process::find_binary;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::{Transfer, TransferReport};
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::switch::Gro;
 use serde_json::Value;
 
 /// Longest that any transfer here may take; a hung one must not hang the tests.
@@ -113,7 +114,7 @@ pub fn run(bed: &TestBed, transfer: Transfer) -> TransferReport {
     let report = transfer
         .deadline(PATIENCE)
         .start(bed)
-        .and_then(lasthop_lab::transfer::RunningTransfer::wait)
+        .and_then(lasthop_lab::bed::transfer::RunningTransfer::wait)
         .expect("transfer");
     check(&report);
     report

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use lasthop_lab::options::{LinkOptions, Queue};
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::Transfer;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::queue::Queue;
 
 use super::{PATIENCE, able, check, counter, fast_link, flows, run};
 

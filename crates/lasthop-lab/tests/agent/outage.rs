@@ -5,11 +5,12 @@
 use std::io::Write;
 use std::time::Duration;
 
-use lasthop_lab::netns::Host;
-use lasthop_lab::options::{LinkOptions, Profile};
-use lasthop_lab::process::find_binary;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::bed::process::find_binary;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::profile::Profile;
 
 use super::{PATIENCE, able, check, counter, fast_link, wait_until};
 

@@ -4,9 +4,11 @@
 
 use std::time::Instant;
 
-use lasthop_lab::options::{Gro, LinkOptions, Switch};
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::{Opener, Transfer};
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::switch::{Gro, Switch};
+use lasthop_lab::data::way::Opener;
 use serde_json::json;
 
 use super::{able, counter, fast_link, goodput, lost, run};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The agent repairs what the link loses, and hardly more.
 
-use lasthop_lab::options::{LinkOptions, Profile};
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::Transfer;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::profile::Profile;
 
 use super::{able, counter, fast_link, goodput, run, three, wait_until_empty};
 

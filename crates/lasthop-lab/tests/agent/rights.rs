@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::fs;
 
-use lasthop_lab::agent::AgentHandle;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::Transfer;
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
 
 use super::devices::programs_attached;
 use super::{PATIENCE, able, check, counter, fast_link, flows};

@@ -2,12 +2,12 @@
 //! Scheme `rack` off the beaten track: IPv6, a path that changes its MTU, packets that take
 //! another way, many lost ACKs. Whatever the agent can do there, it must never cost content.
 
-use lasthop_lab::agent::AgentHandle;
-use lasthop_lab::netns::Host;
-use lasthop_lab::options::LinkOptions;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::topology::{self, Family};
-use lasthop_lab::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::topology::{self, Family};
 
 use super::{PATIENCE, able, check, counter, fast_link, lost, resent, run};
 

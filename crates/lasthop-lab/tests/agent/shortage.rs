@@ -4,10 +4,11 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-use lasthop_lab::netns::Host;
-use lasthop_lab::process::{Lifetime, Managed, find_binary};
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::transfer::{Transfer, Way};
+use lasthop_lab::bed::process::{Lifetime, Managed, find_binary};
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::way::Way;
 use nix::sys::signal::Signal;
 
 use super::devices::programs_attached;

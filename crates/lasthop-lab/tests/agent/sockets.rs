@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use lasthop_lab::measure::kernel_counter;
-use lasthop_lab::netns::Host;
-use lasthop_lab::testbed::TestBed;
-use lasthop_lab::topology::{self, Family};
-use lasthop_lab::transfer::content::Content;
-use lasthop_lab::transfer::{Transfer, sockets};
+use lasthop_lab::bed::counters::kernel_counter;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::content::Content;
+use lasthop_lab::bed::transfer::{Transfer, sockets};
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::topology::{self, Family};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 use super::{able, counter, fast_link, flows, lost, run, skip, wait_until, wait_until_empty};

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use lasthop_lab::agent;
-use lasthop_lab::netns::{self, Namespace};
-use lasthop_lab::process::{self, Lifetime, Managed};
+use lasthop_lab::bed::namespace::Namespace;
+use lasthop_lab::bed::process::{self, Lifetime, Managed};
+use lasthop_lab::bed::{agent, netns};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
@@ -35,8 +35,8 @@ struct Pair {
 impl Pair {
     fn new(run: &str) -> Self {
         let name = |host| format!("lasthop-{run}-{}-{host}", std::process::id());
-        let bs = Namespace::create(&name("bs")).expect("namespace");
-        let mh = Namespace::create(&name("mh")).expect("namespace");
+        let bs = netns::create(&name("bs")).expect("namespace");
+        let mh = netns::create(&name("mh")).expect("namespace");
         let bs_tun = bs.run(|| tun("wl0")).expect("enter bs");
         let mh_tun = mh.run(|| tun("eth0")).expect("enter mh");
         let pair = Self {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What the lab needs anywhere: units, statistics, files, interruptions. It knows nothing of links.
+
+pub(crate) mod columns;
+pub mod fields;
+pub(crate) mod files;
+pub mod interrupt;
+pub(crate) mod say;
+#[cfg(test)]
+#[path = "../../tests/common/small.rs"]
+pub(crate) mod small;
+pub mod stats;
+pub mod units;
+#[cfg(test)]
+pub(crate) mod words;

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The agent on the base station: a process of `lasthop`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::bed::namespace::Namespace;
+use crate::bed::process::{self, Lifetime, Managed};
+use crate::data::topology::LOSSY_DEVICE;
+
+const READY_PATIENCE: Duration = Duration::from_secs(30);
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+/// Name of the agent's executable.
+pub const BINARY: &str = "lasthop";
+
+/// An agent that is attached to a device, `wl0` unless it was put elsewhere. Dropping it kills it.
+#[derive(Debug)]
+pub struct AgentHandle {
+    process: Managed,
+    namespace: Namespace,
+    device: String,
+}
+
+impl AgentHandle {
+    /// `lasthop attach DEVICE --scheme SCHEME ARGS...` in `namespace`; returns once it is attached.
+    /// `log` makes it a background process.
+    pub(crate) fn start(
+        (namespace, device): (&Namespace, &str),
+        scheme: &str,
+        args: &[&str],
+        log: Option<PathBuf>,
+    ) -> Result<Self> {
+        let mut command = Command::new(process::find_binary(BINARY)?);
+        command.args(["attach", device, "--scheme", scheme]);
+        command.args(args);
+        // SIGTERM, not SIGKILL, when the lab dies: the agent can still detach by itself.
+        let lifetime = match log {
+            Some(_) => Lifetime::Background,
+            None => Lifetime::WithLab(Signal::SIGTERM),
+        };
+        let mut process = Managed::spawn(command, BINARY, namespace, lifetime, log)?;
+        let ready = format!("{BINARY}: attached to {device}");
+        process.wait_for_line(&ready, READY_PATIENCE)?;
+        Ok(Self {
+            process,
+            namespace: namespace.clone(),
+            device: device.to_owned(),
+        })
+    }
+
+    /// Waits until it prints another line that begins with `prefix`, such as that it is attached
+    /// to a device that came back.
+    ///
+    /// # Errors
+    /// It ends or stays silent.
+    pub fn wait_for_line(&mut self, prefix: &str) -> Result<String> {
+        self.process.wait_for_line(prefix, READY_PATIENCE)
+    }
+
+    /// Waits until it ends by itself, with success.
+    ///
+    /// # Errors
+    /// It goes on, or fails.
+    pub fn wait(mut self) -> Result<()> {
+        let status = self.process.wait(READY_PATIENCE)?;
+        if !status.success() {
+            bail!("{BINARY} ended by itself with {status} instead of 0");
+        }
+        Ok(())
+    }
+
+    /// Its process number.
+    pub fn pid(&self) -> i32 {
+        self.process.id().pid
+    }
+
+    /// The process.
+    pub fn process(&self) -> &Managed {
+        &self.process
+    }
+
+    pub(crate) fn process_mut(&mut self) -> &mut Managed {
+        &mut self.process
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        self.process.is_running()
+    }
+
+    /// The object that `lasthop status -j` prints for its device.
+    ///
+    /// # Errors
+    /// The agent has ended, the command fails, or does not mention the device.
+    pub fn status(&mut self) -> Result<Value> {
+        self.process.check_running()?;
+        status_of(&self.namespace, &self.device)
+    }
+
+    /// SIGINT, and waits until it has detached.
+    ///
+    /// # Errors
+    /// It had ended before, fails, or has to be killed.
+    pub fn stop(mut self) -> Result<()> {
+        self.process.check_running()?;
+        let status = self.process.stop(Signal::SIGINT, STOP_PATIENCE)?;
+        if !status.success() {
+            bail!("{BINARY}: {status} after SIGINT instead of 0");
+        }
+        Ok(())
+    }
+
+    /// SIGKILL: the agent gets no chance to clean up.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn kill(mut self) -> Result<()> {
+        self.process.kill()
+    }
+}
+
+/// The object that `lasthop status -j` prints for `wl0` in `namespace`.
+///
+/// # Errors
+/// The command fails, or does not mention `wl0`.
+pub fn status(namespace: &Namespace) -> Result<Value> {
+    status_of(namespace, LOSSY_DEVICE)
+}
+
+fn status_of(namespace: &Namespace, device: &str) -> Result<Value> {
+    let mut command = Command::new(process::find_binary(BINARY)?);
+    command.args(["status", "-j"]);
+    let text = process::run_to_end(Some(namespace), command, "lasthop status -j")?;
+    parse_status(&text, device)
+}
+
+fn parse_status(text: &str, device: &str) -> Result<Value> {
+    text.lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|object| object["dev"] == device)
+        .with_context(|| format!("`lasthop status -j` says nothing about {device}"))
+}
+
+/// What the agent can be told of its device's link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkState {
+    /// Nothing comes through.
+    Down,
+    /// It is back.
+    Up,
+}
+
+/// Runs `lasthop link wl0 down` or `up` in `namespace`.
+///
+/// # Errors
+/// The command fails; the message holds its error output.
+pub fn tell_link(namespace: &Namespace, state: LinkState) -> Result<()> {
+    let word = match state {
+        LinkState::Down => "down",
+        LinkState::Up => "up",
+    };
+    let mut command = Command::new(process::find_binary(BINARY)?);
+    command
+        .args(["link", LOSSY_DEVICE, word])
+        .stdin(Stdio::null());
+    let what = format!("{BINARY} link {LOSSY_DEVICE} {word}");
+    // Entered here, so that the message is the same for every run.
+    let run = || process::run_to_end(None, command, &what).map(drop);
+    namespace.run(run)?
+}
+
+/// Arguments that hand a configuration file to the agent.
+pub fn config_args(config: Option<&Path>) -> Vec<String> {
+    config.map_or_else(Vec::new, |path| {
+        vec!["--config".into(), path.to_string_lossy().into_owned()]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_right_line_of_status_is_found() {
+        let text =
+            "{\"dev\":\"eth0\"}\nnoise\n{\"dev\":\"wl0\",\"counters\":{\"local_retransmits\":7}}\n";
+        let status = parse_status(text, "wl0").unwrap();
+        assert_eq!(status["counters"]["local_retransmits"], 7);
+        assert!(
+            parse_status("", "wl0")
+                .unwrap_err()
+                .to_string()
+                .contains("wl0")
+        );
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Counters outside a transfer, at one moment: the kernel's, the emulators' and the agent's.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::agent::AgentHandle;
+use super::emulator::EmulatorStats;
+use super::namespace::Namespace;
+use super::testbed::TestBed;
+use crate::data::host::Host;
+
+/// Everything that counts outside the transfer itself, at one moment.
+#[derive(Debug, Clone)]
+pub struct Counters {
+    /// Both emulators.
+    pub emulators: EmulatorStats,
+    /// `counters` of `lasthop status -j`; none without an agent.
+    pub agent: Option<Value>,
+    /// `TcpExt TCPLossProbes` in the sender's namespace.
+    pub tail_probes: u64,
+    /// `TcpExt TCPTimeouts` there.
+    pub timeouts: u64,
+}
+
+impl Counters {
+    /// Reads them all. The agent comes first: asking it takes longest, and the emulators'
+    /// counters should be as close to the transfer's own snapshot as can be.
+    ///
+    /// # Errors
+    /// The agent or an emulator does not answer.
+    pub fn read(bed: &TestBed, agent: Option<&mut AgentHandle>, sender: Host) -> Result<Self> {
+        let agent = match agent {
+            None => None,
+            Some(agent) => Some(agent.status()?["counters"].take()),
+        };
+        let of_sender = |name| kernel_counter(bed.namespace(sender), "netstat", "TcpExt", name);
+        Ok(Self {
+            agent,
+            tail_probes: of_sender("TCPLossProbes")?,
+            timeouts: of_sender("TCPTimeouts")?,
+            emulators: bed.emulator_stats()?,
+        })
+    }
+
+    /// How much one of the agent's counters grew since `before`; none without an agent.
+    ///
+    /// # Errors
+    /// The agent has no counter of that name.
+    pub fn agent_growth(&self, before: &Self, name: &str) -> Result<Option<u64>> {
+        let (Some(now), Some(then)) = (&self.agent, &before.agent) else {
+            return Ok(None);
+        };
+        let read = |counters: &Value| {
+            counters[name]
+                .as_u64()
+                .with_context(|| format!("`lasthop status -j` has no counter {name}"))
+        };
+        Ok(Some(read(now)?.saturating_sub(read(then)?)))
+    }
+}
+
+/// One counter of `/proc/net/netstat` or `/proc/net/snmp` in a namespace; 0 if this kernel has
+/// none of that name.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn kernel_counter(namespace: &Namespace, file: &str, group: &str, name: &str) -> Result<u64> {
+    // /proc/net is that of the process's first thread, which is elsewhere.
+    let path = format!("/proc/thread-self/net/{file}");
+    let text = namespace
+        .run(|| fs::read_to_string(&path))?
+        .with_context(|| format!("cannot read {path}"))?;
+    Ok(parse_counters(&text, group, name).unwrap_or(0))
+}
+
+/// Lines come in pairs: names, then values, both after the group's name and a colon.
+fn parse_counters(text: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(": "));
+    while let (Some((first, names)), Some((_, values))) = (lines.next(), lines.next()) {
+        if first == group {
+            let position = names.split(' ').position(|n| n == name)?;
+            return values.split(' ').nth(position)?.parse().ok();
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn counters(agent: Option<Value>) -> Counters {
+        Counters {
+            emulators: EmulatorStats::default(),
+            agent,
+            tail_probes: 0,
+            timeouts: 0,
+        }
+    }
+
+    #[test]
+    fn growth_of_the_agents_counters() {
+        let before = counters(Some(json!({"local_retransmits": 5})));
+        let after = counters(Some(json!({"local_retransmits": 12})));
+        assert_eq!(
+            after.agent_growth(&before, "local_retransmits").unwrap(),
+            Some(7)
+        );
+        let error = after.agent_growth(&before, "nosuch").unwrap_err();
+        assert!(error.to_string().contains("nosuch"));
+        assert_eq!(counters(None).agent_growth(&before, "x").unwrap(), None);
+    }
+
+    #[test]
+    fn counters_in_pairs_of_lines() {
+        let text = "TcpExt: A TCPLossProbes B\nTcpExt: 1 23 4\nIpExt: InOctets\nIpExt: 9\n";
+        assert_eq!(parse_counters(text, "TcpExt", "TCPLossProbes"), Some(23));
+        assert_eq!(parse_counters(text, "IpExt", "InOctets"), Some(9));
+        assert_eq!(parse_counters(text, "TcpExt", "C"), None);
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! A cell: one combination that an engine measures, and its figures. Options, record and arithmetic
+//! that all engines share.
+
+pub mod beside;
+pub mod bounds;
+pub mod engine;
+pub mod flows;
+pub mod measure;
+pub mod options;
+pub mod outcome;
+pub mod page;
+pub mod record;
+pub mod watch;
+#[cfg(test)]
+pub(crate) mod words;

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What the link emulators are told: a link and its place in the topology, as their configuration.
+
+use anyhow::{Result, ensure};
+use linkemu::{Config, DirectionConfig, RateTrace};
+
+use super::host::Host;
+use super::link::LinkOptions;
+use super::topology::{Family, Kind, Link, Topology};
+use super::way::Way;
+
+/// The wired part loses nothing, but it has generators too: they must differ from the hop's.
+const WIRED_SEED_MASK: u64 = 0x5749_5245;
+
+/// Hops after the first lose other frames than it does.
+const HOP_SEED_STEP: u64 = 0x484f_5000_0000;
+
+/// What the emulator of each link is told, by the emulators' names.
+///
+/// # Errors
+/// A trace cannot be read any more, or the hops between FH and MH take longer than the whole way.
+pub fn configs(topology: &Topology, link: &LinkOptions) -> Result<Vec<(String, Config)>> {
+    let hops_ns = topology.hops_between("fh", "mh") as u64 * link.local_rtt_ns;
+    ensure!(
+        hops_ns <= link.rtt_ns,
+        "--local-rtt of each hop: together they are longer than --rtt"
+    );
+    let mut hop_seeds = (0..).map(|hop| link.seed ^ (hop * HOP_SEED_STEP));
+    let mut configs = Vec::new();
+    for place in &topology.links {
+        let config = match place.kind {
+            Kind::Wire => wire_config(link, hops_ns),
+            Kind::Hop { loss } => Config {
+                seed: hop_seeds.next().unwrap_or(link.seed),
+                ..hop_config(topology, link, (place, loss))?
+            },
+        };
+        let config = Config {
+            a: place.up.host.clone(),
+            b: place.down.host.clone(),
+            ..config
+        };
+        configs.push((place.emulator.clone(), config));
+    }
+    Ok(configs)
+}
+
+/// A hop of the link's options, at its place.
+fn hop_config(
+    topology: &Topology,
+    link: &LinkOptions,
+    (place, loss): (&Link, Option<f64>),
+) -> Result<Config> {
+    let mut config = air_config(link)?;
+    for direction in [&mut config.a_to_b, &mut config.b_to_a] {
+        direction.loss = loss.unwrap_or(direction.loss);
+        // Links of single receivers are those of the last hop.
+        if place.down.host != Host::Mh.name() {
+            direction.stations.clear();
+        }
+        for (receiver, station) in direction.stations.iter_mut().enumerate() {
+            let address = |family| topology.receiver_address(Host::Mh, receiver, family);
+            station.addresses = [Family::V4, Family::V6].map(address).to_vec();
+        }
+    }
+    Ok(config)
+}
+
+/// Configuration of the wired part.
+pub fn wan_config(link: &LinkOptions) -> Config {
+    wire_config(link, link.local_rtt_ns)
+}
+
+/// A wire that takes what the hops leave of the round trip.
+fn wire_config(link: &LinkOptions, hops_ns: u64) -> Config {
+    let direction = DirectionConfig {
+        rate_bps: link.wired_rate_bps,
+        delay_ns: (link.rtt_ns - hops_ns) / 2,
+        queue_frames: link.wired_queue_packets as usize,
+        ..DirectionConfig::default()
+    };
+    // One direction is enough, and this is where the first SYN of FH comes by.
+    let flow_rtt_ns = link.variation.flow_rtt_ns.iter();
+    let flow_delays_ns = flow_rtt_ns
+        .map(|rtt_ns| rtt_ns.saturating_sub(link.rtt_ns))
+        .collect();
+    Config {
+        a: "fh".into(),
+        b: "bs".into(),
+        seed: link.seed ^ WIRED_SEED_MASK,
+        a_to_b: DirectionConfig {
+            flow_delays_ns,
+            ..direction.clone()
+        },
+        b_to_a: direction,
+    }
+}
+
+/// Configuration of the lossy hop, without outages: their times count from the transfer's start.
+///
+/// # Errors
+/// A trace cannot be read any more.
+pub fn air_config(link: &LinkOptions) -> Result<Config> {
+    Ok(Config {
+        a: "bs".into(),
+        b: "mh".into(),
+        seed: link.seed,
+        a_to_b: air_direction(link, Way::Down)?,
+        b_to_a: air_direction(link, Way::Up)?,
+    })
+}
+
+fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
+    let variation = &link.variation;
+    let rate_trace = match variation.trace(way) {
+        Some(trace) => RateTrace::read(&trace.path)?,
+        None => RateTrace::default(),
+    };
+    let rate_wave = variation.rate_wave.as_ref().map_or(Vec::new(), |wave| {
+        let steps = wave.rates_bps.iter();
+        steps.map(|rate_bps| (*rate_bps, wave.step_ns)).collect()
+    });
+    Ok(DirectionConfig {
+        rate_bps: link.constant_rate_bps(way),
+        rate_wave,
+        rate_trace,
+        delay_ns: link.local_rtt_ns / 2,
+        jitter_ns: variation.jitter_ns,
+        batch_ns: link.batch_ns(way),
+        reorder: variation.reorder.map_or(0.0, |reorder| reorder.share),
+        reorder_delay_ns: variation.reorder.map_or(0, |reorder| reorder.delay_ns),
+        queue_frames: link.queue_packets_of(way) as usize,
+        loss: link.random_loss(way),
+        ber: link.ber,
+        aqm: link.aqm,
+        ack_thin: link.ack_thin(way),
+        stations: link.stations(way),
+        ..DirectionConfig::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_add_up_to_the_round_trip() {
+        let link = LinkOptions::default();
+        let (wan, air) = (wan_config(&link), air_config(&link).unwrap());
+        let round_trip =
+            wan.a_to_b.delay_ns + wan.b_to_a.delay_ns + air.a_to_b.delay_ns + air.b_to_a.delay_ns;
+        assert_eq!(round_trip, link.rtt_ns);
+        assert_eq!(air.a_to_b.delay_ns * 2, link.local_rtt_ns);
+        wan.validate().unwrap();
+        air.validate().unwrap();
+    }
+
+    #[test]
+    fn loss_per_direction() {
+        let link = LinkOptions {
+            loss: 0.02,
+            loss_up: Some(0.0),
+            ..LinkOptions::default()
+        };
+        let air = air_config(&link).unwrap();
+        assert_eq!((air.a_to_b.loss, air.b_to_a.loss), (0.02, 0.0));
+        assert_eq!(wan_config(&link).a_to_b.loss, 0.0);
+    }
+
+    #[test]
+    fn each_hop_of_several_is_one_of_the_links() {
+        let link = crate::data::words::link("--rtt 60ms --host-rate 5mbit,6mbit").unwrap();
+        let topology = Topology::two_hops().with_loss("air2", 0.25);
+        let all = configs(&topology, &link).unwrap();
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["wan", "air", "air2"]);
+        let [wan, first, second] = [0, 1, 2].map(|index: usize| &all[index].1);
+        assert_eq!((&*first.a, &*first.b, &*second.b), ("bs", "bs2", "mh"));
+        let delays_ns = [wan, first, second].map(|config| 2 * config.a_to_b.delay_ns);
+        assert_eq!(delays_ns.iter().sum::<u64>(), link.rtt_ns);
+        assert_eq!((first.a_to_b.loss, second.b_to_a.loss), (0.02, 0.25));
+        assert_ne!(first.seed, second.seed);
+        assert!(first.a_to_b.stations.is_empty());
+        let stations = &second.a_to_b.stations;
+        assert_eq!(
+            format!("{:?}", stations[1].addresses),
+            "[10.3.0.3, fd03::3]"
+        );
+        let five = configs(&Topology::five_hosts(2), &link).unwrap();
+        assert_eq!(five[0].1, wan_config(&link));
+        assert_eq!(five[1].1, air_config(&link).unwrap());
+        let short = crate::data::words::link("--rtt 15ms").unwrap();
+        assert!(configs(&topology, &short).is_err());
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Links, topology, TCP profiles and traffic as data: what can be asked of a test bed or a simulator,
+//! as a command line or a test says it. Nothing here acts.
+
+pub mod arrivals;
+pub mod emulation;
+pub mod host;
+pub mod hosts;
+pub mod link;
+pub mod neighbour;
+pub mod outage;
+pub mod page;
+pub mod profile;
+pub mod queue;
+pub mod return_path;
+pub mod segment;
+pub mod sender;
+pub mod stack;
+pub mod switch;
+pub mod topology;
+pub mod variation;
+pub mod way;
+#[cfg(test)]
+pub(crate) mod words;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What measures a cell, behind one trait: the test bed with real kernels, and the simulator ns-3.
+
+pub mod engine;
+pub mod ns3;
+pub mod testbed;
+
+use anyhow::{Context, Result};
+
+pub use self::engine::CellEngine;
+use self::ns3::Ns3Engine;
+use self::testbed::TestBedEngine;
+use crate::cell::engine::Engine;
+use crate::cell::options::CompareOptions;
+
+/// The engine of that name.
+pub fn of(name: Engine) -> &'static dyn CellEngine {
+    match name {
+        Engine::Testbed => &TestBedEngine,
+        Engine::Ns3 => &Ns3Engine,
+    }
+}
+
+/// Finds out what would make every cell fail, before the first one runs.
+///
+/// # Errors
+/// Contradicting options, congestion controls that this kernel lacks, a missing binary or file.
+pub fn check(options: &CompareOptions) -> Result<()> {
+    check_options(options)?;
+    let outage = options.link.outage.is_some();
+    options.watch.check(options.cells().len(), outage)?;
+    of(options.engine.engine).check_machine(options)?;
+    if let Some(path) = &options.agent_config {
+        std::fs::metadata(path).with_context(|| format!("--agent-config {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Finds contradictions between the options, and what their engine cannot follow.
+///
+/// # Errors
+/// The first one, by the option's name.
+pub fn check_options(options: &CompareOptions) -> Result<()> {
+    options.link.validate()?;
+    of(options.engine.engine).check_options(options)?;
+    options.check_options()
+}
