@@ -94,8 +94,7 @@ LH_INLINE void lh_rack_repair_blind(struct lh_env *env, struct lh_flow *f, enum 
 
 	if (kind == LH_ACK_DUPLICATE) {
 		lh_extend_recovery(env, f);
-		if (e && !(e->flags & LH_SEG_FH_RTX) &&
-		    lh_order_whose(env, f, e) == LH_TRIED_OURS)
+		if (e && !(e->flags & LH_SEG_FH_RTX) && lh_order_whose(env, f, e) == LH_TRIED_OURS)
 			lh_dup_repair(env, f, e, out);
 	} else if (f->flags & LH_FLOW_RECOVERY) {
 		if (!lh_before(f->una, f->recovery.point))
