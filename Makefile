@@ -73,7 +73,8 @@ lint: ## format, clippy, generated files, imports, the core's other targets
 
 install: build ## install lasthop to $(DESTDIR)/usr/local/sbin
 	install -D -m 755 $(RELEASE)/lasthop $(DESTDIR)/usr/local/sbin/lasthop
-	install -d $(DESTDIR)/etc/lasthop && $(RELEASE)/lasthop defaults >$(DESTDIR)/etc/lasthop/lasthop.example.toml
+	$(RELEASE)/lasthop defaults >$(RELEASE)/lasthop.example.toml
+	install -D -m 644 $(RELEASE)/lasthop.example.toml $(DESTDIR)/etc/lasthop/lasthop.example.toml
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -35,7 +35,8 @@ LH_INLINE u32 lh_granted(const struct lh_flow *f, const struct lh_end *to,
  * LH_AHEAD, and one of what is late (RFC 5961 section 5.2). */
 #define LH_BACK_SPANS 3
 
-/* The widest window that @to may ever have granted to @from. */
+/* The widest window that @to may ever have granted to @from; in mid-stream, what @from may use of
+ * it. */
 LH_INLINE u32 lh_span(const struct lh_end *from, const struct lh_end *to, bool whole)
 {
 	if (!to->most)
@@ -57,7 +58,8 @@ LH_INLINE enum lh_accepted lh_acceptable(const struct lh_end *from, const struct
 					 const struct lh_segment *s, bool whole)
 {
 	u32 span = lh_span(from, to, whole), granted = lh_span(to, from, whole);
-	u32 upto = whole ? to->end : to->edge, far = whole ? 0 : LH_UNHEARD_BYTES, beyond = 0;
+	u32 upto = whole ? to->end : lh_later(to->end, to->edge);
+	u32 far = whole ? 0 : LH_UNHEARD_BYTES, beyond = 0;
 
 	if (!(s->flags & (LH_ACK | LH_RST)))
 		return LH_REFUSED; /* RFC 9293 section 3.10.7.4, fifth */
@@ -84,9 +86,13 @@ LH_INLINE enum lh_accepted lh_acceptable(const struct lh_end *from, const struct
  * let through, and is no forger's. */
 LH_INLINE void lh_end_used(struct lh_end *e, u32 ack)
 {
-	if (lh_before(ack, e->round_end))
+	u32 end = e->round_end;
+
+	if (lh_before(ack, end))
 		return;
-	e->used = lh_max(e->used, e->round_end - e->round_start);
+	if (end == e->round_start)
+		end = ack; /* nothing was on its way then: all of what came since was at once */
+	e->used = lh_max(e->used, end - e->round_start);
 	e->round_start = ack;
 	e->round_end = lh_later(e->end, ack);
 }
@@ -94,7 +100,7 @@ LH_INLINE void lh_end_used(struct lh_end *e, u32 ack)
 /* @e is heard, or heard of, for the first time: what lies between @ack and @end is on its way. */
 LH_INLINE void lh_end_begin(struct lh_end *e, u32 ack, u32 end)
 {
-	e->used = lh_after(end, ack) ? end - ack : 0;
+	e->used = lh_max(e->used, lh_after(end, ack) ? end - ack : 0);
 	e->round_start = ack;
 	e->round_end = end;
 }
@@ -116,17 +122,19 @@ LH_INLINE void lh_ends_learn(struct lh_end *from, struct lh_end *to, const struc
 	if (s->flags & LH_RST)
 		return; /* its window means nothing */
 	if (s->flags & LH_ACK) {
+		bool first = !to->known || (!from->most && !(s->flags & LH_SYN));
+
 		if (!to->known || lh_after(s->ack, to->end))
 			to->end = s->ack;
 		if (!to->known || !from->most || lh_after(s->ack + window, to->edge))
 			to->edge = s->ack + window;
 		/* In mid-stream it may have granted more before. */
-		if (!from->most && !(s->flags & LH_SYN)) {
+		if (!from->most && !(s->flags & LH_SYN))
 			to->edge = to->end + lh_max(window, LH_SPAN_LEAST_BYTES);
+		if (first)
 			lh_end_begin(to, s->ack, to->end);
-		} else {
+		else
 			lh_end_used(to, s->ack);
-		}
 		to->known = 1;
 	}
 	from->most = lh_max(from->most, lh_max(window, 1U));
@@ -134,10 +142,15 @@ LH_INLINE void lh_ends_learn(struct lh_end *from, struct lh_end *to, const struc
 
 LH_INLINE void lh_claim_note(struct lh_flow *f, const struct lh_segment *s)
 {
-	if (!s->payload_bytes || (s->flags & (LH_SYN | LH_RST)))
+	bool goes_on = (f->flags & LH_FLOW_CLAIM) && !lh_before(s->seq, f->claim.seq) &&
+		       !lh_after(s->seq, f->claim.end + LH_SPAN_LEAST_BYTES);
+
+	if (s->seq == s->end || (s->flags & (LH_SYN | LH_RST)))
 		return;
-	f->claim.seq = s->seq;
-	f->claim.end = s->end;
+	/* MH answers the first of a burst when FH has sent the last. */
+	if (!goes_on)
+		f->claim.seq = s->seq;
+	f->claim.end = goes_on ? lh_later(f->claim.end, s->end) : s->end;
 	f->claim.ack = s->ack;
 	f->flags |= LH_FLOW_CLAIM;
 }
@@ -145,10 +158,10 @@ LH_INLINE void lh_claim_note(struct lh_flow *f, const struct lh_segment *s)
 LH_INLINE bool lh_claim_answered(const struct lh_flow *f, const struct lh_segment *s)
 {
 	u32 behind = f->claim.end - s->ack, apart = s->seq - f->claim.ack + LH_CLAIM_BYTES;
+	u32 span = lh_max(LH_CLAIM_BYTES, f->claim.end - f->claim.seq);
 
 	return (f->flags & LH_FLOW_CLAIM) && (s->flags & LH_ACK) &&
-	       !(s->flags & (LH_SYN | LH_RST)) && behind < LH_CLAIM_BYTES &&
-	       apart < 2 * LH_CLAIM_BYTES;
+	       !(s->flags & (LH_SYN | LH_RST)) && behind < span && apart < 2 * LH_CLAIM_BYTES;
 }
 
 /* @e has sent up to @end, where the other end had @ack, and both say so. */

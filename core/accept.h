@@ -7,6 +7,14 @@
  * section 5; the rules for a box in between are van Rooij's, "Real Stateful TCP Packet
  * Filtering in IP Filter", 2001). A blind forger must guess two numbers of 32 bits, each
  * to within a window.
+ *
+ * In mid-stream no window can be read, for its scale is unknown, and with 14 every second number
+ * would fit. What an end was seen to use of its window bounds it there: in each round trip what it
+ * has on its way and the other gets counts as used, and four times the most may be granted (as much
+ * again may be ahead of that, as with windows that are known). Beyond that, within 2^29, a segment
+ * is LH_FAR: it passes, and is FH's claim, until MH's ACK within the claim shows that both ends are
+ * there. Who forges both ends' word blindly needs some 10^7 pairs for that, and a second after such
+ * a hit both ends' own word counts again (lh_claim_below()).
  */
 #ifndef LH_ACCEPT_H
 #define LH_ACCEPT_H
@@ -27,7 +35,8 @@ struct lh_end {
 };
 
 /* What FH sent at numbers that can't be its (accept.h): should MH answer there, both are
- * right, and we have missed something. */
+ * right, and we have missed something. From the first to the last of a run of segments, with the
+ * last one's ACK number. */
 struct lh_claim {
 	u32 seq, end, ack;
 };
@@ -69,12 +78,13 @@ LH_INLINE void lh_ends_learn(struct lh_end *from, struct lh_end *to, const struc
 /* @s came from FH at numbers that can't be its, or that MH seems to have long since. */
 LH_INLINE void lh_claim_note(struct lh_flow *f, const struct lh_segment *s);
 
-/* Whether MH answers at the very place that FH's last claim names: a forger must stand on
- * both sides for that, and FH's own data take the claim back. */
+/* Whether MH answers within FH's last claim, or up to 4 MiB below its end, from a place as near to
+ * the claim's ACK: a forger must stand on both sides for that, and FH's own data take the claim
+ * back. */
 LH_INLINE bool lh_claim_answered(const struct lh_flow *f, const struct lh_segment *s);
 
-/* In mid-stream an end used more of its window at once than it ever had, and the other, whose
- * @s it is, has got it. */
+/* In mid-stream an end used more of its window at once than it ever had. MH's @s answers FH's claim:
+ * both ends are where they say. */
 LH_INLINE void lh_claim_take(struct lh_flow *f, const struct lh_segment *s);
 
 /* Whether both ends are elsewhere than we think. */

@@ -168,6 +168,9 @@ LH_INLINE void lh_ack_sample(struct lh_env *env, struct lh_flow *f)
 	f->rtt.end = f->max;
 }
 
+/* More at once is no delivery but a number that somebody made up. */
+#define LH_UNCACHED_MOST (1U << 20)
+
 /* MH also got what could not be cached: rates and bounds that left it out would
  * throttle a flow for our lack of memory. @from: una before this ACK. */
 LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)

@@ -9,7 +9,7 @@
  *   lh_on_link()   the link went down or came up
  *
  * Every function is pure but for the flow, the actions and the memory and
- * counters that the host lends (flow.h); work per call is bounded.
+ * counters that the host lends (env.h); work per call is bounded.
  */
 #ifndef LH_AGENT_H
 #define LH_AGENT_H
@@ -20,9 +20,6 @@
 /* A TCP segment of the flow leaves towards MH. It always goes on. */
 LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			struct lh_actions *out);
-
-/* More at once is no delivery but a number that somebody made up. */
-#define LH_UNCACHED_MOST (1U << 20)
 
 /* A segment of the flow came from MH: an ACK, perhaps with data. */
 LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

@@ -248,8 +248,8 @@ const char *lhc_counter_doc(u32 id)
 	{#key, NULL, text, LH_PARAM_COUNT, LH_FIELD_AT(key), initial, least, most},
 #define LH_FLAG_ROW(key, initial, text)                                                            \
 	{#key, NULL, text, LH_PARAM_FLAG, LH_FIELD_AT(key), initial, 0, 1},
-#define LH_CHOICE_ROW(key, initial, words, text)                                                   \
-	{#key, words, text, LH_PARAM_CHOICE, LH_FIELD_AT(key), initial, 0, 0},
+#define LH_CHOICE_ROW(key, initial, most, words, text)                                             \
+	{#key, words, text, LH_PARAM_CHOICE, LH_FIELD_AT(key), initial, 0, most},
 #define LH_RATIO_ROW(key, initial, least, most, text)                                              \
 	{#key, NULL, text, LH_PARAM_RATIO, LH_FIELD_AT(key##_1024), initial, least, most},
 

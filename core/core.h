@@ -15,7 +15,7 @@ extern "C" {
 
 /* Memory and counters lent by the caller, and the state that its flows share
  * (zeroed at first, lhc_device_bytes() long); @ctx is passed through. Semantics as
- * lh_host_* in flow.h: get_* return 0 when there is nothing left. */
+ * lh_host_* in env.h: get_* return 0 when there is nothing left. */
 struct lh_host_ops {
 	void *ctx;
 	struct lh_device *device;

@@ -57,7 +57,7 @@ struct lh_env {
 
 /*
  * What a host lends: memory and counters, nothing else. Every host defines
- * these before it includes agent.h (core/core.c for native ones). Slots and
+ * these before it includes unit.h (core/core.c for native ones). Slots and
  * chunks are handed out and taken back by index; a failed get is no error.
  */
 #ifndef __cplusplus /* hosts in C++ call core.c, which defines these */

@@ -108,7 +108,7 @@ LH_INLINE u64 lh_outage_stands_by(struct lh_env *env, const struct lh_flow *f, u
 LH_INLINE void lh_outage_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 /* Up to @budget repairs of the lost window, in order: a duplicate then tells that
- * the head's own was lost, so that none is expected (lh_flow.exp_dup). */
+ * the head's own was lost, so that none is expected (lh_recovery.exp_dup). */
 LH_INLINE void lh_outage_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 				enum lh_reason why, struct lh_actions *out);
 

@@ -7,7 +7,7 @@
  *	TIME(key, initial, least, most, text)	u64 key_ns, ns; written as 80ms
  *	COUNT(key, initial, least, most, text)	u32 key
  *	FLAG(key, initial, text)		u32 key, 0 or 1; written as true or false
- *	CHOICE(key, initial, words, text)	u32 key, number of one of the words; true and false
+ *	CHOICE(key, initial, most, words, text)	u32 key, number of one of the words, up to @most; true and false
  *						stand for `on` (else `auto`) and `off`
  *	RATIO(key, initial, least, most, text)	u32 key_1024, in 1/1024; written as 0.125
  *
@@ -18,11 +18,11 @@
 
 /* clang-format off */
 #define LH_PARAMS(TIME, COUNT, FLAG, CHOICE, RATIO) \
-	CHOICE(clock, LH_CLOCK_AUTO, "off auto always", \
+	CHOICE(clock, LH_CLOCK_AUTO, LH_CLOCK_ALWAYS, "off auto always", \
 	       "Scheme `rack`: the window controller limits what a sender may have under way while losses of the link are hidden from it, and so keeps the queue short. A sender whose losses all look like overflows of the queue sees them, and is left alone; \"always\" keeps the queue short for those, too, at some cost to short transfers. \"off\" or false: nobody is limited; then only ECN slows a sender down whose losses are hidden.") \
 	TIME(target, 4 * LH_MSEC, LH_MSEC / 2, LH_SEC, \
 	     "Scheme `rack`: the standing queue that the window controller aims at; it aims higher, up to four times so much, on a link whose delay varies by itself. The default is below the 5 ms at which CoDel drops (RFC 8289).") \
-	CHOICE(suppress, LH_SUPPRESS_AUTO, "auto on off", \
+	CHOICE(suppress, LH_SUPPRESS_AUTO, LH_SUPPRESS_OFF, "auto on off", \
 	       "Scheme `rack`: which duplicate ACKs are kept from the sender. \"auto\": those of connections that the controller or ECN can slow down, but for senders that wait long enough by themselves (SACK and timestamps, a round trip long against the link's own); \"on\": all that may be; \"off\": none.") \
 	COUNT(slack_bursts, 1, 1, 3, \
 	      "Scheme `slack`: bursts of three copies of the last ACK until the next new one, by which a sender without SACK is kept from a timeout in an outage. Linux' senders make nothing of the second.") \
@@ -34,18 +34,18 @@
 	     "Scheme `slack`: true: in an outage the sender is told of a closed window, in place of the burst. It waits, and goes on when the receiver is back.") \
 	COUNT(handoff, 0, 0, 3, \
 	      "Scheme `slack`: copies of the last ACK when the link comes up (carrier, or `lasthop link DEV up`), for a fast retransmission at once. 0: none.") \
-	CHOICE(rtt_profile, LH_RTT_STD, "std ns2", \
+	CHOICE(rtt_profile, LH_RTT_STD, LH_RTT_NS2, "std ns2", \
 	       "Estimator of the local round trip: \"std\" (RFC 6298 gains, and a floor) or \"ns2\" (as ns-2.35 ran it). `profile` sets what else belongs to it.") \
 	COUNT(dup_thresh, 1, 1, 100, \
 	      "Schemes `snoop` and `slack`: the duplicate ACK on which a segment is sent again.") \
 	COUNT(max_local, 10, 1, 100, \
 	      "Local retransmissions per segment before it is left to the sender.") \
-	CHOICE(timer_arm, LH_TIMER_ALWAYS, "always after_dup", \
+	CHOICE(timer_arm, LH_TIMER_ALWAYS, LH_TIMER_AFTER_DUP, "always after_dup", \
 	       "Schemes `snoop` and `slack`: when the local timer runs: \"always\" while anything is cached, \"after_dup\" only after a repair that a duplicate ACK drove.") \
 	FLAG(strict_window, 0, \
 	     "true: every duplicate ACK that changes the window passes; false: only those that the sender is about to need.") \
 	FLAG(queue_guard, 1, \
-	     "Schemes `snoop` and `slack`: true: a loss that looks like an overflow of the queue before the link (the queue stands, and the sender has just put more in flight than before) is left to the sender, which must slow down. false: every loss is hidden, as in the papers.") \
+	     "true: a loss that looks like an overflow of the queue before the link (the queue stands, and the sender has just put more in flight than before) is left to the sender, which must slow down. false: every loss is hidden, as in the papers.") \
 	TIME(lrto_floor, 80 * LH_MSEC, LH_MSEC, 10 * LH_SEC, \
 	     "Least local retransmission timeout. Below 80 ms it fires on delayed ACKs.") \
 	TIME(lrto_max, LH_SEC, LH_MSEC, 60 * LH_SEC, \

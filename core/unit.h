@@ -2,7 +2,7 @@
 /*
  * All bodies of the core as one unit, in an order that does not matter: native hosts (core.c) and
  * BPF (bpf/host.bpf.h) include this once, after they have defined what a host lends (lh_host_*() of
- * flow.h). As one unit the compiler makes of it what it made of headers full of bodies.
+ * env.h). As one unit the compiler makes of it what it made of headers full of bodies.
  */
 #ifndef LH_UNIT_H
 #define LH_UNIT_H

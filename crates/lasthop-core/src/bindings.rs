@@ -78,7 +78,7 @@ const _: () = {
         [::core::mem::offset_of!(lh_end, round_start) - 20usize];
     ["Offset of field: lh_end::round_end"][::core::mem::offset_of!(lh_end, round_end) - 24usize];
 };
-#[doc = " What FH sent at numbers that can't be its (accept.h): should MH answer there, both are\n right, and we have missed something."]
+#[doc = " What FH sent at numbers that can't be its (accept.h): should MH answer there, both are\n right, and we have missed something. From the first to the last of a run of segments, with the\n last one's ACK number."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_claim {
@@ -1816,7 +1816,7 @@ impl Default for lh_flow {
         }
     }
 }
-#[doc = " Memory and counters lent by the caller, and the state that its flows share\n (zeroed at first, lhc_device_bytes() long); @ctx is passed through. Semantics as\n lh_host_* in flow.h: get_* return 0 when there is nothing left."]
+#[doc = " Memory and counters lent by the caller, and the state that its flows share\n (zeroed at first, lhc_device_bytes() long); @ctx is passed through. Semantics as\n lh_host_* in env.h: get_* return 0 when there is nothing left."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct lh_host_ops {

@@ -12,10 +12,10 @@ use crate::config::Config;
 use crate::pool::{Limits, Pool};
 use crate::segment::{Key, Segment};
 
-/// What the core asks of its host after a call (core/flow.h).
+/// What the core asks of its host after a call (core/actions.h).
 pub type Actions = lh_actions;
 
-/// One cached segment (core/flow.h).
+/// One cached segment (core/ring.h).
 pub type Entry = lh_seg;
 
 /// The values that hold for one call (core/core.h).
@@ -277,7 +277,7 @@ impl Host {
     }
 
     /// What is known of the receiver at `place`, the `peer` of a flow's record
-    /// (core/flow.h, `lh_peer`).
+    /// (core/device.h, `lh_peer`).
     pub fn peer(&self, place: u32) -> &lh_peer {
         self.pool.peer(place)
     }

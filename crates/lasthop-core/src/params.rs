@@ -93,10 +93,7 @@ impl Param {
 
     /// The values that it may have, in the unit of its kind.
     pub fn range(&self) -> std::ops::RangeInclusive<u64> {
-        match self.kind {
-            Kind::Choice => 0..=self.words().count().saturating_sub(1) as u64,
-            _ => self.raw.least..=self.raw.most,
-        }
+        self.raw.least..=self.raw.most
     }
 
     fn offset(&self) -> usize {
@@ -107,10 +104,10 @@ impl Param {
     pub fn get(&self, config: &Config) -> u64 {
         let base: *const Config = config;
         // SAFETY: the table's offset is that of a field of Config, 64 bits wide for times and
-        // 32 for all others (core/config.h), and aligned as such.
+        // 32 for all others (core/config.h), and aligned as such; `raw` is that row.
         unsafe {
-            match self.kind {
-                Kind::Time => base.byte_add(self.offset()).cast::<u64>().read(),
+            match self.raw.kind {
+                LH_PARAM_TIME => base.byte_add(self.offset()).cast::<u64>().read(),
                 _ => u64::from(base.byte_add(self.offset()).cast::<u32>().read()),
             }
         }
@@ -122,8 +119,8 @@ impl Param {
         let base: *mut Config = config;
         // SAFETY: as for get(); the config is borrowed exclusively.
         unsafe {
-            match self.kind {
-                Kind::Time => base.byte_add(self.offset()).cast::<u64>().write(value),
+            match self.raw.kind {
+                LH_PARAM_TIME => base.byte_add(self.offset()).cast::<u64>().write(value),
                 _ => base
                     .byte_add(self.offset())
                     .cast::<u32>()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What the core borrows from its host (core/flow.h, `lh_host_*`): chunks of
+//! What the core borrows from its host (core/env.h, `lh_host_*`): chunks of
 //! ring entries, slots with packet bytes, counters. And the callbacks by which
 //! it does so.
 

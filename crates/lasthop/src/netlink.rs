@@ -49,6 +49,9 @@ where
         let message = NetlinkMessage::<T>::deserialize(bytes).context("an unreadable entry")?;
         let length = (message.header.length as usize).next_multiple_of(4);
         match message.payload {
+            NetlinkPayload::Done(done) if done.code < 0 => {
+                return Err(std::io::Error::from_raw_os_error(-done.code).into());
+            }
             NetlinkPayload::Done(_) => return Ok(true),
             NetlinkPayload::Error(error) => return Err(anyhow!(error.to_io())),
             NetlinkPayload::InnerMessage(entry) => take(entry),

@@ -6,6 +6,7 @@
 
 #include "lasthop-agent.h"
 
+#include "ns3/abort.h"
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/nstime.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstring>
 #include <sstream>
 #include <vector>
@@ -135,7 +137,7 @@ class Accessor : public AttributeAccessor
         }
         else if (auto ratio = dynamic_cast<const DoubleValue*>(&value))
         {
-            number = ratio->Get() * RATIO_ONE;
+            number = std::lround(ratio->Get() * RATIO_ONE);
         }
         else if (auto count = dynamic_cast<const UintegerValue*>(&value))
         {
@@ -145,7 +147,9 @@ class Accessor : public AttributeAccessor
         {
             auto words = Words(m_param);
             number = std::find(words.begin(), words.end(), word->Get()) - words.begin();
-            return number < words.size();
+            NS_ABORT_MSG_IF(number == words.size(),
+                            "LasthopAgent: " << AttributeName(m_param.key) << " \"" << word->Get()
+                                             << "\" is none of: " << m_param.words);
         }
         else
         {

@@ -392,6 +392,78 @@ fn in_mid_stream_a_larger_burst_is_helped_after_its_first_answer() {
     ack!(rig, 131, una, sack [(left, left + 1_000)] => pass, resend [una as u32]);
 }
 
+/// What was sent within the bound may be acknowledged at once, wherever the edge is.
+#[test]
+fn in_mid_stream_a_burst_is_acknowledged_at_once() {
+    let mut rig = mid_stream();
+    rig.burst(0, 0, 1_000, 2);
+    ack!(rig, 12, 2_000 => pass);
+    rig.burst(100, 2_000, 1_000, 100);
+    ack!(rig, 210, 2_000, sack [(3_000, 102_000)] => pass, resend [2_000]);
+    ack!(rig, 222, 102_000 => pass);
+    assert_eq!(rig.flow().raw().una, wire(102_000));
+    assert_eq!(rig.count(LH_C_bypass_unacceptable), 0);
+}
+
+/// A flight of more than 4 MiB, of which nobody had seen a part before: MH answers its first
+/// segments when FH has sent the last.
+#[test]
+fn in_mid_stream_a_long_burst_is_found_by_the_answer_to_its_first() {
+    let mut rig = mid_stream();
+    rig.burst(0, 0, 1_000, 10);
+    ack!(rig, 12, 10_000 => pass);
+    for i in 0..6_000 {
+        rig.data(100, 10_000 + 1_000 * i, 1_000);
+    }
+    for i in 1..=200 {
+        rig.ack(150, 10_000 + 1_000 * i, &[]);
+    }
+    assert_eq!(rig.flow().raw().una, wire(210_000));
+}
+
+/// What the ends have agreed on stays known when FH goes on.
+#[test]
+fn a_flight_that_was_picked_up_stays_acceptable() {
+    let mut rig = helped(Config::default());
+    let (far, flight) = (50_000_000, 400_000);
+    for i in 0..flight / 1_000 {
+        rig.data(2_000, far + 1_000 * i, 1_000);
+    }
+    ack!(rig, 2_012, far + 1_000 => pass);
+    assert_eq!(rig.count(LH_C_resynchronised), 1);
+    let before = rig.count(LH_C_bypass_unacceptable);
+    for i in 1..flight / 1_000 {
+        rig.data(2_013, far + flight + 1_000 * i, 1_000);
+        rig.ack(2_013, far + 1_000 * i, &[]);
+    }
+    assert_eq!(rig.count(LH_C_bypass_unacceptable), before);
+}
+
+/// A SYN-ACK whose SYN nobody saw, and numbers on either half of the circle.
+#[test]
+fn half_a_handshake_learns_what_is_used() {
+    let mut rig = mid_stream();
+    let options = [option::wscale(7), option::sack_ok()].concat();
+    rig.mh_sends(0, rig.mh_syn(LH_SYN | LH_ACK, &options));
+    rig.fh_sends(10, rig.segment(0, 0));
+    let mut sent = 0;
+    for round in 0..6 {
+        let (ms, flight) = (100 + 100 * round, 20_000 << round);
+        for i in 0..flight / 1_000 {
+            rig.data(ms, sent + 1_000 * i, 1_000);
+        }
+        sent += flight;
+        rig.ack(ms + 20, sent, &[]);
+        rig.ack(ms + 21, sent, &[]);
+    }
+    assert_eq!(rig.flow().raw().una, wire(sent));
+    assert!(
+        rig.flow().raw().fh.used >= 600_000,
+        "{}",
+        rig.flow().raw().fh.used
+    );
+}
+
 /// The port's next connection begins once both have said so, whoever asked in between.
 #[test]
 fn a_syn_aside_opens_the_next_connection() {

@@ -146,7 +146,7 @@ fn marks_do_no_harm_without_loss() {
 }
 
 /// A sender that the agent has no brake for fills the queue, whatever C a trial puts on paper
-/// (core/clock.h). That is no sign of a longer way: other flows to the receiver would be let into
+/// (core/control.c). That is no sign of a longer way: other flows to the receiver would be let into
 /// the queue.
 #[test]
 fn a_queue_without_a_brake_is_no_longer_way() {

@@ -156,6 +156,15 @@ fn defaults_are_the_defaults() {
     assert!(text.lines().all(|line| line.len() <= 79), "{text}");
 }
 
+/// The page that says where parameters come from has them all.
+#[test]
+fn every_key_has_its_source() {
+    let page = include_str!("../../../../docs/design/parameters.md");
+    for param in params() {
+        assert!(page.contains(&format!("`{}`", param.key)), "{}", param.key);
+    }
+}
+
 /// Any value that a parameter may have is read as it is shown.
 #[test]
 fn values_are_read_as_they_are_shown() {

@@ -5,7 +5,7 @@
 //! `cargo test --release -p lasthop --test bpf verified -- --nocapture --test-threads 1`
 
 use lasthop::programs::Setup;
-use lasthop_core::Config;
+use lasthop_core::{Config, Named};
 use libbpf_rs::query::ProgInfoIter;
 
 use super::{held, in_namespace, load, setup};
@@ -15,12 +15,14 @@ const MOST: u64 = 900_000; // BPF_COMPLEXITY_LIMIT_INSNS is a million
 #[test]
 fn the_verifier_has_not_too_much_to_look_at() {
     in_namespace(|| {
-        for (name, config) in [
-            ("rack", Config::default()),
-            ("snoop", Config::snoop()),
-            ("slack", Config::slack()),
-        ] {
-            let setup = Setup { config, ..setup() };
+        for Named { id, name, .. } in lasthop_core::schemes() {
+            let setup = Setup {
+                config: Config {
+                    scheme: id,
+                    ..Config::default()
+                },
+                ..setup()
+            };
             let agent = load(&setup);
             let counts = held("prog_id:", "verified_insns:");
             let mut programs: Vec<(String, u64)> = ProgInfoIter::default()

@@ -99,7 +99,11 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
     }
     arguments.name_file("arrivals", beside::arrivals(options, cell.seed)?);
     let mut attributes = stack(options);
-    attributes.push(format!("ns3::LasthopAgent::RtoMin={}ns", rto_min_ns(link)));
+    if let Some(param) = lasthop_core::param_by_key("rto_min") {
+        let (least, most) = param.range().into_inner();
+        let ns = rto_min_ns(link).clamp(least, most);
+        attributes.push(format!("ns3::LasthopAgent::RtoMin={ns}ns"));
+    }
     if cell.scheme != NO_AGENT {
         let path = options.agent_config.as_deref();
         attributes.extend(agent(path, &cell.scheme)?);
