@@ -415,10 +415,8 @@ fn in_mid_stream_a_long_burst_is_found_by_the_answer_to_its_first() {
     for i in 0..6_000 {
         rig.data(100, 10_000 + 1_000 * i, 1_000);
     }
-    for i in 1..=200 {
-        rig.ack(150, 10_000 + 1_000 * i, &[]);
-    }
-    assert_eq!(rig.flow().raw().una, wire(210_000));
+    rig.ack(150, 310_000, &[]);
+    assert_eq!(rig.flow().raw().una, wire(310_000));
 }
 
 /// What the ends have agreed on stays known when FH goes on.
