@@ -59,27 +59,37 @@ LH_INLINE enum lh_accepted lh_acceptable(const struct lh_end *from, const struct
 {
 	u32 span = lh_span(from, to, whole), granted = lh_span(to, from, whole);
 	u32 upto = whole ? to->end : lh_later(to->end, to->edge);
-	u32 far = whole ? 0 : LH_UNHEARD_BYTES, beyond = 0;
+	u32 far = whole ? 0 : LH_UNHEARD_BYTES;
+	bool beyond = false;
 
 	if (!(s->flags & (LH_ACK | LH_RST)))
 		return LH_REFUSED; /* RFC 9293 section 3.10.7.4, fifth */
 	if (from->known) {
 		if (lh_before(s->end, from->end - LH_BACK_SPANS * span))
 			return LH_REFUSED;
-		beyond |= lh_after(s->end, lh_reach(from, to, whole));
+		beyond = lh_after(s->end, lh_reach(from, to, whole));
 		if (beyond && lh_after(s->end, from->end + far))
 			return LH_REFUSED;
 	}
 	if ((s->flags & LH_ACK) && to->known) {
 		if (lh_before(s->ack, to->end - LH_BACK_SPANS * granted))
 			return LH_REFUSED;
-		beyond |= lh_after(s->ack, upto);
-		if (lh_after(s->ack, upto) && lh_after(s->ack, to->end + far))
-			return LH_REFUSED;
+		if (lh_after(s->ack, upto)) {
+			if (lh_after(s->ack, to->end + far))
+				return LH_REFUSED;
+			beyond = true;
+		}
 	}
 	if (beyond)
 		return LH_FAR;
 	return whole && from->known && lh_after(s->end, from->edge) ? LH_AHEAD : LH_ACCEPTED;
+}
+
+/* @e had [start, end) on its way at once. */
+LH_INLINE void lh_end_flight(struct lh_end *e, u32 start, u32 end)
+{
+	if (lh_after(end, start))
+		e->used = lh_max(e->used, end - start);
 }
 
 /* The other end acknowledges @ack of what @e sends: what @e had on its way a round trip ago was
@@ -92,7 +102,7 @@ LH_INLINE void lh_end_used(struct lh_end *e, u32 ack)
 		return;
 	if (end == e->round_start)
 		end = ack; /* nothing was on its way then: all of what came since was at once */
-	e->used = lh_max(e->used, end - e->round_start);
+	lh_end_flight(e, e->round_start, end);
 	e->round_start = ack;
 	e->round_end = lh_later(e->end, ack);
 }
@@ -100,7 +110,7 @@ LH_INLINE void lh_end_used(struct lh_end *e, u32 ack)
 /* @e is heard, or heard of, for the first time: what lies between @ack and @end is on its way. */
 LH_INLINE void lh_end_begin(struct lh_end *e, u32 ack, u32 end)
 {
-	e->used = lh_max(e->used, lh_after(end, ack) ? end - ack : 0);
+	lh_end_flight(e, ack, end);
 	e->round_start = ack;
 	e->round_end = end;
 }
@@ -168,7 +178,7 @@ LH_INLINE bool lh_claim_answered(const struct lh_flow *f, const struct lh_segmen
 LH_INLINE void lh_end_widen(struct lh_end *e, u32 ack, u32 end)
 {
 	if (lh_after(end, e->end)) {
-		e->used = lh_max(e->used, lh_after(end, ack) ? end - ack : 0);
+		lh_end_flight(e, ack, end);
 		e->end = end;
 	}
 	e->edge = lh_later(e->edge, end + LH_SPAN_LEAST_BYTES);

@@ -100,6 +100,20 @@ impl Param {
         self.raw.offset as usize
     }
 
+    /// A value as a word: a time in whole ns, such as `80000000ns`, the word of a choice, `true`.
+    pub fn plain(&self, value: u64) -> String {
+        match self.kind {
+            Kind::Time => format!("{value}ns"),
+            Kind::Count => value.to_string(),
+            Kind::Flag => (value != 0).to_string(),
+            Kind::Choice => {
+                let word = self.words().nth(value as usize);
+                word.unwrap_or_default().to_owned()
+            }
+            Kind::Ratio => (value as f64 / 1024.0).to_string(),
+        }
+    }
+
     /// Its value in `config`.
     pub fn get(&self, config: &Config) -> u64 {
         let base: *const Config = config;

@@ -94,7 +94,7 @@ pub fn parse(text: &str, name: &str) -> Result<File> {
         let line = line_of(text, value.span().start);
         file.set(&key, value.into_inner()).map_err(|error| {
             let line = line_of_quoted(text, line, &error);
-            match known(&key) {
+            match names().any(|name| name == key) {
                 true => anyhow::anyhow!("{name}:{line}: {key}: {error}"),
                 false => anyhow::anyhow!("{name}:{line}: {error}"),
             }
@@ -106,8 +106,10 @@ pub fn parse(text: &str, name: &str) -> Result<File> {
     Ok(file)
 }
 
-fn known(key: &str) -> bool {
-    keys::KEYS.iter().any(|k| k.key == key) || param_by_key(key).is_some()
+/// All keys: the host's and the core's parameters.
+fn names() -> impl Iterator<Item = &'static str> {
+    let host = keys::KEYS.iter().map(|key| key.key);
+    host.chain(params().map(|param| param.key))
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
@@ -139,8 +141,7 @@ fn line_of_quoted(text: &str, line: usize, error: &str) -> usize {
 
 /// What to say of a key that there is not: the one that was meant, or all.
 fn unknown(wrong: &str) -> String {
-    let mut names: Vec<&str> = keys::KEYS.iter().map(|k| k.key).collect();
-    names.extend(params().map(|param| param.key));
+    let names: Vec<&str> = names().collect();
     let close = names
         .iter()
         .min_by_key(|name| strsim::levenshtein(wrong, name));

@@ -102,10 +102,7 @@ fn choice(param: &Param, value: &Value) -> Result<u64, String> {
 fn bare(param: &Param, value: u64) -> String {
     match param.kind {
         Kind::Time => time(value),
-        Kind::Count => value.to_string(),
-        Kind::Flag => (value != 0).to_string(),
-        Kind::Choice => param.words().nth(value as usize).unwrap_or("?").to_owned(),
-        Kind::Ratio => (value as f64 / 1024.0).to_string(),
+        _ => param.plain(value),
     }
 }
 

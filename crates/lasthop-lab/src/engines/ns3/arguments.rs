@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use lasthop::config;
 use lasthop::programs::Setup;
-use lasthop_core::{Kind, Param, params};
+use lasthop_core::{Param, params};
 use linkemu::Aqm;
 use tempfile::NamedTempFile;
 
@@ -305,21 +305,6 @@ fn attribute_name(key: &str) -> String {
     key.split('_').map(capital).collect()
 }
 
-/// A parameter's value as ns-3 reads it.
-fn attribute_value(param: &Param, value: u64) -> String {
-    match param.kind {
-        Kind::Time => format!("{value}ns"),
-        Kind::Count => value.to_string(),
-        Kind::Flag => (value != 0).to_string(),
-        Kind::Choice => param
-            .words()
-            .nth(value as usize)
-            .unwrap_or_default()
-            .to_owned(),
-        Kind::Ratio => (value as f64 / 1024.0).to_string(),
-    }
-}
-
 /// One attribute of the agent, with the keys of the configuration that set it.
 #[derive(PartialEq)]
 struct Attribute {
@@ -332,7 +317,7 @@ struct Attribute {
 fn attributes(setup: &Setup) -> Vec<Attribute> {
     let parameter = |param: Param| Attribute {
         name: attribute_name(param.key),
-        value: attribute_value(&param, param.get(&setup.config)),
+        value: param.plain(param.get(&setup.config)),
         keys: match param.key {
             "rtt_profile" => vec![param.key, "profile"],
             key => vec![key],
