@@ -21,9 +21,11 @@ const HEADER_BYTES: usize = 4;
 const NAME: u16 = 2;
 const HOOK: u16 = 3;
 const FLAGS: u16 = 7;
-/// NFTA_FLOWTABLE_HOOK_DEVS, in HOOK, and NFTA_DEVICE_NAME in that.
+/// NFTA_FLOWTABLE_HOOK_DEVS, in HOOK, and in that NFTA_DEVICE_NAME, or from Linux 6.17 on
+/// NFTA_DEVICE_PREFIX, the `wlan` of `wlan*`.
 const HOOK_DEVICES: u16 = 3;
 const DEVICE_NAME: u16 = 1;
+const DEVICE_PREFIX: u16 = 2;
 /// NFT_FLOWTABLE_HW_OFFLOAD.
 const HW_OFFLOAD: u32 = 1;
 
@@ -34,6 +36,8 @@ pub struct FlowTable {
     pub name: String,
     /// The devices whose flows it takes.
     pub devices: Vec<String>,
+    /// How the names of further ones begin, be they there or not.
+    pub prefixes: Vec<String>,
     /// Its flows go to hardware.
     pub offload: bool,
 }
@@ -54,6 +58,13 @@ impl FlowTable {
         Ok(tables)
     }
 
+    /// Whether it takes the flows of the device.
+    pub fn takes(&self, device: &str) -> bool {
+        let is_device = |name: &String| name == device;
+        let begins = |prefix: &String| device.starts_with(prefix);
+        self.devices.iter().any(is_device) || self.prefixes.iter().any(begins)
+    }
+
     fn parse(attributes: &[u8]) -> Result<Self, DecodeError> {
         let mut table = Self::default();
         for attribute in NlasIterator::new(attributes) {
@@ -61,29 +72,30 @@ impl FlowTable {
             match attribute.kind() {
                 NAME => table.name = parse_string(attribute.value())?,
                 FLAGS => table.offload = parse_u32_be(attribute.value())? & HW_OFFLOAD != 0,
-                HOOK => table.devices = devices(attribute.value())?,
+                HOOK => table.parse_hook(attribute.value())?,
                 _ => {}
             }
         }
         Ok(table)
     }
-}
 
-fn devices(hook: &[u8]) -> Result<Vec<String>, DecodeError> {
-    let mut names = Vec::new();
-    for attribute in NlasIterator::new(hook) {
-        let attribute = attribute?;
-        if attribute.kind() != HOOK_DEVICES {
-            continue;
-        }
-        for device in NlasIterator::new(attribute.value()) {
-            let device = device?;
-            if device.kind() == DEVICE_NAME {
-                names.push(parse_string(device.value())?);
+    fn parse_hook(&mut self, hook: &[u8]) -> Result<(), DecodeError> {
+        for attribute in NlasIterator::new(hook) {
+            let attribute = attribute?;
+            if attribute.kind() != HOOK_DEVICES {
+                continue;
+            }
+            for device in NlasIterator::new(attribute.value()) {
+                let device = device?;
+                match device.kind() {
+                    DEVICE_NAME => self.devices.push(parse_string(device.value())?),
+                    DEVICE_PREFIX => self.prefixes.push(parse_string(device.value())?),
+                    _ => {}
+                }
             }
         }
+        Ok(())
     }
-    Ok(names)
 }
 
 /// What is said about flow tables.
@@ -161,6 +173,7 @@ mod tests {
             name: name.into(),
             devices: devices.iter().map(|name| (*name).into()).collect(),
             offload,
+            ..FlowTable::default()
         };
         assert_eq!(
             tables(&bytes(TWO_TABLES)).unwrap(),
@@ -170,6 +183,34 @@ mod tests {
             ]
         );
         assert!(tables(&[]).unwrap().is_empty());
+    }
+
+    /// `flowtable a { hook ingress priority 0; devices = { eth1, wlan* }; flags offload; }` as Linux
+    /// from 6.17 on gives it back: a prefix is an attribute of its own, without the asterisk.
+    #[test]
+    fn devices_may_be_named_by_how_they_begin() {
+        const PREFIX: &str = "\
+            5c000000 160a0200 02000000 00000000 01000000 \
+            06000100 66000000 06000200 61000000 30000380 08000100 00000000 08000200 00000000 \
+            1c000380 09000100 65746831 00000000 09000200 776c616e 00000000 08000700 00000001";
+        let tables = tables(&bytes(PREFIX)).unwrap();
+        let [table] = &tables[..] else {
+            panic!("{tables:?}")
+        };
+        assert_eq!(
+            (&table.devices[..], &table.prefixes[..]),
+            (&["eth1".into()][..], &["wlan".into()][..])
+        );
+        assert!(table.offload);
+        for (device, takes) in [
+            ("wlan0", true),
+            ("wlan", true),
+            ("eth1", true),
+            ("eth10", false),
+            ("wla", false),
+        ] {
+            assert_eq!(table.takes(device), takes, "{device}");
+        }
     }
 
     /// Cut or changed anywhere it is read or refused, but never a panic.

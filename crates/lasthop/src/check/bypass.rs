@@ -62,14 +62,13 @@ fn flow_table(device: &Device, links: &Links) -> Finding {
 /// that is the port, which the kernel finds by itself (dev_fill_forward_path).
 fn past(device: &str, lower: &[&Link], tables: &[FlowTable]) -> Option<String> {
     for table in tables {
-        let names = |name: &str| table.devices.iter().any(|device| device == name);
-        if table.offload && names(device) {
+        if table.offload && table.takes(device) {
             return Some(format!(
                 "nftables flow table {} with `flags offload` names it: flows in hardware are not seen",
                 table.name
             ));
         }
-        if let Some(port) = lower.iter().find(|link| names(&link.name)) {
+        if let Some(port) = lower.iter().find(|link| table.takes(&link.name)) {
             return Some(format!(
                 "nftables flow table {} names {}, through which {device} sends: its flows go past {device}: attach to {}, or take that out of the table",
                 table.name, port.name, port.name
@@ -178,6 +177,7 @@ mod tests {
             name: name.into(),
             devices: devices.iter().map(|name| (*name).into()).collect(),
             offload,
+            ..FlowTable::default()
         };
         let tables = [
             table("a", &["eth10", "wl0"], true),
