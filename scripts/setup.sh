@@ -67,8 +67,6 @@ run | bench)
 	PATH=$PATH:/usr/sbin need nginx nginx
 	need curl curl
 	need openssl openssl
-	# The trace of `lasthop-lab grid --variant lte`.
-	need python3 python3
 	# Calls that fail, for the tests.
 	need strace strace
 	;;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The verbs of the command line.
 
+use std::env;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -103,7 +104,6 @@ pub struct FieldsOptions {
 enum Described {
     #[default]
     Compare,
-    Grid,
     Run,
     Report,
     Replay,
@@ -120,7 +120,8 @@ pub fn compare(options: &CompareOptions) -> Result<ExitCode> {
 /// `grid`.
 pub fn grid(options: &GridOptions) -> Result<ExitCode> {
     interrupt::install()?;
-    Ok(exit_code(grid::run(options)?))
+    let words: Vec<String> = env::args().skip(1).collect();
+    Ok(exit_code(grid::run(options, &words)?))
 }
 
 /// `run`.
@@ -307,7 +308,6 @@ pub fn replay(options: &ReplayOptions) -> Result<ExitCode> {
 pub fn fields(options: &FieldsOptions) -> Result<ExitCode> {
     print(&match options.command {
         Described::Compare => record::fields_markdown(),
-        Described::Grid => grid::markdown(),
         Described::Run => experiment::fields_markdown(),
         Described::Report => report::columns_markdown(),
         Described::Replay => replay::markdown(),

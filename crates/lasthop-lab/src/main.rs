@@ -28,11 +28,12 @@ const GRID_EXAMPLES: &str = "Examples (as root):
   lasthop-lab grid                                  # --quick, results in ./lasthop-grid
   lasthop-lab grid --full --out /var/tmp/grid       # Ctrl-C, and the same again, goes on
   lasthop-lab grid --loss 0%,2% --cc bbr --variant base,wave --seed 1
+  lasthop-lab grid --quick --scheme slack           # what another scheme makes of it
   lasthop-lab grid --summary-only --out /var/tmp/grid -j
   lasthop-lab grid --mixes --out /var/tmp/mixes     # every case of experiments/mixes, and their page
   lasthop-lab grid --mixes=pages,upload --quick     # two of them, seed 1, the ends of each axis
 
-Ends with 1 if a criterion or a condition does not hold, or a cell could not be run.";
+Ends with 1 if a condition is not met or a run could not be made.";
 
 const RUN_EXAMPLES: &str = "Examples (as root, but for ns3-*, which are simulated):
   lasthop-lab run experiments/quick.toml
@@ -59,8 +60,8 @@ then, after a transfer and without root:
   lasthop-lab replay --wired /tmp/demo.eth0.pcap --lossy /tmp/demo.wl0.pcap --from 3s --to 3500ms
 
 A line: time in s, flow, DATA to or ACK from MH or TIMER, sequence number relative to the flow's
-first (+ payload), what the agent did with it, and the flow afterwards: C of the window clock (*: it
-holds), newest sojourn q on the hop, una, bytes out and sacked. crates/lasthop-lab/docs/replay.md";
+first (+ payload), what the agent did with it, and the flow afterwards: C of the window controller (*:
+it holds), newest sojourn q on the hop, una, bytes out and sacked. crates/lasthop-lab/docs/replay.md";
 
 /// Test bed for lasthop: five hosts in series on this machine, FH - WAN emulator - BS - wireless
 /// emulator - MH, and real TCP transfers between them.
@@ -75,7 +76,7 @@ struct Cli {
 enum Command {
     /// Run the same transfer with each scheme, congestion control and seed, and compare
     Compare(Box<CompareOptions>),
-    /// Run the evaluation grid, go on where it was stopped, and judge the results
+    /// Run the evaluation grid or the mixes, go on where it was stopped, judge, and write a page
     #[command(after_help = GRID_EXAMPLES)]
     Grid(Box<GridOptions>),
     /// Run experiments from their files, go on where they were stopped, and judge the results
@@ -95,7 +96,7 @@ enum Command {
     /// Replay captures through the agent, and print what it decides at each packet
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayOptions>),
-    /// Describe the fields of `compare -j`, `compare --samples`, `grid -j`, `run -j` or `replay -j`, and
+    /// Describe the fields of `compare -j`, `compare --samples`, `run -j` or `replay -j`, and
     /// the columns of `report`
     Fields(FieldsOptions),
 }

@@ -2,6 +2,8 @@
 //! `grid` end to end: it runs, goes on, judges, and leaves nothing behind.
 
 mod common;
+#[path = "common/fake_agent.rs"]
+mod fake;
 
 use std::fs;
 use std::io::Write;
@@ -14,15 +16,16 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// One place of the grid, without any agent.
-const CELL: &str = "grid --scheme none --judge none --seed 1 --cc reno --loss 0% --rtt 20ms \
-                    --rate 20mbit --variant base --warmup 0s";
+/// One place of the grid.
+const CELL: &str =
+    "--seed 1 --cc reno --loss 0% --rtt 20ms --rate 20mbit --variant base --warmup 0s";
 
-fn grid(out: &Path, more: &str) -> Command {
+/// With an agent that does nothing.
+fn grid(out: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop-lab"));
-    command
-        .args(CELL.split_whitespace())
-        .args(more.split_whitespace());
+    command.arg("grid").args(words.split_whitespace());
+    fake::agent(out.parent().unwrap());
+    command.env("LASTHOP_BIN_DIR", out.parent().unwrap());
     command.arg("--out").arg(out);
     command
 }
@@ -36,9 +39,10 @@ fn lines(bytes: &[u8]) -> Vec<Value> {
     text(bytes).lines().map(parse).collect()
 }
 
-fn outcome<'a>(summary: &'a [Value], criterion: &str) -> &'a Value {
-    let found = summary.iter().find(|line| line["criterion"] == criterion);
-    &found.unwrap()["outcome"]
+/// Of the condition whose text begins like that.
+fn outcome<'a>(summary: &'a [Value], check: &str) -> &'a Value {
+    let is_meant = |line: &&Value| line["check"].as_str().unwrap().starts_with(check);
+    &summary.iter().find(is_meant).unwrap()["outcome"]
 }
 
 /// Runs that belong to children of process `pid`.
@@ -71,7 +75,7 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
 
 /// A grid whose test bed stands.
 fn start_long(out: &Path) -> (Child, String) {
-    let mut command = grid(out, "--duration 60s");
+    let mut command = grid(out, &format!("{CELL} --duration 60s"));
     let child = command
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -95,38 +99,45 @@ fn one_cell_runs_once_and_is_judged() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let run = |more: &str| -> Output { grid(dir.path(), more).output().unwrap() };
-    let first = run("--duration 2s -j");
+    let out = dir.path().join("out");
+    let run = |words: &str| -> Output { grid(&out, words).output().unwrap() };
+    let first = run(&format!("{CELL} --duration 2s -j"));
     let errors = text(&first.stderr);
     let summary = lines(&first.stdout);
-    assert_eq!(summary[0]["place"], "base/20mbit/20ms/0%/reno", "{errors}");
-    assert_eq!(outcome(&summary, "content"), "holds");
-    assert_eq!(outcome(&summary, "no-harm"), "not_judged");
+    assert_eq!(summary[0]["experiment"], "loss", "{errors}");
+    assert_eq!(outcome(&summary, "Every byte right"), "met");
+    assert_eq!(summary.len(), 5, "those about loss are left out");
+    assert!(!errors.contains("matplotlib"), "nothing needs it: {errors}");
     assert!(
         errors.lines().all(|line| line.starts_with("lasthop-lab: ")),
         "{errors}"
     );
+    let page = fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(page.contains("2 of 2 runs") && page.contains("Goodput, share of the bound"));
+    assert!(
+        page.contains("lasthop-lab grid --seed 1 --cc reno"),
+        "how to repeat it"
+    );
 
-    let file = dir.path().join("grid.jsonl");
+    let file = out.join("loss/runs.jsonl");
     let stored = fs::read(&file).unwrap();
     let line = &lines(&stored)[0];
-    assert_eq!(line["cell"], "base/20mbit/20ms/0%/reno/none/1");
-    assert_eq!(line["variant"], "base");
+    assert_eq!(line["cell"], "0/none-20mbit-20ms-reno/1");
     assert!(line["goodput_mbit"].as_f64().unwrap() > 5.0);
 
-    // Torn by a crash, but for its first line: that one is not run again.
+    // Torn by a crash, but for its first lines: those are not run again.
     let mut torn = fs::OpenOptions::new().append(true).open(&file).unwrap();
-    torn.write_all(b"{\"cell\":\"base/").unwrap();
-    let again = Instant::now();
-    run("--duration 2s -j");
-    assert!(again.elapsed() < Duration::from_secs(20));
+    torn.write_all(b"{\"cell\":\"0/").unwrap();
+    run(&format!("{CELL} --duration 2s -j"));
     assert_eq!(fs::read(&file).unwrap(), stored);
+    let judged = run("--summary-only -j");
+    assert_eq!(lines(&judged.stdout), summary);
 
     // Another duration is another set-up.
-    run("--duration 1s");
-    assert_eq!(lines(&fs::read(&file).unwrap()).len(), 2);
-    let summary = run("--summary-only");
-    assert!(text(&summary.stdout).contains("base/20mbit/20ms/0%/reno"));
+    run(&format!("{CELL} --duration 1s"));
+    assert_eq!(lines(&fs::read(&file).unwrap()).len(), 4);
+    let summary = text(&run("--summary-only").stdout);
+    assert!(summary.starts_with("loss: ") && summary.contains(" of 5 conditions met"));
 }
 
 #[test]
@@ -135,14 +146,15 @@ fn whatever_ends_it_the_test_bed_goes() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let (child, run) = start_long(dir.path());
+    let out = dir.path().join("out");
+    let (child, run) = start_long(&out);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr).lines().count(), 1);
     assert!(is_gone(&run));
 
-    let (mut killed, run) = start_long(dir.path());
+    let (mut killed, run) = start_long(&out);
     killed.kill().unwrap();
     killed.wait().unwrap();
     wait_until("the cell removes its test bed by itself", || is_gone(&run));
@@ -155,9 +167,10 @@ fn what_cannot_be_run_is_said_in_one_line() {
         ("--jobs 0", "--jobs"),
         ("--loss 2", "2%"),
         ("--full --quick", "--quick"),
-        ("--rtt 30ms", "400"),
+        ("--rtt 30ms", "400ms"),
         ("--summary-only", "no results"),
-        ("--variant lte --trace /nonexistent", "/nonexistent"),
+        ("--agent-config /nonexistent", "/nonexistent"),
+        ("--summary-only --quick", "--summary-only"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_lasthop-lab"))
             .arg("grid")

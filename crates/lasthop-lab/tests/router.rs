@@ -183,7 +183,7 @@ fn segments_and_windows_are_as_small_as_asked_for() {
         return;
     }
     let _alone = alone();
-    for profile in [Profile::Modern, Profile::Vintage] {
+    for profile in [Profile::Modern, Profile::Vintage, Profile::Linux24] {
         for window_bytes in [9_000, 200_000] {
             let bed = TestBed::up(&LinkOptions {
                 profile,
@@ -202,7 +202,7 @@ fn segments_and_windows_are_as_small_as_asked_for() {
             let widest = seen.map(|sender| sender.window_bytes).max().unwrap();
             let wanted = match profile {
                 Profile::Modern => window_bytes,
-                Profile::Vintage => window_bytes.min(65_535), // no window scaling
+                Profile::Vintage | Profile::Linux24 => window_bytes.min(65_535), // no window scaling
             };
             assert!(widest <= wanted, "{profile:?}: {widest} of {wanted} bytes");
             assert!(

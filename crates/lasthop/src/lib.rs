@@ -5,6 +5,7 @@
 mod bytes;
 mod carrier;
 pub mod check;
+pub mod columns;
 pub mod config;
 pub mod control;
 pub mod daemon;

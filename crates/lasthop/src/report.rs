@@ -4,10 +4,10 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use comfy_table::{CellAlignment, Table, presets};
 use lasthop_core::bindings::{self as b, lh_flow_entry};
 use serde_json::{Map, Value, json};
 
+use crate::columns::aligned;
 use crate::view::View;
 
 /// A field of a JSON object: name, unit, meaning.
@@ -289,19 +289,13 @@ pub fn flows_for_people(flows: &[Value]) -> String {
         "fh" => format!("{} {}", text(&flow["fh"]), flow["fh_port"]),
         _ => text(&flow[name]),
     };
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    table.set_header(COLUMNS.map(|(_, title)| title));
-    for flow in flows {
-        table.add_row(COLUMNS.map(|(name, _)| cell(flow, name)));
-    }
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if i >= TEXT_COLUMNS {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.trim_fmt() + "\n"
+    let mut rows = vec![COLUMNS.map(|(_, title)| title.to_owned())];
+    rows.extend(
+        flows
+            .iter()
+            .map(|flow| COLUMNS.map(|(name, _)| cell(flow, name))),
+    );
+    aligned(&rows, TEXT_COLUMNS)
 }
 
 /// Fields of a line of `attach -j`, in order.

@@ -47,6 +47,17 @@ pub fn mark(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
+/// Addresses that begin alike, from `10.0.0.0/8`, `2001:db8::/32`, or one address.
+///
+/// # Errors
+/// A sentence that names the text.
+pub fn prefix(text: &str) -> Result<IpNet, String> {
+    let one = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse().or_else(|_| one()).map_err(|_| {
+        format!("'{text}' is no address or prefix: write for example 10.2.0.0/24 or fd02::2")
+    })
+}
+
 /// A rule from `PREFIX[:PORT]`: `10.0.0.0/8`, `192.0.2.7:443`, `[2001:db8::/32]:443`, `2001:db8::1`,
 /// or `:443` for a port alone.
 ///
@@ -58,7 +69,7 @@ pub fn rule(text: &str, exclude: bool) -> Result<lh_rule, String> {
             "'{text}' is no rule: write PREFIX[:PORT], such as 10.0.0.0/8, 192.0.2.7:443, [2001:db8::/32]:443 or :443"
         )
     };
-    let (prefix, port) = split_port(text).ok_or_else(bad)?;
+    let (addresses, port) = split_port(text).ok_or_else(bad)?;
     let mut rule = lh_rule {
         port: port.map_or(Ok(0), str::parse).map_err(|_| bad())?,
         action: if exclude {
@@ -68,13 +79,10 @@ pub fn rule(text: &str, exclude: bool) -> Result<lh_rule, String> {
         },
         ..Default::default()
     };
-    if prefix.is_empty() {
+    if addresses.is_empty() {
         return if rule.port == 0 { Err(bad()) } else { Ok(rule) };
     }
-    let net: IpNet = match prefix.parse() {
-        Ok(net) => net,
-        Err(_) => prefix.parse::<IpAddr>().map_err(|_| bad())?.into(),
-    };
+    let net = prefix(addresses).map_err(|_| bad())?;
     rule.prefix_bits = net.prefix_len();
     match net.addr() {
         IpAddr::V4(v4) => {
@@ -143,6 +151,23 @@ mod tests {
         assert_eq!(mark("16"), Ok((16, 16)));
         for text in ["0/0xff", "0x100/0xff", "x", "1/2/3"] {
             assert!(mark(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn prefixes() {
+        let contains = |text: &str, address: &str| {
+            let address: IpAddr = address.parse().unwrap();
+            prefix(text).unwrap().contains(&address)
+        };
+        assert!(contains("10.2.0.0/24", "10.2.0.255"));
+        assert!(!contains("10.2.0.0/24", "10.2.1.0"));
+        assert!(contains("10.2.0.2", "10.2.0.2") && !contains("10.2.0.2", "10.2.0.3"));
+        assert!(contains("10.2.0.9/24", "10.2.0.2"));
+        assert!(contains("0.0.0.0/0", "1.2.3.4") && !contains("0.0.0.0/0", "::1"));
+        assert!(contains("fd02::/64", "fd02::2") && !contains("fd02::/64", "fd01::2"));
+        for text in ["", "10.2.0.0/33", "10.2.0/24", "fd02::/x", "fd02::/129"] {
+            assert!(prefix(text).is_err(), "{text}");
         }
     }
 

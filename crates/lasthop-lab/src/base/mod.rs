@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the lab needs anywhere: units, statistics, files, interruptions. It knows nothing of links.
 
-pub(crate) mod columns;
 pub mod fields;
 pub(crate) mod files;
 pub mod interrupt;
@@ -13,3 +12,5 @@ pub mod stats;
 pub mod units;
 #[cfg(test)]
 pub(crate) mod words;
+
+pub(crate) use lasthop::columns;

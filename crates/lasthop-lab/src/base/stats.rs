@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Medians, and ratios with their interval.
+//! Medians, and means' intervals.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
-
-/// Mean of paired ratios.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ratio {
-    /// Mean over the pairs.
-    pub mean: f64,
-    /// Its 95 % interval by Student's t; none for a single pair.
-    pub interval: Option<(f64, f64)>,
-}
 
 /// The value in the middle, or the mean of the two there; none without values.
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -35,27 +26,6 @@ pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean - half, mean + half))
 }
 
-impl Ratio {
-    /// Over pairs of the same seed; none without pairs. A ratio to nothing is left out.
-    pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
-        let pairs = pairs.iter().filter(|(_, below)| *below > 0.0);
-        let ratios: Vec<f64> = pairs.map(|(above, below)| above / below).collect();
-        if ratios.is_empty() {
-            return None;
-        }
-        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-        Some(Self {
-            mean,
-            interval: interval(&ratios),
-        })
-    }
-
-    /// Whether it surely lies below `limit`; without an interval, whether it does at all.
-    pub fn is_below(self, limit: f64) -> bool {
-        self.interval.map_or(self.mean, |(_, high)| high) < limit
-    }
-}
-
 /// Rounds to so many decimals: digits beyond the noise only make lines longer.
 pub(crate) fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
@@ -75,30 +45,19 @@ mod tests {
 
     #[test]
     fn interval_of_three_seeds() {
-        let ratio = Ratio::of(&[(9.0, 10.0), (10.0, 10.0), (11.0, 10.0)]).unwrap();
-        let (low, high) = ratio.interval.unwrap();
+        let (low, high) = interval(&[0.9, 1.0, 1.1]).unwrap();
         // t(0.975, 2) = 4.3027; 4.3027 × 0.1 / √3 = 0.2484
-        assert!((ratio.mean - 1.0).abs() < 1e-12);
         assert!(
             (low - 0.7516).abs() < 1e-4 && (high - 1.2484).abs() < 1e-4,
             "{low} {high}"
         );
-        assert!(!ratio.is_below(1.2) && ratio.is_below(1.25));
     }
 
     #[test]
-    fn one_seed_has_no_interval() {
-        let ratio = Ratio::of(&[(9.0, 10.0)]).unwrap();
-        assert_eq!(ratio.interval, None);
-        assert!(ratio.is_below(0.91) && !ratio.is_below(0.9));
-        assert_eq!(Ratio::of(&[]), None);
-        assert_eq!(Ratio::of(&[(1.0, 0.0)]), None);
-    }
-
-    #[test]
-    fn equal_ratios_have_a_narrow_interval() {
-        let ratio = Ratio::of(&[(1.0, 2.0), (2.0, 4.0)]).unwrap();
-        assert_eq!(ratio.interval, Some((0.5, 0.5)));
+    fn intervals_that_there_are_not() {
+        assert_eq!(interval(&[0.9]), None);
+        assert_eq!(interval(&[]), None);
+        assert_eq!(interval(&[0.5, 0.5]), Some((0.5, 0.5)));
     }
 
     #[test]

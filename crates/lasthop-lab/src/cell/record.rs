@@ -31,7 +31,7 @@ pub const FIELDS: [Field; 68] = [
     Field::new(
         "profile",
         "name",
-        "TCP stack of the end hosts: `modern` or `vintage`",
+        "TCP stack of the end hosts: `modern`, `vintage` or `linux24`",
     ),
     Field::new(
         "seed",

@@ -113,7 +113,7 @@ pub fn air_config(link: &LinkOptions) -> Result<Config> {
 fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
     let variation = &link.variation;
     let rate_trace = match variation.trace(way) {
-        Some(trace) => RateTrace::read(&trace.path)?,
+        Some(trace) => trace.read()?,
         None => RateTrace::default(),
     };
     let rate_wave = variation.rate_wave.as_ref().map_or(Vec::new(), |wave| {

@@ -7,6 +7,7 @@ pub mod emulation;
 pub mod host;
 pub mod hosts;
 pub mod link;
+mod lte;
 pub mod neighbour;
 pub mod outage;
 pub mod page;

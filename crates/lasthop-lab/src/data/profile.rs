@@ -14,6 +14,9 @@ pub enum Profile {
     Modern,
     /// The papers' sender: no SACK, no timestamps, 64 KiB window, RTO at least 500 ms.
     Vintage,
+    /// A sender of about 2003, Linux 2.4: SACK, timestamps, 64 KiB window, RTO at least 200 ms; none
+    /// of what came later (RACK, TLP, F-RTO).
+    Linux24,
 }
 
 /// Keys below `/proc/sys/net` and their values, in the order in which they must be written.
@@ -62,20 +65,14 @@ const MODERN: Sysctls = &[
     ("ipv4.tcp_wmem", "4096 16384 16777216"),
 ];
 
-/// The papers' kernel (docs/design.md, section 11.3). Without window scaling no window exceeds
+/// Senders of the papers' time (docs/design.md, section 11.3). Without window scaling no window exceeds
 /// 64 KiB; the buffers are four times that, because the kernel counts their overhead too, and they
 /// are fixed.
-const VINTAGE: Sysctls = &[
-    ("ipv4.tcp_sack", "0"),
-    ("ipv4.tcp_dsack", "0"),
-    ("ipv4.tcp_timestamps", "0"),
+const OLD: Sysctls = &[
     ("ipv4.tcp_window_scaling", "0"),
     ("ipv4.tcp_frto", "0"),
     ("ipv4.tcp_early_retrans", "0"),
     ("ipv4.tcp_recovery", "0"),
-    // Three duplicates, always: without SACK today's Linux takes a duplicate too many for
-    // reordering, and waits for a window of them from then on.
-    ("ipv4.tcp_max_reordering", "3"),
     ("ipv4.tcp_ecn", "0"),
     ("ipv4.tcp_no_metrics_save", "1"),
     ("ipv4.tcp_no_ssthresh_metrics_save", "1"),
@@ -84,25 +81,43 @@ const VINTAGE: Sysctls = &[
     ("ipv4.tcp_wmem", "262144 262144 262144"),
 ];
 
+/// The papers' kernel.
+const VINTAGE: Sysctls = &[
+    ("ipv4.tcp_sack", "0"),
+    ("ipv4.tcp_dsack", "0"),
+    ("ipv4.tcp_timestamps", "0"),
+    // Three duplicates, always: without SACK today's Linux takes a duplicate too many for
+    // reordering, and waits for a window of them from then on.
+    ("ipv4.tcp_max_reordering", "3"),
+];
+
+/// Linux 2.4. Losses are found by three duplicates or what SACK says of them, and reordering is
+/// learned, as it was there.
+const LINUX24: Sysctls = &[
+    ("ipv4.tcp_sack", "1"),
+    ("ipv4.tcp_dsack", "1"),
+    ("ipv4.tcp_timestamps", "1"),
+];
+
 /// Settings of TCP where connections end.
-pub fn stack(profile: Profile) -> Sysctls {
+pub fn stack(profile: Profile) -> Vec<(&'static str, &'static str)> {
     match profile {
-        Profile::Modern => MODERN,
-        Profile::Vintage => VINTAGE,
+        Profile::Modern => MODERN.to_vec(),
+        Profile::Vintage => [OLD, VINTAGE].concat(),
+        Profile::Linux24 => [OLD, LINUX24].concat(),
     }
 }
 
 /// Settings of a host with this role.
 pub fn sysctls(role: Role, profile: Profile) -> Vec<(&'static str, &'static str)> {
-    let lists: &[Sysctls] = match role {
-        Role::Emulator => &[MUTE],
-        Role::Router => &[ROUTER, QUIET],
-        Role::End => &[QUIET, stack(profile)],
-    };
-    lists.concat()
+    match role {
+        Role::Emulator => MUTE.to_vec(),
+        Role::Router => [ROUTER, QUIET].concat(),
+        Role::End => [QUIET, &stack(profile)].concat(),
+    }
 }
 
 /// Whether segments carry timestamps, which take 12 bytes of each.
 pub fn has_timestamps(profile: Profile) -> bool {
-    profile == Profile::Modern
+    profile != Profile::Vintage
 }

@@ -101,7 +101,7 @@ impl StackOptions {
     /// Least retransmission timeout; none: the kernel's.
     pub fn rto_min_ns(&self, profile: Profile) -> Option<u64> {
         self.rto_min_ns.or(match profile {
-            Profile::Modern => None,
+            Profile::Modern | Profile::Linux24 => None,
             Profile::Vintage => Some(500 * NS_PER_MS),
         })
     }
@@ -110,7 +110,7 @@ impl StackOptions {
     pub fn initial_cwnd(&self, profile: Profile) -> Option<u32> {
         self.initial_cwnd.or(match profile {
             Profile::Modern => None,
-            Profile::Vintage => Some(2),
+            Profile::Vintage | Profile::Linux24 => Some(2),
         })
     }
 

@@ -7,14 +7,18 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use linkemu::RateTrace;
 use serde::{Deserialize, Serialize};
 
 use crate::base::units;
+use crate::data::lte;
 use crate::data::segment::FULL_FRAME_BYTES;
 use crate::data::way::Way;
 
 /// The detour of `--reorder` without a time of its own.
 const DEFAULT_REORDER_DELAY_NS: u64 = 10_000_000;
+/// In place of a trace's file: the synthetic one that comes with the program.
+const OWN_TRACE: &str = "lte";
 
 /// Frames that are overtaken.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -96,10 +100,10 @@ impl fmt::Display for RateWave {
     }
 }
 
-/// A mahimahi trace. The emulator reads it again itself; here it is checked.
+/// A mahimahi trace. Whoever builds the link reads it again; here it is checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceFile {
-    /// Absolute path.
+    /// Absolute path, or [`OWN_TRACE`].
     pub path: PathBuf,
     /// What it carries in full frames, on average over its length.
     pub mean_bps: u64,
@@ -109,13 +113,33 @@ impl FromStr for TraceFile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let trace = linkemu::RateTrace::read(Path::new(text)).map_err(|e| e.to_string())?;
-        let path = std::path::absolute(text).map_err(|e| format!("{text}: {e}"))?;
+        let trace = read_trace(Path::new(text)).map_err(|e| e.to_string())?;
+        let path = match text {
+            OWN_TRACE => OWN_TRACE.into(),
+            file => std::path::absolute(file).map_err(|e| format!("{file}: {e}"))?,
+        };
         let mean_bps = trace.full_frames_per_second() * 8.0 * FULL_FRAME_BYTES as f64;
         Ok(Self {
             path,
             mean_bps: mean_bps.round() as u64,
         })
+    }
+}
+
+fn read_trace(path: &Path) -> linkemu::Result<RateTrace> {
+    match path == Path::new(OWN_TRACE) {
+        true => lte::trace(),
+        false => RateTrace::read(path),
+    }
+}
+
+impl TraceFile {
+    /// What it holds.
+    ///
+    /// # Errors
+    /// The file cannot be read any more.
+    pub fn read(&self) -> linkemu::Result<RateTrace> {
+        read_trace(&self.path)
     }
 }
 
@@ -153,7 +177,7 @@ pub struct Variation {
     )]
     pub rate_wave: Option<RateWave>,
 
-    /// Mahimahi trace of the rate from BS to MH: experiments/traces/lte.py makes one; --rate
+    /// Mahimahi trace of the rate from BS to MH, or lte: a synthetic one like a phone's; --rate
     /// (then by default its mean) sizes --queue bdp and stays the rate from MH to BS
     #[arg(long = "rate-trace", value_name = "FILE")]
     pub rate_trace: Option<TraceFile>,

@@ -74,6 +74,14 @@ fn a_trace_holds_one_way_and_the_other_keeps_the_rate() {
     assert_eq!(link.mean_rate_bps(Way::Down), 6_056_000);
     assert_eq!(link.mean_rate_bps(Way::Up), 15_000_000);
 
+    let own = parse("--rate-trace lte").unwrap();
+    assert_eq!(
+        air_config(&own).unwrap().a_to_b.rate_trace.period_ms(),
+        60_000
+    );
+    assert_eq!(own.mean_rate_bps(Way::Down), 18_681_145);
+    assert!(own.summary().contains("down trace lte (18.7mbit)"));
+
     let up = parse(&format!("--rate-trace-up {file}")).unwrap();
     let air = air_config(&up).unwrap();
     assert!(air.a_to_b.rate_trace.is_empty() && !air.b_to_a.rate_trace.is_empty());

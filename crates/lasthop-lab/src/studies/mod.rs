@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What is asked: comparisons, campaigns of many cells, experiments, the grid, reports about them, and
+//! What is asked: comparisons, campaigns of many cells, experiments, those that come with the program as `grid`, reports about them, and
 //! replays of captures.
 
 pub(crate) mod campaign;
 pub mod compare;
 pub mod experiment;
 pub mod grid;
-pub mod mixes;
 pub mod replay;
 pub mod report;

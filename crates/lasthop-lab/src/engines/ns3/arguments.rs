@@ -219,7 +219,7 @@ fn modern_window_bytes(link: &LinkOptions, host: usize, way: Way) -> u64 {
 
 /// The window of all receivers that have none of their own: FH's of the fastest upload, and MH's.
 fn window_bytes(link: &LinkOptions) -> u64 {
-    if link.profile == Profile::Vintage {
+    if link.profile != Profile::Modern {
         return VINTAGE_WINDOW_BYTES;
     }
     let ways = (0..link.hosts.count()).flat_map(|host| [(host, Way::Down), (host, Way::Up)]);
@@ -244,7 +244,10 @@ fn stack(options: &CompareOptions) -> Vec<String> {
     let time = |name: &str, time_ns: u64| format!("ns3::{name}={time_ns}ns");
     let has_scaling = modern || window_bytes > VINTAGE_WINDOW_BYTES;
     vec![
-        tcp("TcpSocketBase::Sack", &modern.to_string()),
+        tcp(
+            "TcpSocketBase::Sack",
+            &(link.profile != Profile::Vintage).to_string(),
+        ),
         tcp(
             "TcpSocketBase::Timestamp",
             &link.has_timestamps().to_string(),

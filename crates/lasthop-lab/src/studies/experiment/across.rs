@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Further axes of an experiment: `[[across]]`. Each series, figure and condition of the file is there
-//! once for every combination of their points, or for those that it names with `where`.
+//! Further axes of an experiment: `[[across]]`. Each series and figure of the file is there once for
+//! every combination of their points, or for those that it names with `where`; a condition holds for
+//! all of them together.
 //!
-//! They become series of their own before anything else is looked at, so that what is run, drawn and
-//! judged needs to know of one axis only.
+//! They become series of their own before anything else is looked at, so that what is run and drawn
+//! needs to know of one axis only.
+
+use std::collections::BTreeSet;
 
 use toml::{Spanned, Value};
 
 use super::mistake::Mistake;
-use super::raw::{Options, Raw, RawAcross, RawCheck, RawFigure, RawSeries, Where};
+use super::raw::{
+    Options, Raw, RawAcross, RawCheck, RawFigure, RawMap, RawPlace, RawSeries, Where,
+};
+use super::spec::Picture;
 
 /// One point of each further axis.
 #[derive(Debug, Clone, Default)]
@@ -27,10 +33,23 @@ impl Combination {
         Spanned::new(at, name.into_inner() + &points.collect::<String>())
     }
 
-    /// Words for people, with those of the points.
-    fn words(&self, words: &str) -> String {
+    /// The points' names.
+    fn words(&self) -> String {
         let points: Vec<&str> = self.points.iter().map(|(_, p)| p.as_str()).collect();
-        format!("{words} ({})", points.join(", "))
+        points.join(", ")
+    }
+
+    /// Without one axis, and its point there.
+    fn without(&self, axis: &str) -> (Vec<&str>, &str) {
+        let mut others = Vec::new();
+        let mut own = "";
+        for (name, point) in &self.points {
+            match name == axis {
+                true => own = point,
+                false => others.push(point.as_str()),
+            }
+        }
+        (others, own)
     }
 
     /// Whether it is among those that are named.
@@ -49,9 +68,19 @@ impl Combination {
 pub(super) fn expand(raw: Raw) -> Result<Raw, Mistake> {
     let all = combinations(&raw.across)?;
     let wheres = raw.figure.iter().map(|f| &f.only);
-    for only in wheres.chain(raw.check.iter().map(|c| &c.only)) {
+    let of_checks = raw.check.iter().flat_map(|c| [&c.only, &c.except]);
+    for only in wheres.chain(of_checks) {
         check_where(only, &raw.across)?;
     }
+    let check = raw.check.into_iter().map(|check| placed(check, &all));
+    let check = check.collect::<Result<_, _>>()?;
+    let map = raw.map.into_iter();
+    let map = map.map(|map| drawn(map, &raw.across, &raw.series, &all));
+    let raw = Raw {
+        check,
+        map: map.collect::<Result<_, _>>()?,
+        ..raw
+    };
     if raw.across.is_empty() {
         return Ok(raw);
     }
@@ -65,24 +94,63 @@ pub(super) fn expand(raw: Raw) -> Result<Raw, Mistake> {
     Ok(Raw {
         across: Vec::new(),
         series,
-        figure: each(&figures, &all, |f| &f.only, figure_at),
-        check: each(&raw.check, &all, |c| &c.only, check_at),
+        figure: figures.iter().flat_map(|f| figures_at(f, &all)).collect(),
         ..raw
     })
 }
 
-/// One of each for every combination that it means.
-fn each<T>(
-    of_file: &[T],
-    all: &[Combination],
-    only: fn(&T) -> &Where,
-    at: fn(&T, &Combination) -> T,
-) -> Vec<T> {
-    let of_one = |one| {
-        let meant = all.iter().filter(move |c| c.is_meant(only(one)));
-        meant.map(move |combination| at(one, combination))
+/// A condition that knows where it must hold.
+fn placed(check: RawCheck, all: &[Combination]) -> Result<RawCheck, Mistake> {
+    let is_left_out = |c: &Combination| !check.except.is_empty() && c.is_meant(&check.except);
+    let meant = all.iter().filter(|c| c.is_meant(&check.only));
+    let place = |combination: &Combination| RawPlace {
+        across: combination.words(),
+        of: combination.name(check.of.clone()),
+        to: check.to.clone().map(|name| combination.name(name)),
     };
-    of_file.iter().flat_map(of_one).collect()
+    let places = meant.filter(|c| !is_left_out(c)).map(place);
+    let places: Vec<RawPlace> = places.collect();
+    match places.is_empty() {
+        true => Err(Mistake::new(
+            check.of.span(),
+            "`where` and `except` leave nothing that this check is about",
+        )),
+        false => Ok(RawCheck { places, ..check }),
+    }
+}
+
+/// A map that knows its pictures: those of one combination of the other axes side by side.
+fn drawn(
+    map: RawMap,
+    across: &[RawAcross],
+    series: &[RawSeries],
+    all: &[Combination],
+) -> Result<RawMap, Mistake> {
+    let axis = map.rows.get_ref();
+    if !across.iter().any(|a| a.name.get_ref() == axis) {
+        let what = format!("rows: there is no [[across]] called `{axis}`");
+        return Err(Mistake::new(map.rows.span(), what));
+    }
+    let mut others: Vec<Vec<&str>> = all.iter().map(|c| c.without(axis).0).collect();
+    let mut seen = BTreeSet::new();
+    others.retain(|points| seen.insert(points.clone()));
+    let picture = |points: &Vec<&str>, series: &RawSeries| {
+        let rows = all.iter().filter(|c| c.without(axis).0 == *points);
+        let row = |c: &Combination| {
+            let series = c.name(series.name.clone()).into_inner();
+            (c.without(axis).1.to_owned(), series)
+        };
+        let words = points.iter().copied().chain([series.label.as_str()]);
+        Picture {
+            title: words.collect::<Vec<_>>().join(", "),
+            rows: rows.map(row).collect(),
+        }
+    };
+    let pictures = others
+        .iter()
+        .flat_map(|points| series.iter().map(|series| picture(points, series)))
+        .collect();
+    Ok(RawMap { pictures, ..map })
 }
 
 /// All combinations, the last axis fastest.
@@ -184,7 +252,7 @@ fn series_at(raw: &RawSeries, combination: &Combination) -> Result<RawSeries, Mi
     add(&mut series.options, &combination.options)?;
     Ok(RawSeries {
         name: combination.name(series.name),
-        label: combination.words(&series.label),
+        label: format!("{}, {}", combination.words(), series.label),
         ..series
     })
 }
@@ -201,26 +269,23 @@ fn named(figure: &RawFigure, series: &[RawSeries]) -> RawFigure {
     figure
 }
 
-fn figure_at(raw: &RawFigure, combination: &Combination) -> RawFigure {
-    let figure = raw.clone();
-    let name = |name| combination.name(name);
-    RawFigure {
-        name: name(figure.name),
-        title: combination.words(&figure.title),
-        to: figure.to.map(name),
-        series: figure.series.into_iter().map(name).collect(),
-        ..figure
-    }
-}
-
-fn check_at(raw: &RawCheck, combination: &Combination) -> RawCheck {
-    let check = raw.clone();
-    RawCheck {
-        text: combination.words(&check.text),
-        of: combination.name(check.of),
-        to: check.to.map(|name| combination.name(name)),
-        ..check
-    }
+/// One for every combination that it means.
+fn figures_at(raw: &RawFigure, all: &[Combination]) -> Vec<RawFigure> {
+    let at = |combination: &Combination| {
+        let figure = raw.clone();
+        let name = |name| combination.name(name);
+        RawFigure {
+            name: name(figure.name),
+            title: format!("{} ({})", figure.title, combination.words()),
+            to: figure.to.map(name),
+            series: figure.series.into_iter().map(name).collect(),
+            ..figure
+        }
+    };
+    all.iter()
+        .filter(|c| c.is_meant(&raw.only))
+        .map(at)
+        .collect()
 }
 
 #[cfg(test)]

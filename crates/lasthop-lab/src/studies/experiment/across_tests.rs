@@ -40,7 +40,7 @@ fn everything_is_there_for_every_combination() {
     let combinations = ["near-reno", "near-bbr", "far-reno", "far-bbr"];
     let of = |name: &str| combinations.map(|points| format!("{name}-{points}"));
     assert_eq!(names, [of("tcp"), of("snoop")].concat());
-    assert_eq!(all.series[6].label, "Snoop (far, reno)");
+    assert_eq!(all.series[6].label, "far, reno, Snoop");
     assert_eq!(all.series[6].args, ["--cc", "reno", "--rtt", "200ms"]);
     assert_eq!(all.series[6].agent.as_deref(), Some("dup_thresh = 2\n"));
     let figures: Vec<&str> = all.figures.iter().map(|f| f.name.as_str()).collect();
@@ -48,23 +48,30 @@ fn everything_is_there_for_every_combination() {
     assert_eq!(all.figures[1].series, ["snoop-near-bbr"]);
     assert_eq!(all.figures[1].to.as_deref(), Some("tcp-near-bbr"));
     assert_eq!(all.figures[1].title, "Gain (near, bbr)");
-    let checks: Vec<&str> = all.checks.iter().map(|c| c.of.as_str()).collect();
-    assert_eq!(checks, of("snoop"));
-    assert_eq!(all.checks[3].to.as_deref(), Some("tcp-far-bbr"));
-    assert_eq!(all.checks[3].text, "helps (far, bbr)");
+    assert_eq!(all.checks.len(), 1, "of all together");
+    let places = &all.checks[0].places;
+    let checked: Vec<&str> = places.iter().map(|place| place.of.as_str()).collect();
+    assert_eq!(checked, of("snoop"));
+    assert_eq!(places[3].to.as_deref(), Some("tcp-far-bbr"));
+    assert_eq!(places[3].across, "far, bbr");
 }
 
 #[test]
 fn a_condition_is_about_the_cells_that_it_names() {
     let of = |only: &str| -> Vec<String> {
         let experiment = parse(&small(ACROSS, only)).unwrap();
-        experiment.checks.into_iter().map(|c| c.of).collect()
+        let places = experiment.checks[0].places.iter();
+        places.map(|place| place.of.clone()).collect()
     };
     let bbr = ["snoop-near-bbr", "snoop-far-bbr"];
     assert_eq!(of("where = { cc = [\"bbr\"] }"), bbr);
     let one = "where = { rtt = [\"far\"], cc = [\"reno\"] }\nat = [2]";
     assert_eq!(of(one), ["snoop-far-reno"]);
     assert_eq!(of("where = { rtt = [\"near\", \"far\"] }").len(), 4);
+    let except = "except = { rtt = [\"far\"], cc = [\"reno\"] }";
+    assert_eq!(of(except).len(), 3);
+    let both = format!("where = {{ cc = [\"reno\"] }}\n{except}");
+    assert_eq!(of(&both), ["snoop-near-reno"]);
 }
 
 #[test]
@@ -100,6 +107,17 @@ fn mistakes_have_a_line() {
             "no [[across]] called `loss`",
         ),
         (ACROSS, "where = { cc = [] }", "points are missing"),
+        (ACROSS, "except = { cc = [\"x\"] }", "no point `x`"),
+        (
+            ACROSS,
+            "except = { cc = [\"reno\", \"bbr\"] }",
+            "leave nothing that this check is about",
+        ),
+        (
+            ACROSS,
+            "[[map]]\nlabel = \"M\"\nmetric = \"jain\"\nrows = \"loss\"",
+            "rows: there is no [[across]] called `loss`",
+        ),
         (
             "",
             "where = { cc = [\"bbr\"] }",

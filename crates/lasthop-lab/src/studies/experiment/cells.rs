@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The runs of an experiment.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -165,22 +166,36 @@ fn write_agent_config(series: &Series, directory: &Path) -> Result<()> {
     write_whole(&path, text)
 }
 
-/// How many of these, which have one engine, may run at a time without getting in each other's way
-/// on so many CPUs.
+/// Cells that may run so many at a time without getting in each other's way on so many CPUs, or all of
+/// them `jobs` at a time.
 ///
 /// A simulation takes a CPU for itself. One CPU carries some 40 Mbit/s of a test bed (two
 /// emulators, both ends, the agent) while staying mostly idle, and the setting up and tearing down
 /// of six beds; the emulators keep theoretical departure times, so a busy moment shows up late in
 /// no figure.
-pub fn slots(cells: &[Cell], cpus: usize) -> u16 {
-    const MBIT_PER_CPU: f64 = 40.0;
-    const MOST_PER_CPU: usize = 6;
-    if cells.iter().any(|cell| cell.engine == Engine::Ns3) {
-        return cpus.clamp(1, usize::from(u16::MAX)) as u16;
+pub fn batches(
+    cells: impl Iterator<Item = Cell>,
+    jobs: Option<u16>,
+    cpus: usize,
+) -> BTreeMap<u16, Vec<Cell>> {
+    let mut batches: BTreeMap<u16, Vec<Cell>> = BTreeMap::new();
+    for cell in cells {
+        let slots = jobs.unwrap_or_else(|| cell.slots(cpus));
+        batches.entry(slots).or_default().push(cell);
     }
-    let heaviest = cells.iter().map(|cell| cell.load_mbit).fold(0.1, f64::max);
-    let fit = (cpus as f64 * MBIT_PER_CPU / heaviest) as usize;
-    fit.clamp(1, cpus * MOST_PER_CPU) as u16
+    batches
+}
+
+impl Cell {
+    fn slots(&self, cpus: usize) -> u16 {
+        const MBIT_PER_CPU: f64 = 40.0;
+        const MOST_PER_CPU: usize = 6;
+        if self.engine == Engine::Ns3 {
+            return cpus.clamp(1, usize::from(u16::MAX)) as u16;
+        }
+        let fit = (cpus as f64 * MBIT_PER_CPU / self.load_mbit.max(0.1)) as usize;
+        fit.clamp(1, cpus * MOST_PER_CPU) as u16
+    }
 }
 
 /// Whether a figure shows this run's samples, and they are not there.

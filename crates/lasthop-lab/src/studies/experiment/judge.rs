@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What the runs came to: values over the seeds, and whether the experiment's conditions hold.
+//! Whether an experiment's conditions hold.
 
 use serde::Serialize;
 
-use super::line::{Line, field_of};
-use super::spec::{Check, Experiment, Hold, Relation, Statistic, same_x};
+use super::runs::{Measure, Runs, Value};
+use super::spec::{Check, Demand, Experiment, Hold, JudgedBy, Place, Point, Relation, Statistic};
 use crate::base::fields::Field;
-use crate::base::stats::{interval, median};
-use crate::cell::record::FIELDS;
 
 /// How a condition stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -21,24 +19,20 @@ pub enum Outcome {
     Incomplete,
 }
 
-/// A value at one point of the axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Value {
-    /// Where.
-    pub x: f64,
-    /// The statistic, or the ratio or difference of two; null: infinite.
-    pub value: f64,
-    /// 95 % interval over the seeds (Student's t): of the mean, or of the mean over pairs of
-    /// equal seeds; null with a single seed and for other statistics.
-    pub low: Option<f64>,
-    /// Its upper end.
-    pub high: Option<f64>,
-    /// Seeds.
-    pub runs: usize,
-}
-
 /// In place of a series in [`Judgement::to`].
 const REPORTED: &str = "reported";
+
+/// A value that was held against bounds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured {
+    /// Points of the further axes; empty without.
+    pub across: String,
+    /// What was measured.
+    pub metric: String,
+    /// At which point of the axis, and what it came to.
+    #[serde(flatten)]
+    pub value: Value,
+}
 
 /// What became of a condition. The fields are described in [`JUDGEMENT_FIELDS`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,16 +44,15 @@ pub struct Judgement {
     pub of: String,
     pub to: Option<String>,
     pub relation: Relation,
-    pub metric: String,
     pub statistic: Statistic,
-    pub min: Option<f64>,
-    pub max: Option<f64>,
-    pub values: Vec<Value>,
+    pub any: Vec<Vec<Demand>>,
+    pub values: Vec<Measured>,
+    pub missed: Vec<String>,
     pub detail: String,
 }
 
 /// Fields of `run -j`, in their order.
-pub const JUDGEMENT_FIELDS: [Field; 12] = [
+pub const JUDGEMENT_FIELDS: [Field; 11] = [
     Field::new("experiment", "name", "its file's name"),
     Field::new("check", "text", "the condition, in words"),
     Field::new(
@@ -74,168 +67,28 @@ pub const JUDGEMENT_FIELDS: [Field; 12] = [
         "the series that it is measured against; `reported`: what the source says; null: the value itself is",
     ),
     Field::new("relation", "name", "how: `ratio` or `difference`"),
-    Field::new("metric", "name", "field of `compare -j`"),
     Field::new(
         "statistic",
         "name",
         "over the seeds: `mean`, `median`, `sum`, `min` or `max`",
     ),
-    Field::new("min", "as the value", "least value allowed; null: none"),
-    Field::new("max", "as the value", "greatest value allowed; null: none"),
+    Field::new(
+        "any",
+        "list of lists",
+        "alternatives, each of what must hold together: `metric`, the least and greatest value allowed, `min` and `max` (null: none), and `judged_by`, what is held against them: `value`, or its `interval`",
+    ),
     Field::new(
         "values",
         "list",
-        "per point of the axis `x`, `value` (the statistic, or the ratio or difference of two; null: infinite, as a time is that never came), `low` and `high` (95 % interval, Student's t, of the mean or of the mean over pairs of equal seeds; null otherwise) and `runs` (seeds)",
+        "per combination of the further axes (`across`, their points' names), point of the axis (`x`) and `metric`: `value` (the statistic, or the ratio or difference of two; null: infinite, as a time is that never came), `low` and `high` (95 % interval, Student's t, of the mean or of the mean over pairs of equal seeds; null otherwise) and `runs` (seeds)",
+    ),
+    Field::new(
+        "missed",
+        "list of text",
+        "points at which the bounds do not hold",
     ),
     Field::new("detail", "text", "what decided"),
 ];
-
-/// The runs of an experiment, looked up by point and series.
-#[derive(Debug, Clone, Copy)]
-pub struct Runs<'a> {
-    lines: &'a [&'a Line],
-}
-
-impl<'a> Runs<'a> {
-    /// Over these lines.
-    pub fn new(lines: &'a [&'a Line]) -> Self {
-        Self { lines }
-    }
-
-    /// A metric of every seed at one point, with the seed. A time that never came is infinite;
-    /// anything else that is null is left out.
-    pub fn values(&self, x: f64, series: &str, metric: &str) -> Vec<(u64, f64)> {
-        let (field, _) = field_of(metric);
-        let is_time = FIELDS
-            .iter()
-            .any(|f| f.name == field && f.unit.ends_with("ms"));
-        let lines = self.lines.iter();
-        let mut values: Vec<(u64, f64)> = lines
-            .filter(|line| line.series == series && same_x(line.x, x))
-            .filter_map(|line| {
-                let value = line.metric(metric);
-                let value = value.or(is_time.then_some(f64::INFINITY))?;
-                Some((line.record.seed, value))
-            })
-            .collect();
-        values.sort_by_key(|(seed, _)| *seed);
-        values
-    }
-
-    /// The statistic of a metric at one point.
-    pub fn value(&self, x: f64, series: &str, metric: &str, statistic: Statistic) -> Option<Value> {
-        let pairs = self.values(x, series, metric);
-        let values: Vec<f64> = pairs.iter().map(|(_, value)| *value).collect();
-        let bounds = (statistic == Statistic::Mean).then(|| interval(&values));
-        let bounds = bounds
-            .flatten()
-            .filter(|(low, high)| low.is_finite() && high.is_finite());
-        Some(Value {
-            x,
-            value: statistic.of(&values)?,
-            low: bounds.map(|(low, _)| low),
-            high: bounds.map(|(_, high)| high),
-            runs: values.len(),
-        })
-    }
-
-    /// The metric of `of` at `x * shift` against that of `to` at `x`, or at `to_at`, seed by seed.
-    pub fn pairs(&self, x: f64, of: &str, to: &str, what: &Measure<'_>) -> Vec<(u64, f64)> {
-        let own = self.values(x * what.shift, of, what.metric);
-        let other = self.values(what.to_at.unwrap_or(x), to, what.metric);
-        let of_seed = |seed: u64| other.iter().find(|(s, _)| *s == seed).map(|(_, v)| *v);
-        own.into_iter()
-            .filter_map(|(seed, own)| Some((seed, what.of(own, of_seed(seed)?))))
-            .collect()
-    }
-
-    /// The statistic of `of` at `x` against what the source says there.
-    fn against(&self, [x, reported]: [f64; 2], of: &str, what: &Measure<'_>) -> Option<Value> {
-        let own = self.value(x, of, what.metric, what.statistic)?;
-        let relation = |value: f64| what.relation.of(value, reported);
-        Some(Value {
-            value: relation(own.value),
-            low: own.low.map(relation),
-            high: own.high.map(relation),
-            ..own
-        })
-    }
-
-    /// The statistic of `of` at `x * shift` against that of `to` at `x`, or at `to_at`.
-    pub fn relation(&self, x: f64, of: &str, to: &str, what: &Measure<'_>) -> Option<Value> {
-        let own = self.values(x * what.shift, of, what.metric);
-        let other = self.values(what.to_at.unwrap_or(x), to, what.metric);
-        let only = |pairs: &[(u64, f64)]| pairs.iter().map(|(_, v)| *v).collect::<Vec<f64>>();
-        let statistic = |pairs: &[(u64, f64)]| what.statistic.of(&only(pairs));
-        let value = what.of(statistic(&own)?, statistic(&other)?);
-        let pairs = self.pairs(x, of, to, what);
-        let pairs: Vec<f64> = pairs.into_iter().map(|(_, value)| value).collect();
-        let sound = what.statistic == Statistic::Mean
-            && pairs.len() == other.len()
-            && pairs.iter().all(|value| value.is_finite());
-        let bounds = sound.then(|| interval(&pairs)).flatten();
-        Some(Value {
-            x,
-            value,
-            low: bounds.map(|(low, _)| low),
-            high: bounds.map(|(_, high)| high),
-            runs: own.len().min(other.len()),
-        })
-    }
-}
-
-impl Relation {
-    /// Of a value to another.
-    pub fn of(self, own: f64, other: f64) -> f64 {
-        match self {
-            Self::Ratio => own / other,
-            Self::Difference => own - other,
-        }
-    }
-}
-
-/// What is measured.
-#[derive(Debug, Clone, Copy)]
-pub struct Measure<'a> {
-    /// Field of `compare -j`.
-    pub metric: &'a str,
-    /// Over the seeds.
-    pub statistic: Statistic,
-    /// How.
-    pub relation: Relation,
-    /// See [`Check::shift`].
-    pub shift: f64,
-    /// See [`Check::to_at`].
-    pub to_at: Option<f64>,
-    /// See [`Check::to_limits`].
-    pub to_limits: (Option<f64>, Option<f64>),
-}
-
-impl Measure<'_> {
-    /// Of a value to another, which counts within the limits only.
-    fn of(&self, own: f64, other: f64) -> f64 {
-        let (least, most) = self.to_limits;
-        let other = least.map_or(other, |least| other.max(least));
-        let other = most.map_or(other, |most| other.min(most));
-        self.relation.of(own, other)
-    }
-}
-
-impl Statistic {
-    /// Of these values; none without any.
-    pub fn of(self, values: &[f64]) -> Option<f64> {
-        let sum = || values.iter().sum::<f64>();
-        let all = values.iter().copied();
-        match self {
-            _ if values.is_empty() => None,
-            Self::Mean => Some(sum() / values.len() as f64),
-            Self::Median => median(values),
-            Self::Sum => Some(sum()),
-            Self::Min => all.reduce(f64::min),
-            Self::Max => all.reduce(f64::max),
-        }
-    }
-}
 
 /// Judges all conditions. `seeds`: how many runs each point must have.
 pub fn judge(experiment: &Experiment, runs: Runs<'_>, seeds: usize) -> Vec<Judgement> {
@@ -246,35 +99,28 @@ pub fn judge(experiment: &Experiment, runs: Runs<'_>, seeds: usize) -> Vec<Judge
 }
 
 fn one(experiment: &Experiment, check: &Check, runs: Runs<'_>, seeds: usize) -> Judgement {
-    let measure = Measure {
-        metric: &check.metric,
-        statistic: check.statistic,
-        relation: check.relation,
-        shift: check.shift,
-        to_at: check.to_at,
-        to_limits: check.to_limits,
+    let trial = Trial {
+        experiment,
+        check,
+        runs,
     };
-    let reported = check.to_reported.iter().flatten();
-    let xs: Vec<f64> = match &check.to_reported {
-        Some(_) => reported.clone().map(|[x, _]| *x).collect(),
-        None => points(experiment, check),
-    };
-    let at = xs.iter();
-    let values: Vec<Value> = match (&check.to_reported, &check.to) {
-        (Some(_), _) => reported
-            .filter_map(|pair| runs.against(*pair, &check.of, &measure))
-            .collect(),
-        (None, Some(to)) => at
-            .filter_map(|x| runs.relation(*x, &check.of, to, &measure))
-            .collect(),
-        (None, None) => at
-            .filter_map(|x| runs.value(*x, &check.of, &check.metric, check.statistic))
-            .collect(),
-    };
-    let complete = values.len() == xs.len() && values.iter().all(|v| v.runs >= seeds);
-    let (met, detail) = match values.is_empty() {
-        true => (false, "no runs".to_owned()),
-        false => decide(check, &values),
+    let places = check.places.iter();
+    let tried: Vec<Tried<'_>> = places.map(|place| trial.at(place)).collect();
+    let complete = tried.iter().all(|place| place.is_complete(check, seeds));
+    let met = tried.iter().all(|place| place.is_met(check));
+    let points = || tried.iter().flat_map(|place| &place.points);
+    let missed: Vec<String> = points()
+        .filter(|point| !point.is_met(check))
+        .map(Tested::words)
+        .collect();
+    let detail = match &tried[..] {
+        _ if points().all(|point| point.values.is_empty()) => "no runs".to_owned(),
+        [only] => only.words(check),
+        _ => format!(
+            "holds at {} of {} points",
+            points().count() - missed.len(),
+            points().count()
+        ),
     };
     Judgement {
         experiment: experiment.name.clone(),
@@ -290,12 +136,214 @@ fn one(experiment: &Experiment, check: &Check, runs: Runs<'_>, seeds: usize) -> 
             None => check.to.clone(),
         },
         relation: check.relation,
-        metric: check.metric.clone(),
         statistic: check.statistic,
-        min: check.bounds.0,
-        max: check.bounds.1,
-        values,
+        any: check.any.clone(),
+        values: points().flat_map(|point| point.values.clone()).collect(),
+        missed,
         detail,
+    }
+}
+
+impl Judgement {
+    /// Whether it is about several combinations of further axes.
+    pub fn has_places(&self) -> bool {
+        self.values.iter().any(|value| !value.across.is_empty())
+    }
+}
+
+/// A condition that is tried.
+struct Trial<'a> {
+    experiment: &'a Experiment,
+    check: &'a Check,
+    runs: Runs<'a>,
+}
+
+/// It at one combination of the further axes.
+struct Tried<'a> {
+    points: Vec<Tested<'a>>,
+}
+
+/// It at one point.
+struct Tested<'a> {
+    /// Name of the axis' point, or its x.
+    name: String,
+    place: &'a Place,
+    /// Of each metric that has runs.
+    values: Vec<Measured>,
+}
+
+impl<'a> Trial<'a> {
+    fn at(&self, place: &'a Place) -> Tried<'a> {
+        let xs: Vec<(f64, Option<f64>)> = match &self.check.to_reported {
+            Some(pairs) => pairs.iter().map(|[x, y]| (*x, Some(*y))).collect(),
+            None => points(self.experiment, self.check)
+                .into_iter()
+                .map(|x| (x, None))
+                .collect(),
+        };
+        let metrics = self.check.metrics();
+        let name = |x: f64| self.experiment.point(x).map(Point::name);
+        let tested = |(x, reported): (f64, Option<f64>)| Tested {
+            name: name(x).unwrap_or_else(|| x.to_string()),
+            place,
+            values: metrics
+                .iter()
+                .filter_map(|metric| self.measured(place, metric, x, reported))
+                .collect(),
+        };
+        Tried {
+            points: xs.into_iter().map(tested).collect(),
+        }
+    }
+
+    fn measured(
+        &self,
+        place: &Place,
+        metric: &str,
+        x: f64,
+        reported: Option<f64>,
+    ) -> Option<Measured> {
+        let check = self.check;
+        let measure = Measure {
+            metric,
+            statistic: check.statistic,
+            relation: check.relation,
+            shift: check.shift,
+            to_at: check.to_at,
+            to_limits: check.to_limits,
+        };
+        let value = match (reported, &place.to) {
+            (Some(reported), _) => self.runs.against([x, reported], &place.of, &measure),
+            (None, Some(to)) => self.runs.relation(x, &place.of, to, &measure),
+            (None, None) => self.runs.value(x, &place.of, metric, check.statistic),
+        };
+        Some(Measured {
+            across: place.across.clone(),
+            metric: metric.to_owned(),
+            value: value?,
+        })
+    }
+}
+
+impl Check {
+    /// Each metric that it asks about, once.
+    fn metrics(&self) -> Vec<&str> {
+        let mut metrics: Vec<&str> = Vec::new();
+        for demand in self.any.iter().flatten() {
+            if !metrics.contains(&demand.metric.as_str()) {
+                metrics.push(&demand.metric);
+            }
+        }
+        metrics
+    }
+}
+
+impl Demand {
+    fn is_met(&self, value: &Value) -> bool {
+        let (low, high) = match self.judged_by {
+            JudgedBy::Value => (None, None),
+            JudgedBy::Interval => (value.low, value.high),
+        };
+        let (low, high) = (low.unwrap_or(value.value), high.unwrap_or(value.value));
+        self.min.is_none_or(|min| high >= min) && self.max.is_none_or(|max| low <= max)
+    }
+}
+
+impl Tested<'_> {
+    /// Whether it is within bounds.
+    fn is_met(&self, check: &Check) -> bool {
+        let is_met = |demand: &Demand| {
+            let own = self.values.iter().find(|v| v.metric == demand.metric);
+            own.is_some_and(|own| demand.is_met(&own.value))
+        };
+        check.any.iter().any(|all| all.iter().all(is_met))
+    }
+
+    fn words(&self) -> String {
+        let values: Vec<String> = self.values.iter().map(|v| number(&v.value)).collect();
+        let values = match values.is_empty() {
+            true => "no runs".to_owned(),
+            false => values.join(" and "),
+        };
+        match self.place.across.is_empty() {
+            true => format!("{values} at {}", self.name),
+            false => format!("{}: {values} at {}", self.place.across, self.name),
+        }
+    }
+}
+
+impl Tried<'_> {
+    fn is_complete(&self, check: &Check, seeds: usize) -> bool {
+        let metrics = check.metrics().len();
+        let has_all = |point: &Tested<'_>| {
+            point.values.len() == metrics && point.values.iter().all(|v| v.value.runs >= seeds)
+        };
+        !self.points.is_empty() && self.points.iter().all(has_all)
+    }
+
+    fn is_met(&self, check: &Check) -> bool {
+        let mut points = self.points.iter();
+        let within = match check.hold {
+            Hold::Every => points.all(|point| point.is_met(check)),
+            Hold::Some => points.any(|point| point.is_met(check)),
+        };
+        within && check.peak.is_none_or(|peak| self.has_peak(check, peak))
+    }
+
+    fn has_peak(&self, check: &Check, [low, high]: [f64; 2]) -> bool {
+        let values = self.values(check.metrics()[0]);
+        let value = |end: Option<&(&str, &Value)>| end.map_or(f64::NAN, |(_, v)| v.value);
+        let (first, last) = (value(values.first()), value(values.last()));
+        let by_value = |a: &&(&str, &Value), b: &&(&str, &Value)| a.1.value.total_cmp(&b.1.value);
+        let Some((_, most)) = values.iter().max_by(by_value) else {
+            return false;
+        };
+        let falls = |end: f64| end * check.fall <= most.value;
+        (low..=high).contains(&most.x) && falls(first) && falls(last)
+    }
+
+    /// Of a metric, with the points' names.
+    fn values(&self, metric: &str) -> Vec<(&str, &Value)> {
+        let points = self.points.iter();
+        points
+            .filter_map(|point| {
+                let own = point.values.iter().find(|v| v.metric == metric);
+                Some((point.name.as_str(), &own?.value))
+            })
+            .collect()
+    }
+
+    /// The extremes of each metric.
+    fn words(&self, check: &Check) -> String {
+        let metrics = check.metrics();
+        let of_metric = |metric: &&str| {
+            let words = extremes(&self.values(metric));
+            match metrics.len() {
+                1 => words,
+                _ => format!("{metric} {words}"),
+            }
+        };
+        let mut words = metrics.iter().map(of_metric).collect::<Vec<_>>().join("; ");
+        let values = self.values(metrics[0]);
+        if let (Some(_), Some((_, first)), Some((_, last))) =
+            (check.peak, values.first(), values.last())
+        {
+            words.push_str(&format!("; ends {:.2} and {:.2}", first.value, last.value));
+        }
+        words
+    }
+}
+
+fn extremes(values: &[(&str, &Value)]) -> String {
+    let by_value = |a: &&(&str, &Value), b: &&(&str, &Value)| a.1.value.total_cmp(&b.1.value);
+    let show = |(name, value): &(&str, &Value)| format!("{} at {name}", number(value));
+    match (
+        values.iter().min_by(by_value),
+        values.iter().max_by(by_value),
+    ) {
+        (Some(only), _) if values.len() == 1 => show(only),
+        (Some(least), Some(most)) => format!("least {}, greatest {}", show(least), show(most)),
+        _ => "no runs".to_owned(),
     }
 }
 
@@ -307,43 +355,25 @@ fn points(experiment: &Experiment, check: &Check) -> Vec<f64> {
     xs.into_iter().filter(both).collect()
 }
 
-fn decide(check: &Check, values: &[Value]) -> (bool, String) {
-    let inside = |value: &&Value| {
-        let (min, max) = check.bounds;
-        min.is_none_or(|min| value.value >= min) && max.is_none_or(|max| value.value <= max)
-    };
-    let held = values.iter().filter(inside).count();
-    let bounds_met = match check.hold {
-        Hold::Every => held == values.len(),
-        Hold::Some => held > 0,
-    };
-    let by_value = |a: &&Value, b: &&Value| a.value.total_cmp(&b.value);
-    let (Some(least), Some(most)) = (
-        values.iter().min_by(by_value),
-        values.iter().max_by(by_value),
-    ) else {
-        return (false, "no runs".to_owned());
-    };
-    let mut detail = match values {
-        [only] => show(only),
-        _ => format!("least {}, greatest {}", show(least), show(most)),
-    };
-    let Some([low, high]) = check.peak else {
-        return (bounds_met, detail);
-    };
-    let (first, last) = (values[0].value, values[values.len() - 1].value);
-    let in_place = (low..=high).contains(&most.x);
-    let falls = first * check.fall <= most.value && last * check.fall <= most.value;
-    detail.push_str(&format!("; ends {first:.2} and {last:.2}"));
-    (bounds_met && in_place && falls, detail)
+/// With its interval.
+fn number(value: &Value) -> String {
+    match (value.low, value.high) {
+        (Some(low), Some(high)) => format!(
+            "{} ({}..{})",
+            digits(value.value),
+            digits(low),
+            digits(high)
+        ),
+        _ => digits(value.value),
+    }
 }
 
-fn show(value: &Value) -> String {
-    let interval = match (value.low, value.high) {
-        (Some(low), Some(high)) => format!(" ({low:.2}..{high:.2})"),
-        _ => String::new(),
-    };
-    format!("{:.2}{interval} at {}", value.value, value.x)
+/// Three decimals where a third tells something.
+fn digits(value: f64) -> String {
+    match value.abs() < 2.0 {
+        true => format!("{value:.3}"),
+        false => format!("{value:.2}"),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::*;
 use crate::base::small::Small;
+use crate::studies::experiment::line::Line;
 use crate::studies::experiment::line::tests::line;
+use crate::studies::experiment::spec::Statistic;
 
 /// Three bit-error rates, and a condition that lacks its bounds.
 fn head() -> String {
@@ -32,9 +34,12 @@ fn lines() -> Vec<Line> {
     lines
 }
 
+fn parse(check: &str) -> Experiment {
+    Experiment::parse(&(head() + check), Path::new("t.toml")).unwrap()
+}
+
 fn outcome_of(check: &str, lines: &[Line]) -> (Outcome, String) {
-    let text = head() + check;
-    let experiment = Experiment::parse(&text, Path::new("t.toml")).unwrap();
+    let experiment = parse(check);
     let lines: Vec<&Line> = lines.iter().collect();
     let judgement = judge(&experiment, Runs::new(&lines), 2).remove(0);
     (judgement.outcome, judgement.detail)
@@ -97,6 +102,128 @@ fn conditions() {
     ] {
         assert_eq!(outcome_of(check, &lines()).0, expected, "{check}");
     }
+}
+
+/// TCP's 4 Mbit/s and Snoop's 7 at 1e-5, of which only Snoop's spread is changed.
+#[test]
+fn an_interval_that_reaches_the_limit_is_no_failure() {
+    use Outcome::{Met, NotMet};
+    let check =
+        |limit: &str, by: &str| format!("to = \"tcp\"\nat = [1e-5]\n{limit}\njudged_by = \"{by}\"");
+    let mut lines = lines();
+    assert_eq!(
+        outcome_of(&check("min = 1.9", "interval"), &lines).0,
+        NotMet
+    );
+    for line in lines.iter_mut().filter(|line| line.series == "snoop") {
+        line.record.goodput_mbit += 3.0 * line.record.seed as f64 - 4.5;
+    }
+    assert_eq!(outcome_of(&check("min = 1.9", "value"), &lines).0, NotMet);
+    assert_eq!(outcome_of(&check("min = 1.9", "interval"), &lines).0, Met);
+    assert_eq!(outcome_of(&check("max = 1.5", "interval"), &lines).0, Met);
+    let alone: Vec<Line> = lines.into_iter().filter(|l| l.record.seed == 1).collect();
+    let experiment = parse(&check("min = 1.5", "interval"));
+    let alone: Vec<&Line> = alone.iter().collect();
+    let judged = judge(&experiment, Runs::new(&alone), 1).remove(0);
+    assert_eq!(judged.outcome, NotMet, "one seed has no interval");
+}
+
+#[test]
+fn one_alternative_is_enough_at_each_point() {
+    use Outcome::{Met, NotMet};
+    let head = head().replace("metric = \"goodput_mbit\"\n", "MISSING");
+    let head = head.replacen("MISSING", "metric = \"goodput_mbit\"\n", 1);
+    let head = head.replace("MISSING", "");
+    for (any, expected) in [
+        (
+            "{ goodput_mbit = { min = 6 } }, { goodput_mbit = { max = 5.5 } }",
+            Met,
+        ),
+        (
+            "{ goodput_mbit = { min = 6 }, jain = { min = 2 } }, { goodput_mbit = { max = 5.5 } }",
+            NotMet,
+        ),
+        (
+            "{ goodput_mbit = { min = 6 } }, { jain = { min = 2 } }",
+            NotMet,
+        ),
+        (
+            "{ jain = { min = 1 }, goodput_mbit = { min = 4, max = 9 } }",
+            Met,
+        ),
+    ] {
+        let text = format!("{head}any = [{any}]");
+        let experiment = Experiment::parse(&text, Path::new("t.toml")).unwrap();
+        let lines = lines();
+        let lines: Vec<&Line> = lines.iter().collect();
+        let judged = judge(&experiment, Runs::new(&lines), 2).remove(0);
+        assert_eq!(judged.outcome, expected, "{any}: {judged:?}");
+    }
+}
+
+#[test]
+fn a_condition_about_several_places_names_those_that_miss_it() {
+    let text = Small::new("T", "1")
+        .axis("Loss", "points = [{ x = 0, loss = 0 }, { x = 2, loss = 0.02 }]")
+        .with(
+            "[[across]]",
+            "name = \"cc\"\npoints = [{ name = \"reno\", cc = \"reno\" }, { name = \"bbr\", cc = \"bbr\" }]",
+        )
+        .tcp_and_snoop("")
+        .check("c", "snoop", None, "min = 5")
+        .text();
+    let experiment = Experiment::parse(&text, Path::new("t.toml")).unwrap();
+    let mut lines = Vec::new();
+    for (x, reno, bbr) in [(0.0, 5.0, 6.0), (2.0, 4.0, 7.0)] {
+        lines.push(line(x, "snoop-reno", 1, reno));
+        lines.push(line(x, "snoop-bbr", 1, bbr));
+    }
+    let judged = |lines: &[Line]| {
+        let lines: Vec<&Line> = lines.iter().collect();
+        judge(&experiment, Runs::new(&lines), 1).remove(0)
+    };
+    let all = judged(&lines);
+    assert_eq!(all.outcome, Outcome::NotMet);
+    assert_eq!(all.missed, ["reno: 4.00 at 2"]);
+    assert_eq!(all.detail, "holds at 3 of 4 points");
+    assert_eq!(
+        (all.values.len(), all.values[3].across.as_str()),
+        (4, "bbr")
+    );
+    assert_eq!(judged(&lines[..3]).outcome, Outcome::Incomplete);
+}
+
+/// Snoop's 5 Mbit/s at 1e-4: from 4.4 to 5.6.
+#[test]
+fn each_bound_chooses_what_it_is_judged_by() {
+    use Outcome::{Met, NotMet};
+    let head = head();
+    let head = head.rsplit_once("metric = \"goodput_mbit\"\n").unwrap().0;
+    let (interval, value) = ("judged_by = \"interval\"", "judged_by = \"value\"");
+    for (bounds, of_all, expected) in [
+        ("min = 5.1".to_owned(), "", NotMet),
+        ("min = 5.1".to_owned(), interval, Met),
+        (format!("min = 5.1, {interval}"), "", Met),
+        (format!("min = 5.1, {value}"), interval, NotMet),
+    ] {
+        let any = format!("any = [{{ goodput_mbit = {{ {bounds} }} }}]");
+        let text = format!("{head}at = [1e-4]\n{any}\n{of_all}");
+        let experiment = Experiment::parse(&text, Path::new("t.toml")).unwrap();
+        let lines = lines();
+        let lines: Vec<&Line> = lines.iter().collect();
+        let judged = judge(&experiment, Runs::new(&lines), 2).remove(0);
+        assert_eq!(judged.outcome, expected, "{text}: {judged:?}");
+    }
+}
+
+#[test]
+fn without_points_nothing_is_met() {
+    let mut experiment = parse("min = 1");
+    experiment.checks[0].at = Some(Vec::new());
+    let lines = lines();
+    let lines: Vec<&Line> = lines.iter().collect();
+    let judged = judge(&experiment, Runs::new(&lines), 2).remove(0);
+    assert_eq!(judged.outcome, Outcome::Incomplete);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! A line of an experiment's `runs.jsonl`.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::cell::record::Record;
 use crate::studies::campaign::Entry;
@@ -35,37 +34,6 @@ pub struct Line {
     pub record: Record,
 }
 
-impl Line {
-    /// A field of the record as a number, `host_efficiency[0]` being the first of a list; none if
-    /// it is null or no number.
-    pub fn metric(&self, name: &str) -> Option<f64> {
-        let record = serde_json::to_value(&self.record).ok()?;
-        let (field, position) = field_of(name);
-        let value = record.get(field)?;
-        let value = match position {
-            Some(position) => value.get(position)?,
-            None => value,
-        };
-        match value {
-            Value::Number(number) => number.as_f64(),
-            Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
-            _ => None,
-        }
-    }
-}
-
-/// Field of a metric, and the position in it that the metric names.
-pub(super) fn field_of(metric: &str) -> (&str, Option<usize>) {
-    let indexed = || {
-        let (field, rest) = metric.strip_suffix(']')?.split_once('[')?;
-        Some((field, rest.parse().ok()?))
-    };
-    match indexed() {
-        Some((field, position)) => (field, Some(position)),
-        None => (metric, None),
-    }
-}
-
 impl Entry for Line {
     fn cell(&self) -> &str {
         &self.cell
@@ -93,19 +61,6 @@ pub(crate) mod tests {
             ended_s: 1,
             notes: Vec::new(),
             record: sample("none", "reno", seed, goodput_mbit),
-        }
-    }
-
-    #[test]
-    fn metrics_by_name() {
-        let line = line(1.0, "tcp", 1, 2.5);
-        assert_eq!(line.metric("goodput_mbit"), Some(2.5));
-        assert_eq!(line.metric("content_ok"), Some(1.0));
-        assert_eq!(line.metric("completion_ms"), None);
-        assert_eq!(line.metric("cc"), None);
-        assert_eq!(line.metric("host_rtt_p95_ms[0]"), Some(120.0));
-        for nothing in ["host_rtt_p95_ms", "host_rtt_p95_ms[1]", "cc[0]", "cc[x]"] {
-            assert_eq!(line.metric(nothing), None, "{nothing}");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::planned::Planned;
@@ -67,7 +68,9 @@ impl Meta {
     /// Of this machine, now.
     pub(crate) fn here(planned: &Planned, cpus: usize, jobs: u16) -> Self {
         let named = |(key, value): (&str, &str)| (format!("net.{key}"), value.to_owned());
-        let profiles = [(Profile::Modern, "modern"), (Profile::Vintage, "vintage")];
+        let profiles = Profile::value_variants().iter();
+        let profiles =
+            profiles.filter_map(|p| Some((*p, p.to_possible_value()?.get_name().to_owned())));
         Self {
             experiment: planned.experiment.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -78,10 +81,9 @@ impl Meta {
             jobs,
             started_s: now_s(),
             profiles: profiles
-                .into_iter()
                 .map(|(profile, name)| {
                     let set = profile::sysctls(Role::End, profile);
-                    (name.to_owned(), set.into_iter().map(named).collect())
+                    (name, set.into_iter().map(named).collect())
                 })
                 .collect(),
             sysctls: tcp_sysctls(),

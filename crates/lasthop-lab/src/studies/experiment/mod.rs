@@ -7,12 +7,15 @@ pub mod cells;
 pub mod judge;
 pub mod line;
 pub mod meta;
+mod metric;
 mod mistake;
-pub mod mix_files;
+pub mod only;
 pub mod options;
+pub mod own_files;
 mod parse;
 pub mod planned;
 mod raw;
+pub mod runs;
 pub mod shorter;
 pub mod spec;
 pub mod stored;
@@ -26,10 +29,11 @@ use std::thread;
 use anyhow::{Context, Result, bail};
 
 use self::cells::Cell;
-pub use self::judge::{JUDGEMENT_FIELDS, Judgement, Outcome, Runs};
+pub use self::judge::{JUDGEMENT_FIELDS, Judgement, Outcome};
 pub use self::line::Line;
 pub use self::meta::Meta;
 pub use self::options::RunOptions;
+use self::runs::Runs;
 use self::spec::same_x;
 pub use self::spec::{Experiment, FigureKind, Scale};
 pub use self::summary::{FigureData, figures};
@@ -176,20 +180,15 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
     let mut complete = true;
     // One after the other: a simulation takes a whole CPU, which would disturb a test bed.
     for engine in [Engine::Testbed, Engine::Ns3] {
-        let cells: Vec<Cell> = missing
-            .iter()
-            .filter(|cell| cell.engine == engine)
-            .cloned()
-            .collect();
-        if cells.is_empty() {
-            continue;
+        let of_engine = missing.iter().filter(|cell| cell.engine == engine);
+        let batches = cells::batches(of_engine.cloned(), options.jobs, cpus);
+        for (slots, cells) in batches.into_iter().rev() {
+            Meta::here(planned, cpus, slots).write(&planned.directory)?;
+            complete &= match engine {
+                Engine::Testbed => run_undisturbed(slots, &cells, &mut store)?,
+                Engine::Ns3 => run_jobs(slots, &cells, &mut store, |_, _| true)?,
+            };
         }
-        let slots = options.jobs.unwrap_or_else(|| cells::slots(&cells, cpus));
-        Meta::here(planned, cpus, slots).write(&planned.directory)?;
-        complete &= match engine {
-            Engine::Testbed => run_undisturbed(slots, &cells, &mut store)?,
-            Engine::Ns3 => run_jobs(slots, &cells, &mut store, |_, _| true)?,
-        };
     }
     Ok(complete)
 }
@@ -252,7 +251,8 @@ fn line_of(cell: &Cell, figures: Figures) -> Line {
     }
 }
 
-/// Prints what the experiment came to. Returns whether all conditions are met.
+/// Prints what the experiment came to. Returns whether all conditions are met, of what `grid` made
+/// shorter at least one.
 fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
     let (experiment, directory) = (&planned.experiment, &planned.directory);
     let stored = Stored::read(experiment, directory)?;
@@ -288,11 +288,39 @@ fn summarise(options: &RunOptions, planned: &Planned) -> Result<bool> {
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .context("standard output")?;
+    Ok(wrong == 0 && is_success(options.brief, &judgements))
+}
+
+/// Whether all conditions are met. `is_part`: the experiment may be part of a whole, and have lost its
+/// conditions: that is no success.
+fn is_success(is_part: bool, judgements: &[Judgement]) -> bool {
     let met = |judgement: &Judgement| judgement.outcome == Outcome::Met;
-    Ok(wrong == 0 && judgements.iter().all(met))
+    let has_judged = !is_part || !judgements.is_empty();
+    has_judged && judgements.iter().all(met)
 }
 
 /// The fields of `run -j` as a table in Markdown.
 pub fn fields_markdown() -> String {
     markdown_table(&JUDGEMENT_FIELDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::base::small::Small;
+
+    #[test]
+    fn a_part_without_conditions_is_no_success() {
+        let text = Small::new("T", "1")
+            .axis("Loss", "points = [{ x = 0, loss = 0 }]")
+            .tcp_and_snoop("")
+            .text();
+        let experiment = Experiment::parse(&text, Path::new("t.toml")).unwrap();
+        assert!(!is_success(true, &[]), "grid took them away");
+        assert!(is_success(false, &[]), "a file may have none");
+        let said = text::brief(&experiment, &[]);
+        assert!(said.contains("nothing judged"), "{said}");
+    }
 }

@@ -12,17 +12,19 @@ use toml::{Spanned, Value};
 
 use super::across;
 use super::arguments::{self, Wrong};
-use super::line::field_of;
+use super::metric;
 use super::mistake::Mistake;
-use super::raw::{Options, Raw, RawAxis, RawCheck, RawFigure, RawPanel, RawSeries};
-use super::spec::{
-    Axis, Check, Experiment, Figure, FigureKind, Panel, Point, Scale, Series, distinct, same_x,
+use super::raw::{
+    Alternative, Options, Raw, RawAxis, RawBounds, RawCheck, RawFigure, RawMap, RawPanel, RawPlace,
+    RawSeries,
 };
-use crate::base::fields::Field;
+use super::spec::{
+    Axis, Check, Demand, Experiment, Figure, FigureKind, JudgedBy, Map, Panel, Place, Point, Scale,
+    Series, Statistic, distinct, same_x,
+};
 use crate::base::units;
 use crate::cell::engine::Engine;
 use crate::cell::options::NO_AGENT;
-use crate::cell::record::FIELDS;
 
 /// The longest name of an experiment, a series or a figure: it becomes part of file names.
 const MAX_NAME_BYTES: usize = 48;
@@ -91,6 +93,7 @@ fn build(raw: Raw, text: &str, path: &Path) -> Result<Experiment, Mistake> {
         axis: axis(raw.axis)?,
         series: series(raw.series)?,
         figures: Vec::new(),
+        maps: raw.map.into_iter().map(map).collect::<Result<_, _>>()?,
         panels: raw.panel.into_iter().map(panel).collect::<Result<_, _>>()?,
         checks: Vec::new(),
     };
@@ -149,17 +152,10 @@ impl Names {
     }
 
     fn metric(name: Spanned<String>) -> Result<String, Mistake> {
-        let (named, position) = field_of(name.get_ref());
-        let fits = |field: &Field| field.unit.starts_with("list") || position.is_none();
-        let known = |field: &Field| field.name == named && fits(field);
-        if FIELDS.iter().any(known) {
-            return Ok(name.into_inner());
+        match metric::check(name.get_ref()) {
+            Ok(()) => Ok(name.into_inner()),
+            Err(what) => Err(Mistake::new(name.span(), what)),
         }
-        let what = format!(
-            "`{}` is no field of compare -j: `lasthop-lab fields` lists them",
-            name.get_ref()
-        );
-        Err(Mistake::new(name.span(), what))
     }
 
     fn x(&self, x: f64, at: Range<usize>) -> Result<f64, Mistake> {
@@ -168,6 +164,12 @@ impl Names {
         }
         let what = format!("{x} is no point of the axis, which has {:?}", self.xs);
         Err(Mistake::new(at, what))
+    }
+
+    /// Whether one of these points, or of all, has another at so many times its x.
+    fn has_shifted(&self, points: Option<&[f64]>, shift: f64) -> bool {
+        let mut points = points.unwrap_or(&self.xs).iter();
+        points.any(|x| self.xs.iter().any(|known| same_x(*known, x * shift)))
     }
 }
 
@@ -407,8 +409,89 @@ fn panel(raw: RawPanel) -> Result<Panel, Mistake> {
     })
 }
 
+fn map(raw: RawMap) -> Result<Map, Mistake> {
+    Ok(Map {
+        label: raw.label,
+        unit: raw.unit,
+        scale: raw.scale,
+        metric: Names::metric(raw.metric)?,
+        rows_are: raw.rows.into_inner(),
+        pictures: raw.pictures,
+    })
+}
+
+/// What a check asks: its one metric's bounds, or alternatives.
+fn demands(raw: &RawCheck) -> Result<Vec<Vec<Demand>>, Mistake> {
+    let at = raw.of.span();
+    let Some(metric) = &raw.metric else {
+        if raw.any.is_empty() || raw.min.is_some() || raw.max.is_some() || raw.peak.is_some() {
+            let what = "a check needs a metric with min, max or peak, or `any`";
+            return Err(Mistake::new(at, what));
+        }
+        let alternatives = raw.any.iter();
+        return alternatives
+            .map(|any| alternative(any, raw.judged_by, &at))
+            .collect();
+    };
+    if !raw.any.is_empty() {
+        let what = "`any` stands in place of `metric`, `min` and `max`";
+        return Err(Mistake::new(at, what));
+    }
+    if raw.min.is_none() && raw.max.is_none() && raw.peak.is_none() {
+        let what = "this check can't fail: give min, max or peak";
+        return Err(Mistake::new(at, what));
+    }
+    Ok(vec![vec![Demand {
+        metric: Names::metric(metric.clone())?,
+        min: raw.min,
+        max: raw.max,
+        judged_by: raw.judged_by,
+    }]])
+}
+
+/// What must hold together. `judged_by`: what its bounds are where they do not say; `at`: place of the
+/// check.
+fn alternative(
+    raw: &Alternative,
+    judged_by: JudgedBy,
+    at: &Range<usize>,
+) -> Result<Vec<Demand>, Mistake> {
+    if raw.is_empty() {
+        return Err(Mistake::new(at.clone(), "any: a table needs a metric"));
+    }
+    let demand = |(metric, bounds): (&Spanned<String>, &RawBounds)| {
+        if bounds.min.is_none() && bounds.max.is_none() {
+            return Err(Mistake::new(metric.span(), "any: give min or max"));
+        }
+        Ok(Demand {
+            metric: Names::metric(metric.clone())?,
+            min: bounds.min,
+            max: bounds.max,
+            judged_by: bounds.judged_by.unwrap_or(judged_by),
+        })
+    };
+    raw.iter().map(demand).collect()
+}
+
+fn places(raw: Vec<RawPlace>, names: &Names) -> Result<Vec<Place>, Mistake> {
+    let place = |raw: RawPlace| {
+        Ok(Place {
+            across: raw.across,
+            of: names.series(raw.of)?,
+            to: raw.to.map(|name| names.series(name)).transpose()?,
+        })
+    };
+    raw.into_iter().map(place).collect()
+}
+
 fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
     let at = raw.of.span();
+    let any = demands(&raw)?;
+    let by_interval = |demand: &Demand| demand.judged_by == JudgedBy::Interval;
+    if any.iter().flatten().any(by_interval) && raw.statistic != Statistic::Mean {
+        let what = "only a mean has an interval to be judged by: leave `statistic` out";
+        return Err(Mistake::new(at, what));
+    }
     if raw.to_reported.is_some() && (raw.to.is_some() || raw.at.is_some()) {
         let what = "`to_reported` stands in place of `to`, and says at which x";
         return Err(Mistake::new(at, what));
@@ -418,14 +501,14 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
         Some(xs) => {
             let place = xs.span();
             let xs = xs.into_inner().into_iter();
+            if xs.len() == 0 {
+                let what = "at: name a point, or leave it out: everywhere";
+                return Err(Mistake::new(place, what));
+            }
             let xs = xs.map(|x| names.x(x, place.clone()));
             Some(xs.collect::<Result<Vec<_>, _>>()?)
         }
     };
-    if raw.min.is_none() && raw.max.is_none() && raw.peak.is_none() {
-        let what = "this check can't fail: give min, max or peak";
-        return Err(Mistake::new(at, what));
-    }
     if let Some(peak) = &raw.peak {
         let [low, high] = *peak.get_ref();
         if !names.xs.iter().any(|x| (low..=high).contains(x)) {
@@ -436,6 +519,11 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
     if raw.shift.is_some() && raw.to.is_none() {
         return Err(Mistake::new(at, "`shift` needs `to`"));
     }
+    let shift = raw.shift.unwrap_or(1.0);
+    if !names.has_shifted(points.as_deref(), shift) {
+        let what = format!("shift: no point of the axis lies at {shift} times the x of another");
+        return Err(Mistake::new(at, what));
+    }
     if raw.to_at.is_some() && (raw.to.is_none() || raw.shift.is_some()) {
         return Err(Mistake::new(at, "`to_at` needs `to`, and no `shift`"));
     }
@@ -443,6 +531,12 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
         return Err(Mistake::new(at, "`to_least` and `to_most` need `to`"));
     }
     let to_at = raw.to_at.map(|x| names.x(*x.get_ref(), x.span()));
+    if let Some(pairs) = &raw.to_reported
+        && pairs.get_ref().is_empty()
+    {
+        let what = "to_reported: give a pair of x and value";
+        return Err(Mistake::new(pairs.span(), what));
+    }
     let to_reported = raw.to_reported.map(|pairs| {
         let known = |pair: &[f64; 2]| names.x(pair[0], pairs.span()).map(|x| [x, pair[1]]);
         pairs
@@ -453,17 +547,17 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
     });
     Ok(Check {
         text: raw.text,
-        of: names.series(raw.of)?,
-        to: raw.to.map(|name| names.series(name)).transpose()?,
+        of: raw.of.into_inner(),
+        to: raw.to.map(Spanned::into_inner),
+        places: places(raw.places, names)?,
         relation: raw.relation,
-        metric: Names::metric(raw.metric)?,
+        any,
         statistic: raw.statistic,
         at: points,
-        shift: raw.shift.unwrap_or(1.0),
+        shift,
         to_at: to_at.transpose()?,
         to_limits: (raw.to_least, raw.to_most),
         to_reported: to_reported.transpose()?,
-        bounds: (raw.min, raw.max),
         hold: raw.hold,
         peak: raw.peak.map(Spanned::into_inner),
         fall: raw.fall.unwrap_or(1.0),

@@ -35,7 +35,14 @@ fn the_smallest_file() {
     assert_eq!(small.series[1].agent.as_deref(), Some("dup_thresh = 2\n"));
     assert_eq!(small.figures[0].series, ["snoop"], "a ratio to itself is 1");
     assert_eq!(small.figures[0].seed, 1);
-    assert_eq!(small.checks[0].bounds, (Some(1.0), None));
+    let demand = Demand {
+        metric: "goodput_mbit".to_owned(),
+        min: Some(1.0),
+        max: None,
+        judged_by: JudgedBy::Value,
+    };
+    assert_eq!(small.checks[0].any, [[demand]]);
+    assert_eq!(small.checks[0].places[0].of, "snoop");
     assert!(!small.has_windows());
 }
 
@@ -93,6 +100,62 @@ fn mistakes_have_a_line() {
             "to = \"tcp\"\nmetric = \"goodput_mbit\"\nmin",
             "metric = \"goodput_mbit\"\nto_least = 1.0\nmin",
             "dir/small.toml:32: `to_least` and `to_most` need `to`",
+        ),
+        ("min = 1.0", "", "dir/small.toml:32: this check can't fail"),
+        (
+            "metric = \"goodput_mbit\"\nmin = 1.0",
+            "any = [{}]",
+            "dir/small.toml:32: any: a table needs a metric",
+        ),
+        (
+            "min = 1.0",
+            "at = []\nmin = 1.0",
+            "dir/small.toml:35: at: name a point",
+        ),
+        (
+            "to = \"tcp\"\nmetric = \"goodput_mbit\"\nmin = 1.0",
+            "metric = \"goodput_mbit\"\nto_reported = []\nmin = 1.0",
+            "dir/small.toml:34: to_reported: give a pair",
+        ),
+        (
+            "min = 1.0",
+            "shift = 7\nmin = 1.0",
+            "dir/small.toml:32: shift: no point of the axis",
+        ),
+        (
+            "min = 1.0",
+            "shift = 2\nat = [20]\nmin = 1.0",
+            "dir/small.toml:32: shift: no point of the axis",
+        ),
+        (
+            "min = 1.0",
+            "any = [{ jain = { min = 1 } }]",
+            "dir/small.toml:32: `any` stands in place",
+        ),
+        (
+            "metric = \"goodput_mbit\"\nmin = 1.0",
+            "",
+            "dir/small.toml:32: a check needs a metric",
+        ),
+        (
+            "metric = \"goodput_mbit\"\nmin = 1.0",
+            "any = [{ jain = { } }]",
+            "dir/small.toml:34: any: give min or max",
+        ),
+        (
+            "metric = \"goodput_mbit\"\nmin = 1.0",
+            "any = [{ fairness = { min = 1 } }]",
+            "dir/small.toml:34: `fairness` is no field",
+        ),
+        (
+            "min = 1.0",
+            "min = 1.0\njudged_by = \"interval\"\nstatistic = \"median\"",
+            "dir/small.toml:32: only a mean has an interval",
+        ),
+        (
+            "metric = \"goodput_mbit\"\nmin",
+            "metric = \"goodput_mbit / loss\"\nmin",
+            "dir/small.toml:34: `loss` is no field",
         ),
         (
             "seeds =",
@@ -262,12 +325,16 @@ fn experiments_in(directory: &str) -> Vec<Experiment> {
 /// The files of the repository are right.
 #[test]
 fn our_own_experiments() {
-    for directory in ["experiments", "experiments/mixes"] {
+    for (directory, seeds) in [
+        ("experiments", 5),
+        ("experiments/mixes", 5),
+        ("experiments/grid", 3),
+    ] {
         let experiments = experiments_in(directory);
         assert!(!experiments.is_empty());
         for experiment in experiments {
             assert!(
-                experiment.seeds.len() >= 5 || experiment.name == "quick",
+                experiment.seeds.len() >= seeds || experiment.name == "quick",
                 "{}",
                 experiment.name
             );

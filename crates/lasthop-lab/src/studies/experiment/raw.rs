@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::spec::{FigureKind, Hold, Relation, Reported, Scale, Statistic};
+use super::spec::{FigureKind, Hold, JudgedBy, Picture, Relation, Reported, Scale, Statistic};
 use crate::cell::engine::Engine;
 
 /// Options of `compare` by their long names, with their places in the file.
@@ -32,7 +32,10 @@ pub(super) struct Raw {
     #[serde(default)]
     pub(super) across: Vec<RawAcross>,
     pub(super) series: Vec<RawSeries>,
+    #[serde(default)]
     pub(super) figure: Vec<RawFigure>,
+    #[serde(default)]
+    pub(super) map: Vec<RawMap>,
     #[serde(default)]
     pub(super) panel: Vec<RawPanel>,
     #[serde(default)]
@@ -113,20 +116,59 @@ pub(super) struct RawPanel {
     pub(super) metrics: Spanned<Vec<Spanned<String>>>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMap {
+    pub(super) label: String,
+    #[serde(default)]
+    pub(super) unit: String,
+    #[serde(default)]
+    pub(super) scale: Scale,
+    pub(super) metric: Spanned<String>,
+    pub(super) rows: Spanned<String>,
+    /// What `across` makes of it.
+    #[serde(skip)]
+    pub(super) pictures: Vec<Picture>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBounds {
+    #[serde(default)]
+    pub(super) min: Option<f64>,
+    #[serde(default)]
+    pub(super) max: Option<f64>,
+    #[serde(default)]
+    pub(super) judged_by: Option<JudgedBy>,
+}
+
+/// What must hold together: bounds of metrics.
+pub(super) type Alternative = BTreeMap<Spanned<String>, RawBounds>;
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCheck {
     #[serde(default, rename = "where")]
     pub(super) only: Where,
+    #[serde(default)]
+    pub(super) except: Where,
+    /// What `across` makes of `of` and `to`.
+    #[serde(skip)]
+    pub(super) places: Vec<RawPlace>,
     pub(super) text: String,
     pub(super) of: Spanned<String>,
     #[serde(default)]
     pub(super) to: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) relation: Relation,
-    pub(super) metric: Spanned<String>,
+    #[serde(default)]
+    pub(super) metric: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) any: Vec<Alternative>,
     #[serde(default)]
     pub(super) statistic: Statistic,
+    #[serde(default)]
+    pub(super) judged_by: JudgedBy,
     #[serde(default)]
     pub(super) at: Option<Spanned<Vec<f64>>>,
     #[serde(default)]
@@ -149,4 +191,12 @@ pub(super) struct RawCheck {
     pub(super) peak: Option<Spanned<[f64; 2]>>,
     #[serde(default)]
     pub(super) fall: Option<f64>,
+}
+
+/// A condition at one combination of the points of all further axes.
+#[derive(Debug, Clone)]
+pub(super) struct RawPlace {
+    pub(super) across: String,
+    pub(super) of: Spanned<String>,
+    pub(super) to: Option<Spanned<String>>,
 }

@@ -49,6 +49,18 @@ pub enum Statistic {
     Max,
 }
 
+/// What a condition holds its bounds against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JudgedBy {
+    /// The value.
+    #[default]
+    Value,
+    /// Its 95 % interval, which must lie beyond a bound as a whole to miss it; the value where there
+    /// is none.
+    Interval,
+}
+
 /// How a series is measured against another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -165,19 +177,72 @@ pub struct Panel {
     pub metrics: Vec<String>,
 }
 
+/// Heat maps: the axis against a further one, a picture for each series and combination of what is
+/// left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Map {
+    /// What they show.
+    pub label: String,
+    /// Its unit.
+    pub unit: String,
+    /// How colours follow values.
+    pub scale: Scale,
+    /// Field of `compare -j`, or arithmetic with some.
+    pub metric: String,
+    /// Name of the further axis that the rows are.
+    pub rows_are: String,
+    /// The pictures.
+    pub pictures: Vec<Picture>,
+}
+
+/// One heat map.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// Whose.
+    pub title: String,
+    /// The further axis' points, and the series there.
+    pub rows: Vec<(String, String)>,
+}
+
+/// What a condition asks of one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Demand {
+    /// Field of `compare -j`, or arithmetic with some.
+    pub metric: String,
+    /// Least value allowed.
+    pub min: Option<f64>,
+    /// Greatest value allowed.
+    pub max: Option<f64>,
+    /// What is held against them.
+    pub judged_by: JudgedBy,
+}
+
+/// A condition at one combination of the points of all further axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// The points' names; empty without further axes.
+    pub across: String,
+    /// The series there that it is about.
+    pub of: String,
+    /// That which it is measured against.
+    pub to: Option<String>,
+}
+
 /// One condition that the results must meet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     /// In words.
     pub text: String,
-    /// The series that it is about.
+    /// The series that it is about, as the file names it.
     pub of: String,
     /// The series that it is measured against; none: the value itself is.
     pub to: Option<String>,
-    /// How it is.
+    /// Where it must hold.
+    pub places: Vec<Place>,
+    /// How it is measured.
     pub relation: Relation,
-    /// Field of `compare -j`.
-    pub metric: String,
+    /// Alternatives, each of what must hold together: one must be met at each point.
+    pub any: Vec<Vec<Demand>>,
     /// Over the seeds.
     pub statistic: Statistic,
     /// Points of the axis (of `to`); none: all.
@@ -190,8 +255,6 @@ pub struct Check {
     pub to_limits: (Option<f64>, Option<f64>),
     /// What the source says, as pairs of x and value, in place of a series `to`.
     pub to_reported: Option<Vec<[f64; 2]>>,
-    /// Least and greatest value allowed.
-    pub bounds: (Option<f64>, Option<f64>),
     /// At how many points.
     pub hold: Hold,
     /// The greatest value must lie between these x.
@@ -228,6 +291,8 @@ pub struct Experiment {
     pub series: Vec<Series>,
     /// What is drawn.
     pub figures: Vec<Figure>,
+    /// What is shown as heat maps.
+    pub maps: Vec<Map>,
     /// What is shown with and without the agent.
     pub panels: Vec<Panel>,
     /// What must come out.
@@ -242,6 +307,13 @@ impl FigureKind {
             Self::Difference => Some(Relation::Difference),
             Self::Value | Self::Window => None,
         }
+    }
+}
+
+impl Point {
+    /// Its name, or x.
+    pub fn name(&self) -> String {
+        self.label.clone().unwrap_or_else(|| self.x.to_string())
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::cells::{self, samples_file};
-use super::judge::{Measure, Runs, Value};
+use super::runs::{Measure, Runs, Value};
 use super::spec::{Experiment, Figure, FigureKind, Reported, Scale, Series, Statistic};
 use crate::studies::campaign::CompareLine;
 

@@ -3,10 +3,14 @@
 
 use std::path::Path;
 
-use super::judge::{Judgement, Outcome, Runs};
+use super::judge::{Judgement, Outcome};
+use super::runs::Runs;
 use super::spec::{Experiment, FigureKind};
 use super::summary::{self, FigureData};
 use crate::base::columns::aligned;
+
+/// Points that are named of those at which a condition is missed.
+const NAMED_POINTS: usize = 5;
 
 /// Title, a table per figure, and the conditions.
 pub fn experiment(
@@ -32,6 +36,12 @@ pub fn experiment(
 
 /// How many conditions are met, and those that are not: a page has the rest.
 pub fn brief(experiment: &Experiment, judgements: &[Judgement]) -> String {
+    if judgements.is_empty() {
+        return format!(
+            "{}: nothing judged: no condition is left\n",
+            experiment.name
+        );
+    }
     let is_met = |judgement: &&Judgement| judgement.outcome == Outcome::Met;
     let met = judgements.iter().filter(is_met).count();
     let mut text = format!(
@@ -49,7 +59,18 @@ fn condition(judgement: &Judgement) -> String {
         Outcome::NotMet => "NOT MET",
         Outcome::Incomplete => "incomplete",
     };
-    format!("  {mark}: {} [{}]\n", judgement.check, judgement.detail)
+    let mut text = format!("  {mark}: {} [{}]\n", judgement.check, judgement.detail);
+    if judgement.has_places() {
+        let named = judgement.missed.iter().take(NAMED_POINTS);
+        text.extend(named.map(|point| format!("      {point}\n")));
+        if judgement.missed.len() > NAMED_POINTS {
+            let more = judgement.missed.len() - NAMED_POINTS;
+            text.push_str(&format!(
+                "      and {more} more, which the page and -j name\n"
+            ));
+        }
+    }
+    text
 }
 
 fn unit(figure: &FigureData) -> String {

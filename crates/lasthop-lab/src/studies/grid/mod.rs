@@ -1,165 +1,186 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! `grid`: the evaluation grid as one command that can be stopped and started again, and that
-//! says which acceptance criteria hold.
+//! `grid`: the experiments that come with the program, whole or in part, in one command that can be
+//! stopped and started again, and one page about them.
 
-mod cells;
-mod criteria;
-mod judge;
-mod line;
 mod options;
-mod plot;
-mod summary;
-mod text;
 
-use std::collections::HashSet;
-use std::io::{self, Write};
-use std::time::Duration;
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use toml::Table;
 
-use self::cells::GridCell;
-use self::judge::{Judgement, Outcome};
-use self::line::Line;
 pub use self::options::GridOptions;
-use self::summary::Row;
-pub use self::text::markdown;
-use crate::base::interrupt;
 use crate::base::say::say;
-use crate::studies::campaign::{self, Figures, Job, Results, Store};
 use crate::studies::compare::Verdict;
-use crate::studies::mixes;
+use crate::studies::experiment::options::RunOptions;
+use crate::studies::experiment::own_files::{GRID, MIXES, OwnFile, QUICK_GRID};
+use crate::studies::experiment::planned::Planned;
+use crate::studies::experiment::shorter::{Shorter, shortened};
+use crate::studies::experiment::stored::SPEC_FILE;
+use crate::studies::experiment::{Experiment, only, run_planned};
+use crate::studies::report::options::ReportOptions;
+use crate::studies::report::report;
 
-/// Runs the cells that have no result yet, and judges; with `--mixes` what `mixes::run` does. The summary goes to standard output,
-/// everything else to standard error.
+/// Options of the command line that do not change what is run: with a value, and without.
+const NOT_REPEATED: [&str; 2] = ["--out", "--jobs"];
+/// See there.
+const FLAGS_NOT_REPEATED: [&str; 2] = ["-j", "--json"];
+
+/// Runs what has no result yet, judges, and writes the page. `words`: those of the command line, for
+/// the page.
 ///
 /// # Errors
-/// What makes every cell impossible; a file or standard output that cannot be written; no
-/// results to judge.
-pub fn run(options: &GridOptions) -> Result<Verdict> {
-    if let Some(mixes) = options.mixes() {
-        return mixes::run(&mixes);
-    }
-    let (results, complete) = if options.summary_only {
-        (Results::read(&options.out.join(line::FILE))?, true)
-    } else {
-        match run_cells(options)? {
-            Some(ran) => ran,
-            None => return Ok(Verdict::Interrupted),
-        }
+/// As [`crate::studies::experiment::run`] and [`report`]. Whatever became of the runs, what there is
+/// makes a page.
+pub fn run(options: &GridOptions, words: &[String]) -> Result<Verdict> {
+    let planned = match options.summary_only {
+        true => stored(&options.out)?,
+        false => planned(options, words)?,
     };
-    if !results.ignored.is_empty() {
-        say(&format!(
-            "note: {}: lines {:?} are no results of this version: ignored",
-            options.out.join(line::FILE).display(),
-            results.ignored
-        ));
+    let verdict = run_planned(&as_run_options(options), &planned);
+    if matches!(verdict, Ok(Verdict::Interrupted)) {
+        return verdict;
     }
-    let lines = chosen_lines(options, &results)?;
-    let (rows, left_out) = summary::rows(&lines);
-    if left_out > 0 {
-        say(&format!(
-            "note: {left_out} results of other set-ups of the same cells are left out"
-        ));
-    }
-    let judgements = judge::judge(&rows, &options.judge);
-    print_summary(options, &rows, &judgements)?;
-    match plot::draw(&options.out, &options.judge) {
-        Ok(None) => {}
-        Ok(Some(remark)) => say(&format!("note: {remark}")),
-        // The figures stand, whatever befell the pictures.
-        Err(error) => say(&format!("note: {error:#}")),
-    }
-    let failed: Vec<&str> = judgements
-        .iter()
-        .filter(|judgement| judgement.outcome == Outcome::Fails)
-        .map(|judgement| judgement.criterion)
-        .collect();
-    if !failed.is_empty() {
-        say(&format!(
-            "{} does not meet: {}",
-            options.judge,
-            failed.join(", ")
-        ));
-    }
-    Ok(if failed.is_empty() && complete {
-        Verdict::Good
-    } else {
-        Verdict::Failed
-    })
-}
-
-/// Runs what is missing. Returns all results and whether every cell has one now; none if the user
-/// interrupted.
-fn run_cells(options: &GridOptions) -> Result<Option<(Results<Line>, bool)>> {
-    let cells = options.cells()?;
-    options.check(&cells)?;
-    let mut store = Store::<Line>::open(&options.out.join(line::FILE))?;
-    let missing: Vec<GridCell> = cells
-        .into_iter()
-        .filter(|cell| {
-            let setup = options.setup(cell).join(" ");
-            store.results.find(&cell.name(), &setup).is_none()
-        })
-        .collect();
-    let transfer = Duration::from_nanos(options.warmup_ns() + options.duration_ns());
-    let job = |cell: &GridCell| Job::on_test_bed(cell.name(), options.compare_args(cell), transfer);
-    let jobs: Vec<Job> = missing.iter().map(job).collect();
-    let result = campaign::run(options.jobs(), &jobs, |index, figures| {
-        store.append(line_of(options, &missing[index], figures))
+    let page = report(&ReportOptions {
+        directory: options.out.clone(),
     });
-    match result {
-        Err(_) if interrupt::requested() => Ok(None),
-        Err(error) => Err(error),
-        Ok(complete) => Ok(Some((store.results, complete))),
-    }
+    let (verdict, page) = (verdict?, page?);
+    say(&format!("the page: {}", page.display()));
+    Ok(verdict)
 }
 
-fn line_of(options: &GridOptions, cell: &GridCell, figures: Figures) -> Line {
-    Line {
-        cell: cell.name(),
-        variant: cell.place.variant.to_owned(),
-        setup: options.setup(cell).join(" "),
-        notes: figures.notes,
-        record: figures.record,
+/// What the options ask for.
+fn planned(options: &GridOptions, words: &[String]) -> Result<Vec<Planned>> {
+    if options.quick && !options.filter.variants.is_empty() {
+        bail!("--variant: --quick has no variants; leave out one of the two");
     }
-}
-
-/// The lines that the summary is about: those of the chosen cells; with `--summary-only` all that
-/// there are and that the filters take.
-fn chosen_lines<'a>(options: &GridOptions, results: &'a Results<Line>) -> Result<Vec<&'a Line>> {
-    let all = results.lines().iter();
-    let lines: Vec<&Line> = if options.summary_only {
-        let takes = |line: &&Line| {
-            let (filter, r) = (&options.filter, &line.record);
-            filter.takes(&line.variant, r.rate_mbit, r.rtt_ms, r.loss_pct, &r.cc)
+    let shorter = options.shorter()?;
+    let files = chosen(options)?;
+    let mut planned = Vec::new();
+    for file in &files {
+        let Some(text) = shortened(file.text, &shorter)? else {
+            continue;
         };
-        all.filter(takes).collect()
-    } else {
-        let cells = options.cells()?;
-        let names: HashSet<String> = cells.iter().map(GridCell::name).collect();
-        all.filter(|line| names.contains(&line.cell)).collect()
+        let experiment = Experiment::parse(&text, Path::new(file.path))?;
+        planned.push(Planned {
+            directory: options.out.join(file.name),
+            seeds: experiment.seeds.clone(),
+            experiment,
+            command: repeated(words),
+        });
+    }
+    match planned.is_empty() {
+        true => bail!(
+            "nothing has all of these: {}",
+            what_there_is(&files, &shorter)?
+        ),
+        false => Ok(planned),
+    }
+}
+
+fn chosen(options: &GridOptions) -> Result<Vec<&'static OwnFile>> {
+    let Some(names) = &options.mixes else {
+        return Ok(match options.is_quick() {
+            true => QUICK_GRID.iter().collect(),
+            false => GRID.iter().collect(),
+        });
     };
-    if lines.is_empty() {
+    let is_known = |name: &&String| MIXES.iter().any(|file| file.name == **name);
+    if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+        let known: Vec<&str> = MIXES.iter().map(|file| file.name).collect();
         bail!(
-            "{} has no results for these options",
-            options.out.join(line::FILE).display()
+            "--mixes: no mix `{unknown}`; there are: {}",
+            known.join(", ")
         );
     }
-    Ok(lines)
+    let is_chosen = |name: &str| names.is_empty() || names.iter().any(|n| n == name);
+    Ok(MIXES.iter().filter(|file| is_chosen(file.name)).collect())
 }
 
-fn print_summary(options: &GridOptions, rows: &[Row], judgements: &[Judgement]) -> Result<()> {
-    let text = if options.json {
-        let rows = rows.iter().map(serde_json::to_string);
-        let lines = rows.chain(judgements.iter().map(serde_json::to_string));
-        let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
-        lines.join("\n") + "\n"
-    } else {
-        let judged = text::judgements(judgements);
-        format!("{}\nscheme {}:\n{judged}", text::cells(rows), options.judge)
-    };
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .context("standard output")
+/// The values in these files of the options that were asked for.
+fn what_there_is(files: &[&OwnFile], shorter: &Shorter) -> Result<String> {
+    let mut parts = Vec::new();
+    for only in &shorter.only {
+        let mut values: Vec<String> = Vec::new();
+        for file in files {
+            let file: Table = toml::from_str(file.text)?;
+            for value in only::values(&file, only.option()) {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+        }
+        parts.push(format!("--{} has {}", only.option(), values.join(", ")));
+    }
+    Ok(parts.join("; "))
 }
+
+/// What a directory has, as it was run.
+fn stored(out: &Path) -> Result<Vec<Planned>> {
+    let nothing = || {
+        format!(
+            "{}: no results: run `lasthop-lab grid` first",
+            out.display()
+        )
+    };
+    let mut directories = Vec::new();
+    for entry in fs::read_dir(out).with_context(nothing)? {
+        let directory = entry?.path();
+        if directory.join(SPEC_FILE).is_file() {
+            directories.push(directory);
+        }
+    }
+    directories.sort();
+    if directories.is_empty() {
+        bail!(nothing());
+    }
+    let planned = directories.into_iter().map(|directory| {
+        let name = directory.file_name().unwrap_or_default();
+        let experiment = Experiment {
+            name: name.to_string_lossy().into_owned(),
+            ..Experiment::read(&directory.join(SPEC_FILE))?
+        };
+        Ok(Planned {
+            seeds: experiment.seeds.clone(),
+            experiment,
+            directory,
+            command: Vec::new(),
+        })
+    });
+    planned.collect()
+}
+
+/// The command line that repeats it, in whatever directory.
+fn repeated(words: &[String]) -> Vec<String> {
+    let mut repeated = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let option = word
+            .split_once('=')
+            .map_or(word.as_str(), |(option, _)| option);
+        match NOT_REPEATED.contains(&option) {
+            true if option == word => drop(words.next()),
+            true => {}
+            false if FLAGS_NOT_REPEATED.contains(&option) => {}
+            false => repeated.push(word.clone()),
+        }
+    }
+    repeated
+}
+
+fn as_run_options(options: &GridOptions) -> RunOptions {
+    RunOptions {
+        files: Vec::new(),
+        out: options.out.clone(),
+        seeds: Vec::new(),
+        points: Vec::new(),
+        jobs: options.jobs,
+        json: options.json,
+        summary_only: options.summary_only,
+        brief: true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,11 +15,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use ipnet::IpNet;
 use lasthop_core::bindings::{LH_C_uncached_size, LH_FLOW_SEGS, LH_SLOT_BYTES};
 use lasthop_core::{Limits, Setup, counters};
 
 use self::capture::{Capture, Frame};
-use self::network::Prefix;
 use self::player::{Player, Side};
 pub use self::step::markdown;
 use self::step::{Counters, Step};
@@ -41,9 +41,10 @@ pub struct ReplayOptions {
         long,
         value_name = "ADDR/PREFIX",
         value_delimiter = ',',
+        value_parser = lasthop::units::prefix,
         default_value = "10.2.0.0/24,fd02::/64"
     )]
-    pub mobile: Vec<Prefix>,
+    pub mobile: Vec<IpNet>,
 
     /// Scheme of the agent [default: that of --config, or rack]
     #[arg(long, value_name = "SCHEME")]
@@ -148,7 +149,7 @@ fn replay(
         if options.to.is_some_and(|to_ns| after_ns > to_ns) {
             return Ok(());
         }
-        let packet = network::ip_packet(&frame.bytes).unwrap_or_default();
+        let packet = network::ip_packet(&frame.bytes).map_or(&[][..], |packet| packet.bytes);
         player.packet(source.side, packet, frame.at_ns, &mut |step| {
             printer.step(&step)
         })?;
@@ -160,7 +161,7 @@ fn replay(
 struct Source {
     capture: Capture,
     side: Side,
-    mobile: Vec<Prefix>,
+    mobile: Vec<IpNet>,
     head: Option<Frame>,
     used: bool,
 }
@@ -194,14 +195,14 @@ impl Source {
 
     /// Towards a mobile host on the wired side, from one on the lossy side.
     fn counts(&self, frame: &Frame) -> bool {
-        let addresses = network::ip_packet(&frame.bytes).and_then(network::addresses);
-        let Some((from, to)) = addresses else {
+        let Some(packet) = network::ip_packet(&frame.bytes) else {
             return false;
         };
         let is_mobile = |address| self.mobile.iter().any(|prefix| prefix.contains(address));
+        let (from_mobile, to_mobile) = (is_mobile(&packet.from), is_mobile(&packet.to));
         match self.side {
-            Side::Wired => is_mobile(to) && !is_mobile(from),
-            Side::Lossy => is_mobile(from) && !is_mobile(to),
+            Side::Wired => to_mobile && !from_mobile,
+            Side::Lossy => from_mobile && !to_mobile,
         }
     }
 
@@ -209,7 +210,7 @@ impl Source {
         if self.used || options.to.is_some() {
             return Ok(());
         }
-        let mobile: Vec<String> = options.mobile.iter().map(Prefix::to_string).collect();
+        let mobile: Vec<String> = options.mobile.iter().map(IpNet::to_string).collect();
         let direction = match self.side {
             Side::Wired => "to",
             Side::Lossy => "from",

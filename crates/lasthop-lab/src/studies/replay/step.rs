@@ -167,8 +167,12 @@ pub const STATE_FIELDS: [Field; 16] = [
         "ms",
         "since the first ACK that is kept back; null if none is",
     ),
-    Field::new("c_bytes", "bytes", "C of the window clock"),
-    Field::new("engaged", "boolean", "the window clock limits the sender"),
+    Field::new("c_bytes", "bytes", "C of the window controller"),
+    Field::new(
+        "engaged",
+        "boolean",
+        "the window controller limits the sender",
+    ),
     Field::new(
         "limited",
         "boolean",

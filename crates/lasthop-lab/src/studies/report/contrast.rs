@@ -4,7 +4,7 @@
 
 use crate::base::stats::median;
 use crate::cell::options::NO_AGENT;
-use crate::studies::experiment::judge::Runs;
+use crate::studies::experiment::runs::Runs;
 use crate::studies::experiment::spec::{Experiment, Panel, Point, Scale, Series, Statistic};
 
 /// Told of outages or not, a series is measured against the same one without agent.
@@ -120,9 +120,9 @@ struct Group<'a> {
 }
 
 impl Contrast {
-    /// Of an experiment whose file has panels; without there is nothing in it.
+    /// Of an experiment whose file has panels or maps; without there is nothing in it.
     pub fn of(experiment: &Experiment, runs: Runs<'_>) -> Self {
-        if experiment.panels.is_empty() {
+        if experiment.panels.is_empty() && experiment.maps.is_empty() {
             return Self::default();
         }
         let groups = groups(experiment);
@@ -281,8 +281,8 @@ fn ratios(experiment: &Experiment, groups: &[Group<'_>], runs: Runs<'_>) -> Vec<
             schemes.push(&series.scheme);
         }
     }
-    let first = &experiment.panels[0];
-    let is_goodput = GOODPUTS.contains(&first.metrics[0].as_str());
+    let is_own = |panel: &&Panel| !GOODPUTS.contains(&panel.metrics[0].as_str());
+    let own = experiment.panels.first().filter(is_own);
     let of_scheme = |scheme: &str| {
         let agents = groups.iter().flat_map(|group| {
             let agents = group.series[1..].iter().filter(|s| s.scheme == scheme);
@@ -290,12 +290,11 @@ fn ratios(experiment: &Experiment, groups: &[Group<'_>], runs: Runs<'_>) -> Vec<
         });
         let pairs: Vec<[&str; 2]> = agents.collect();
         let spread = |metric: &str| Spread::of(experiment, &pairs, metric, runs);
-        let own = || Some((first.label.clone(), spread(&first.metrics[0])?));
         Ratios {
             scheme: scheme.to_owned(),
             goodput: spread(GOODPUT),
             delay: spread(DELAY),
-            own: if is_goodput { None } else { own() },
+            own: own.and_then(|panel| Some((panel.label.clone(), spread(&panel.metrics[0])?))),
             drops: drops(experiment, &pairs, runs),
         }
     };

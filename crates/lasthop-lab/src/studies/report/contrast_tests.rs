@@ -130,7 +130,9 @@ fn ratios_are_of_medians_and_drops_of_equal_seeds() {
     );
     assert_eq!(ratios.scheme, "rack");
     assert_eq!(ratios.own, None, "goodput is there already");
-    let aqm = lines.iter().filter_map(|line| line.metric("aqm_dropped"));
+    let aqm = lines
+        .iter()
+        .filter_map(|line| line.record.aqm_dropped.map(|n| n as f64));
     assert_eq!(aqm.sum::<f64>(), 0.0, "what the sums below leave out");
     assert_eq!(ratios.drops, (15.0 + 7.0, 30.0 + 7.0));
 }

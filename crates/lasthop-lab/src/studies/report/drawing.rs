@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 use super::contrast::{Bar, Block, Contrast, Mark, PanelData, Ratios, Row, Spread};
-use super::number::number;
+use super::number::{number, place};
 use super::section::Section;
 use crate::studies::experiment::judge::Outcome;
 use crate::studies::experiment::spec::{Panel, Scale};
@@ -220,10 +220,6 @@ fn shape(metric: usize, is_plain: bool, x: f64, y: f64) -> Markup {
             path class=(class) d=(format!("M{x:.1} {:.1}l{MARK} {MARK} -{MARK} {MARK} -{MARK} -{MARK}z", y - MARK)) {}
         }
     }
-}
-
-fn place(value: f64) -> String {
-    format!("{value:.1}")
 }
 
 /// For those who do not see the picture.

@@ -3,6 +3,7 @@
 
 mod contrast;
 mod drawing;
+mod maps;
 mod number;
 pub mod options;
 mod page;
@@ -143,6 +144,7 @@ fn draw(parts: &[Part]) -> Option<String> {
         }
     }
     let files: Vec<PathBuf> = sections()
+        .filter(|section| !section.figures.is_empty())
         .map(|section| section.directory.join(FIGURES_FILE))
         .collect();
     if files.is_empty() {

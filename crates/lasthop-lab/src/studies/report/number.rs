@@ -16,3 +16,8 @@ pub fn number(value: f64) -> String {
     let decimals = (2 - magnitude).clamp(0, 6) as usize;
     format!("{value:.decimals$}").replace('-', "−")
 }
+
+/// A place in a picture.
+pub fn place(value: f64) -> String {
+    format!("{value:.1}")
+}

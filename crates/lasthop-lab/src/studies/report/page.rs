@@ -11,11 +11,13 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::drawing;
+use super::maps;
 use super::section::{Part, Section};
 use super::tables::{self, FIGURES_FILE};
 use crate::cell::engine;
-use crate::studies::experiment::judge::{Judgement, Outcome, Value};
-use crate::studies::experiment::spec::{Axis, FigureKind, Relation};
+use crate::studies::experiment::judge::{Judgement, Outcome};
+use crate::studies::experiment::runs::Value;
+use crate::studies::experiment::spec::{Axis, Demand, FigureKind, JudgedBy, Relation};
 use crate::studies::experiment::summary::{AxisText, Curve, FigureData};
 use crate::studies::report::number::number;
 
@@ -215,14 +217,17 @@ fn article(part: &Part, out: &Path) -> Markup {
                 h3 { "With and without the agent" }
                 (drawing::pictures(&section.contrast))
             }
+            @for map in &section.maps { (maps::pictures(map)) }
             h3 { "Conditions" }
             (conditions(&section.judgements))
-            h3 { "Figures" }
-            @for data in &section.figures { (figure(section, data)) }
-            (legend_note(section))
-            h3 { "Values" }
-            @for data in &section.figures {
-                @if data.kind != FigureKind::Window { (values(data)) }
+            @if !section.figures.is_empty() {
+                h3 { "Figures" }
+                @for data in &section.figures { (figure(section, data)) }
+                (legend_note(section))
+                h3 { "Values" }
+                @for data in &section.figures {
+                    @if data.kind != FigureKind::Window { (values(data)) }
+                }
             }
             h3 { "Runs" }
             (runs(section))
@@ -242,6 +247,7 @@ fn conditions(judgements: &[Judgement]) -> Markup {
             div {
                 (judgement.check)
                 div.detail { (demand(judgement)) " · measured: " (judgement.detail) }
+                @if judgement.has_places() { (list("Missed", &judgement.missed)) }
             }
         } } }
     }
@@ -256,13 +262,25 @@ fn demand(judgement: &Judgement) -> String {
             Relation::Difference => format!("{} − {to}", judgement.of),
         },
     };
-    let bounds = match (judgement.min, judgement.max) {
-        (None, None) => String::new(),
+    let together = |all: &Vec<Demand>| {
+        let bounds = all.iter().map(|d| format!("{}{}", d.metric, bounds(d)));
+        bounds.collect::<Vec<_>>().join(" and ")
+    };
+    let any: Vec<String> = judgement.any.iter().map(together).collect();
+    format!("{of}: {}", any.join(", or "))
+}
+
+fn bounds(demand: &Demand) -> String {
+    let bounds = match (demand.min, demand.max) {
+        (None, None) => return String::new(),
         (Some(min), None) => format!(" at least {min}"),
         (None, Some(max)) => format!(" at most {max}"),
         (Some(min), Some(max)) => format!(" from {min} to {max}"),
     };
-    format!("{} of {of}{bounds}", judgement.metric)
+    match demand.judged_by {
+        JudgedBy::Value => bounds,
+        JudgedBy::Interval => bounds + " (judged by the 95 % interval)",
+    }
 }
 
 /// Label and unit.
@@ -426,8 +444,12 @@ fn runs(section: &Section) -> Markup {
             (section.wanted() - missing.len()) " of " (section.wanted()) " runs ("
             (section.experiment.axis.points.len()) " points × " (section.experiment.series.len())
             " series × " (section.experiment.seeds.len()) " seeds). "
-            "Each: " (file(section, tables::RUNS_FILE)) "; the tables above: "
-            (file(section, tables::SUMMARY_FILE)) ", " (file(section, FIGURES_FILE)) "."
+            "Each: " (file(section, tables::RUNS_FILE))
+            @if !section.figures.is_empty() {
+                "; the tables above: " (file(section, tables::SUMMARY_FILE)) ", "
+                (file(section, FIGURES_FILE))
+            }
+            "."
         }
         @for remark in &section.remarks { p.remark { (remark) } }
         (list("Bytes wrong or missing", &corrupt))

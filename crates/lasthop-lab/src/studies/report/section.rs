@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::contrast::Contrast;
-use crate::studies::experiment::judge::{Judgement, Outcome, Runs, judge};
+use super::maps::MapData;
+use crate::studies::experiment::judge::{Judgement, Outcome, judge};
 use crate::studies::experiment::line::Line;
 use crate::studies::experiment::meta::Meta;
+use crate::studies::experiment::runs::Runs;
 use crate::studies::experiment::spec::{Experiment, Point, Series};
 use crate::studies::experiment::stored::{SPEC_FILE, Stored};
 use crate::studies::experiment::summary::{FigureData, figures};
-use crate::studies::experiment::{cells, mix_files};
+use crate::studies::experiment::{cells, own_files};
 
 /// Where a command is continued on the next line.
 const COMMAND_COLUMNS: usize = 64;
@@ -45,6 +47,8 @@ pub struct Section {
     pub remarks: Vec<String>,
     /// What the figures show.
     pub figures: Vec<FigureData>,
+    /// What the heat maps show.
+    pub maps: Vec<MapData>,
     /// What there is with and without the agent.
     pub contrast: Contrast,
     /// The conditions.
@@ -100,6 +104,7 @@ impl Section {
         let runs = Runs::new(&lines);
         Self {
             figures: figures(&experiment, runs, directory),
+            maps: MapData::all(&experiment, runs),
             contrast: Contrast::of(&experiment, runs),
             judgements: judge(&experiment, runs, experiment.seeds.len()),
             meta: Meta::read(directory),
@@ -151,8 +156,8 @@ impl Section {
         let made_by = self.meta.iter().flat_map(|meta| meta.command.clone());
         let mut words: Vec<String> = made_by.collect();
         if words.is_empty() {
-            let file =
-                mix_files::file_of(name).unwrap_or_else(|| format!("experiments/{name}.toml"));
+            let file = own_files::path_of(name).map(str::to_owned);
+            let file = file.unwrap_or_else(|| format!("experiments/{name}.toml"));
             words = vec!["run".to_owned(), file];
         }
         words.extend(["--out".to_owned(), out.display().to_string()]);
@@ -180,7 +185,7 @@ impl Section {
         let check = experiment.checks.first();
         let x = check.and_then(|check| check.at.as_ref()?.first().copied());
         let point = x.and_then(|x| experiment.point(x));
-        let series = check.and_then(|check| experiment.series(&check.of));
+        let series = check.and_then(|check| experiment.series(&check.places.first()?.of));
         let points = &experiment.axis.points;
         (
             point.unwrap_or(&points[points.len() / 2]),
