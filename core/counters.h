@@ -37,7 +37,7 @@
 	X(window_updates, "duplicate ACKs that went on as mere window updates") \
 	X(dsacks_dropped, "ACKs kept from the sender for good: they only report a superfluous repair, by a DSACK block or as the duplicate that a receiver without SACK makes of it") \
 	X(windows_edited, "ACKs that passed with a window smaller than the receiver's own") \
-	X(clock_engaged, "times that the window clock began to limit a flow") \
+	X(clock_engaged, "times that the window controller began to limit a flow") \
 	X(clock_released, "times that it let the flow go") \
 	X(lmin_raised, "times that the unloaded local round trip of a receiver was found to have grown") \
 	X(ce_marks, "data packets marked Congestion Experienced") \

@@ -19,6 +19,7 @@ struct lh_recovery {
 	 * once una is beyond own_dups_end. */
 	u32 own_dups, own_dups_end;
 	u64 own_dups_ns; /* when the last of them was caused */
+	u64 rest_ns; /* scheme sack: when the rest of a burst is to be repaired; 0: there is none */
 };
 
 enum lh_ack_class {

@@ -43,7 +43,7 @@ enum lh_flow_flag {
 	LH_FLOW_FIN_FH_ACKED = 0x200,
 	LH_FLOW_FIN_MH_ACKED = 0x400,
 	LH_FLOW_RESET = 0x800,
-	LH_FLOW_DUP_DRIVEN = 0x1000, /* a duplicate has driven a repair of the head */
+	LH_FLOW_DUP_DRIVEN = 0x1000, /* an ACK has driven a repair: the head's timer may run */
 	LH_FLOW_RECOVERY = 0x2000, /* recovery.point is valid */
 	LH_FLOW_HELD = 0x4000, /* an ACK is kept back */
 	LH_FLOW_ABANDONED = 0x8000, /* duplicates pass until the next new ACK */

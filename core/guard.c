@@ -42,3 +42,10 @@ LH_INLINE bool lh_guard_suspects(struct lh_env *env, const struct lh_flow *f)
 	return LH_CFG(env)->queue_guard && f->rtt.low_ns >= f->rtt.min_ns + least &&
 	       env->now_ns - f->guard.level_raised_ns < LH_LEVEL_RECENT_NS;
 }
+
+LH_INLINE void lh_guard_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
+{
+	if (f->recovery.nr_dup == 1 && e && lh_seg_repairable(env, f, e) &&
+	    lh_guard_suspects(env, f))
+		lh_guard_leave(env, f);
+}

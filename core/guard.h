@@ -41,6 +41,10 @@ LH_INLINE void lh_guard_data(struct lh_env *env, struct lh_flow *f);
  */
 LH_INLINE void lh_guard_leave(struct lh_env *env, struct lh_flow *f);
 
+/* A duplicate came, f->recovery.nr_dup counts it; @e is what MH wants next, NULL if it is not here.
+ * The first may show an overflow. */
+LH_INLINE void lh_guard_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e);
+
 /* una has moved. */
 LH_INLINE void lh_guard_new(struct lh_flow *f);
 

@@ -145,6 +145,13 @@ LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_acti
 	out->hold = 1;
 }
 
+LH_INLINE void lh_hide_blocks(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	lh_suppress(env, f, out);
+	out->verdict = LH_PASS;
+	out->blank_sack = 1;
+}
+
 LH_INLINE void lh_hold_newer(struct lh_env *env, const struct lh_flow *f, struct lh_actions *out)
 {
 	if ((f->flags & LH_FLOW_HELD) && !lh_flow_sack(f) && env->view.pure)

@@ -67,6 +67,10 @@ LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const stru
 
 LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
+/* The holes that this ACK shows are ours to repair: FH gets its number and window now, the blocks
+ * only if the repairs fail. */
+LH_INLINE void lh_hide_blocks(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
+
 /*
  * Another ACK of the kept one's number passes, a window update for instance.
  * Without SACK it says all that the kept one says and takes its place: copies

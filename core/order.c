@@ -28,6 +28,25 @@ LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct
 	lh_host_count(env, LH_C_reordered, 1);
 }
 
+LH_INLINE void lh_order_arrived(struct lh_env *env, struct lh_flow *f)
+{
+	const struct lh_ack_sum *sum = &env->ack;
+	struct lh_order *o = &f->order;
+
+	if (sum->xmit_ns && sum->xmit_ns >= o->xmit_ns) {
+		if (sum->xmit_ns > o->xmit_ns || lh_after(sum->xmit_end, o->xmit_end))
+			o->xmit_end = sum->xmit_end;
+		o->xmit_ns = sum->xmit_ns;
+		o->rtt_ns = env->now_ns - sum->xmit_ns;
+	}
+	if (sum->rtx_xmit_ns && sum->rtx_xmit_ns >= o->rtx_xmit_ns) {
+		if (sum->rtx_xmit_ns > o->rtx_xmit_ns ||
+		    lh_after(sum->rtx_xmit_end, o->rtx_xmit_end))
+			o->rtx_xmit_end = sum->rtx_xmit_end;
+		o->rtx_xmit_ns = sum->rtx_xmit_ns;
+	}
+}
+
 /* Patience with the segments of this flow: none on a link that keeps the order
  * (a superfluous repair costs one frame), less again when none was needed for
  * a while. */

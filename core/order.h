@@ -28,6 +28,9 @@ struct lh_order {
 
 #define LH_PROBE_SLACK_NS (4 * LH_MSEC)
 
+/* Books when what the ACK of this call delivered had departed (RFC 8985 section 6.2, step 2). */
+LH_INLINE void lh_order_arrived(struct lh_env *env, struct lh_flow *f);
+
 /*
  * The head arrived although something later had arrived before it. Without a
  * repair, or too soon for the repair to be the cause, that is reordering on

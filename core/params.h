@@ -34,14 +34,16 @@
 	     "Scheme `slack`: true: in an outage the sender is told of a closed window, in place of the burst. It waits, and goes on when the receiver is back.") \
 	COUNT(handoff, 0, 0, 3, \
 	      "Scheme `slack`: copies of the last ACK when the link comes up (carrier, or `lasthop link DEV up`), for a fast retransmission at once. 0: none.") \
+	FLAG(sack_mask, 0, \
+	     "Scheme `sack`: true: a new ACK passes without the SACK blocks above it while every hole is repaired here, so that the sender does not act on them.") \
 	CHOICE(rtt_profile, LH_RTT_STD, LH_RTT_NS2, "std ns2", \
 	       "Estimator of the local round trip: \"std\" (RFC 6298 gains, and a floor) or \"ns2\" (as ns-2.35 ran it). `profile` sets what else belongs to it.") \
 	COUNT(dup_thresh, 1, 1, 100, \
-	      "Schemes `snoop` and `slack`: the duplicate ACK on which a segment is sent again.") \
+	      "Schemes `snoop`, `slack` and `sack`: the duplicate ACK on which a segment is sent again; of `sack` only without SACK.") \
 	COUNT(max_local, 10, 1, 100, \
 	      "Local retransmissions per segment before it is left to the sender.") \
 	CHOICE(timer_arm, LH_TIMER_ALWAYS, LH_TIMER_AFTER_DUP, "always after_dup", \
-	       "Schemes `snoop` and `slack`: when the local timer runs: \"always\" while anything is cached, \"after_dup\" only after a repair that a duplicate ACK drove.") \
+	       "Schemes `snoop`, `slack` and `sack`: when the local timer runs: \"always\" while anything is cached, \"after_dup\" only after a repair that a duplicate ACK drove.") \
 	FLAG(strict_window, 0, \
 	     "true: every duplicate ACK that changes the window passes; false: only those that the sender is about to need.") \
 	FLAG(queue_guard, 1, \

@@ -76,7 +76,9 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 LH_INLINE bool lh_repair_arrived(struct lh_env *env, const struct lh_flow *f,
 				 const struct lh_seg *e)
 {
-	u64 lmin = lh_lmin(env, f), r = f->queue.recent_ns[0];
+	/* Who takes one sample per ACK notes no others. */
+	u64 lmin = lh_lmin(env, f);
+	u64 r = lh_policy(env) & LH_POLICY_RTT_PER_ACK ? f->rtt.srtt_ns : f->queue.recent_ns[0];
 	u64 queue = r > lmin ? r - lmin : 0;
 
 	return env->now_ns - e->last_tx_ns >= lmin + queue / 2;
@@ -395,18 +397,7 @@ LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	if (!sum->bytes)
 		return 0;
 	f->recovery.nr_probes = 0;
-	if (sum->xmit_ns && sum->xmit_ns >= f->order.xmit_ns) {
-		if (sum->xmit_ns > f->order.xmit_ns || lh_after(sum->xmit_end, f->order.xmit_end))
-			f->order.xmit_end = sum->xmit_end;
-		f->order.xmit_ns = sum->xmit_ns;
-		f->order.rtt_ns = env->now_ns - sum->xmit_ns;
-	}
-	if (sum->rtx_xmit_ns && sum->rtx_xmit_ns >= f->order.rtx_xmit_ns) {
-		if (sum->rtx_xmit_ns > f->order.rtx_xmit_ns ||
-		    lh_after(sum->rtx_xmit_end, f->order.rtx_xmit_end))
-			f->order.rtx_xmit_end = sum->rtx_xmit_end;
-		f->order.rtx_xmit_ns = sum->rtx_xmit_ns;
-	}
+	lh_order_arrived(env, f);
 	lh_device_add(env, sum->bytes, f->delivery.rate_bin < bin);
 	if (p) {
 		lh_peer_add(env, p, sum->bytes, f->delivery.rate_bin);

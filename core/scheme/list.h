@@ -7,3 +7,4 @@
 #include "rack.c"
 #include "slack.c"
 #include "snoop.c"
+#include "sack.c"

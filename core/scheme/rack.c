@@ -7,7 +7,7 @@
  */
 #ifdef LH_SCHEME
 LH_SCHEME(rack, LH_POLICY_CONTROL | LH_POLICY_PEER_OUTAGE | LH_POLICY_KEEP_OLDER,
-	  "loss by time order, probe timer and window clock, for today's senders")
+	  "loss by time order, probe timer and window controller, for today's senders")
 #else
 #include "../lifecycle.h"
 #include "../outage.h"
@@ -155,15 +155,6 @@ LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack
 	lh_control_deprive(env, f);
 }
 
-/* The holes that @s shows are our affair: FH gets its number and window now,
- * the blocks only if the repairs fail. */
-LH_INLINE void lh_rack_blank(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
-{
-	lh_suppress(env, f, out);
-	out->verdict = LH_PASS;
-	out->blank_sack = 1;
-}
-
 /* What FH gets to see of a duplicate, or of an ACK that only reports a
  * superfluous repair (DSACK, LH_ACK_OWN): nothing, or a mere window update. */
 LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -191,7 +182,7 @@ LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 	} else if (!update) {
 		lh_suppress(env, f, out);
 	} else if (lh_control_usable(env, f)) {
-		lh_rack_blank(env, f, out);
+		lh_hide_blocks(env, f, out);
 		lh_host_count(env, LH_C_window_updates, 1);
 	} else {
 		goto pass;
@@ -214,7 +205,7 @@ LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct l
 		return;
 	if (lh_after(f->sacked_max, f->una)) {
 		if (lh_in_hand(env, f))
-			lh_rack_blank(env, f, out);
+			lh_hide_blocks(env, f, out);
 	} else if (s->dsack && s->nr_sack == 1) {
 		out->blank_sack = 1; /* only a superfluous repair's report */
 	}

@@ -30,9 +30,7 @@ LH_INLINE void lh_snoop_duplicate(struct lh_env *env, struct lh_flow *f, const s
 	bool can_hold;
 
 	f->recovery.nr_dup++;
-	if (f->recovery.nr_dup == 1 && e && lh_seg_repairable(env, f, e) &&
-	    lh_guard_suspects(env, f))
-		lh_guard_leave(env, f);
+	lh_guard_duplicate(env, f, e);
 	if (!e || !lh_seg_overflow(f, e))
 		lh_extend_recovery(env, f);
 	if (!e || !lh_seg_repairable(env, f, e) || (f->flags & LH_FLOW_ABANDONED))

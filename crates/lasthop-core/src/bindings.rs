@@ -338,11 +338,13 @@ pub struct lh_recovery {
     pub own_dups_end: u32,
     #[doc = " when the last of them was caused"]
     pub own_dups_ns: u64,
+    #[doc = " scheme sack: when the rest of a burst is to be repaired; 0: there is none"]
+    pub rest_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 40usize];
+    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 48usize];
     ["Alignment of lh_recovery"][::core::mem::align_of::<lh_recovery>() - 8usize];
     ["Offset of field: lh_recovery::nr_dup"][::core::mem::offset_of!(lh_recovery, nr_dup) - 0usize];
     ["Offset of field: lh_recovery::exp_dup"]
@@ -358,6 +360,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_recovery, own_dups_end) - 24usize];
     ["Offset of field: lh_recovery::own_dups_ns"]
         [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 32usize];
+    ["Offset of field: lh_recovery::rest_ns"]
+        [::core::mem::offset_of!(lh_recovery, rest_ns) - 40usize];
 };
 #[doc = " moves una"]
 pub const LH_ACK_NEW: lh_ack_class = 0;
@@ -600,7 +604,8 @@ pub const LH_SCHEME_none: lh_scheme = 0;
 pub const LH_SCHEME_rack: lh_scheme = 1;
 pub const LH_SCHEME_slack: lh_scheme = 2;
 pub const LH_SCHEME_snoop: lh_scheme = 3;
-pub const LH_NR_SCHEMES: lh_scheme = 4;
+pub const LH_SCHEME_sack: lh_scheme = 4;
+pub const LH_NR_SCHEMES: lh_scheme = 5;
 #[doc = " LH_SCHEME_none and so on, from the schemes' own rows."]
 pub type lh_scheme = ::core::ffi::c_uint;
 #[doc = " RFC 6298 gains, floor against delayed ACKs"]
@@ -646,6 +651,7 @@ pub struct lh_config {
     pub slack_bursts: u32,
     pub freeze: u32,
     pub handoff: u32,
+    pub sack_mask: u32,
     pub rtt_profile: u32,
     pub dup_thresh: u32,
     pub max_local: u32,
@@ -653,12 +659,12 @@ pub struct lh_config {
     pub strict_window: u32,
     pub queue_guard: u32,
     pub ns2_gain_1024: u32,
-    pub pad: [u32; 1usize],
+    pub pad: [u32; 2usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 144usize];
+    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 152usize];
     ["Alignment of lh_config"][::core::mem::align_of::<lh_config>() - 8usize];
     ["Offset of field: lh_config::target_ns"]
         [::core::mem::offset_of!(lh_config, target_ns) - 0usize];
@@ -689,21 +695,23 @@ const _: () = {
         [::core::mem::offset_of!(lh_config, slack_bursts) - 100usize];
     ["Offset of field: lh_config::freeze"][::core::mem::offset_of!(lh_config, freeze) - 104usize];
     ["Offset of field: lh_config::handoff"][::core::mem::offset_of!(lh_config, handoff) - 108usize];
+    ["Offset of field: lh_config::sack_mask"]
+        [::core::mem::offset_of!(lh_config, sack_mask) - 112usize];
     ["Offset of field: lh_config::rtt_profile"]
-        [::core::mem::offset_of!(lh_config, rtt_profile) - 112usize];
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 116usize];
     ["Offset of field: lh_config::dup_thresh"]
-        [::core::mem::offset_of!(lh_config, dup_thresh) - 116usize];
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 120usize];
     ["Offset of field: lh_config::max_local"]
-        [::core::mem::offset_of!(lh_config, max_local) - 120usize];
+        [::core::mem::offset_of!(lh_config, max_local) - 124usize];
     ["Offset of field: lh_config::timer_arm"]
-        [::core::mem::offset_of!(lh_config, timer_arm) - 124usize];
+        [::core::mem::offset_of!(lh_config, timer_arm) - 128usize];
     ["Offset of field: lh_config::strict_window"]
-        [::core::mem::offset_of!(lh_config, strict_window) - 128usize];
+        [::core::mem::offset_of!(lh_config, strict_window) - 132usize];
     ["Offset of field: lh_config::queue_guard"]
-        [::core::mem::offset_of!(lh_config, queue_guard) - 132usize];
+        [::core::mem::offset_of!(lh_config, queue_guard) - 136usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 136usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 140usize];
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 140usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 144usize];
 };
 pub const LH_PARAM_TIME: lh_param_kind = 0;
 pub const LH_PARAM_COUNT: lh_param_kind = 1;
@@ -1677,7 +1685,7 @@ pub const LH_FLOW_FIN_MH: lh_flow_flag = 256;
 pub const LH_FLOW_FIN_FH_ACKED: lh_flow_flag = 512;
 pub const LH_FLOW_FIN_MH_ACKED: lh_flow_flag = 1024;
 pub const LH_FLOW_RESET: lh_flow_flag = 2048;
-#[doc = " a duplicate has driven a repair of the head"]
+#[doc = " an ACK has driven a repair: the head's timer may run"]
 pub const LH_FLOW_DUP_DRIVEN: lh_flow_flag = 4096;
 #[doc = " recovery.point is valid"]
 pub const LH_FLOW_RECOVERY: lh_flow_flag = 8192;
@@ -1765,7 +1773,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1408usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1416usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -1784,28 +1792,28 @@ const _: () = {
     ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 840usize];
     ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 936usize];
     ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 992usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1032usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1064usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1136usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1208usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1296usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1328usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1332usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1336usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1040usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1072usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1144usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1216usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1304usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1336usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1340usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1344usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1344usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1352usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1360usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1352usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1360usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1368usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1368usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1376usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1376usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1384usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1384usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1392usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1392usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1400usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1400usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1408usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -2186,7 +2194,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1896usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1904usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -2208,7 +2216,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1624usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1632usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
@@ -2305,30 +2313,30 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 208usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 216usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
-    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 144usize];
-    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 148usize];
-    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 152usize];
+    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 152usize];
+    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 156usize];
+    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 160usize];
     ["Offset of field: lh_setup::mark_value"]
-        [::core::mem::offset_of!(lh_setup, mark_value) - 156usize];
+        [::core::mem::offset_of!(lh_setup, mark_value) - 164usize];
     ["Offset of field: lh_setup::mark_mask"]
-        [::core::mem::offset_of!(lh_setup, mark_mask) - 160usize];
-    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 164usize];
-    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 168usize];
+        [::core::mem::offset_of!(lh_setup, mark_mask) - 168usize];
+    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 172usize];
+    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 176usize];
     ["Offset of field: lh_setup::nr_chunks"]
-        [::core::mem::offset_of!(lh_setup, nr_chunks) - 172usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 176usize];
+        [::core::mem::offset_of!(lh_setup, nr_chunks) - 180usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 184usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 180usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 184usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 188usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 192usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 188usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 196usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 192usize];
-    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 196usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 200usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 200usize];
+    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 204usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 208usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {

@@ -3,8 +3,8 @@
 //! core/params.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_slack, LH_SCHEME_snoop, lh_config, lhc_config_init,
-    lhc_policy,
+    LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snoop, lh_config,
+    lhc_config_init, lhc_policy,
 };
 
 /// What an operator or an experiment may set (core/params.h; [`params`](crate::params)).
@@ -40,6 +40,14 @@ impl lh_config {
     pub fn slack() -> Self {
         Self {
             scheme: LH_SCHEME_slack,
+            ..Self::default()
+        }
+    }
+
+    /// Scheme `sack`: `snoop` with a SACK scoreboard.
+    pub fn sack() -> Self {
+        Self {
+            scheme: LH_SCHEME_sack,
             ..Self::default()
         }
     }

@@ -76,14 +76,16 @@ fn traced() -> bool {
 
 /// Within the ranges of the configuration file.
 fn config(input: &mut Input<'_>) -> Config {
-    let base = match input.below(6) {
+    let scheme = input.below(6);
+    let bits = input.byte();
+    let base = match scheme {
         0 => Config::observe(),
+        1 if bits & 0x40 != 0 => Config::sack(),
         1 => Config::snoop(),
         2 => Config::slack(),
         3 => Config::ns2(),
         _ => Config::default(),
     };
-    let bits = input.byte();
     Config {
         clock: input.below(3) as u32,
         suppress: input.below(3) as u32,
@@ -92,6 +94,7 @@ fn config(input: &mut Input<'_>) -> Config {
         freeze: u32::from(bits >> 2 & 1),
         handoff: u32::from(bits >> 3 & 3),
         slack_bursts: 1 + u32::from(bits >> 5 & 1),
+        sack_mask: u32::from(bits >> 7),
         dup_thresh: 1 + input.below(4) as u32,
         max_local: 1 + input.below(10) as u32,
         ..base

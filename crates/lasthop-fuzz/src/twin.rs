@@ -9,7 +9,8 @@ use lasthop::programs::{Agent as Bpf, Program, Setup as BpfSetup, SkbContext};
 use lasthop_core::bindings::{
     LH_C_bypass_lock, LH_C_flows_removed, LH_C_retransmit_errors, LH_CB_FLOW, LH_CB_FORCE,
     LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_CHUNKS, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP,
-    LH_NR_COUNTERS, LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_slack, LH_SCHEME_snoop, lh_flow,
+    LH_NR_COUNTERS, LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snoop,
+    lh_flow,
 };
 use lasthop_core::packet::set_ce;
 use lasthop_core::{Agent, Config, Key, Limits, Outcome, Setup, parse};
@@ -29,7 +30,7 @@ const HOST_ONLY: [u32; 3] = [LH_C_retransmit_errors, LH_C_flows_removed, LH_C_by
 thread_local! {
     /// The configuration is part of the loaded programs, so that there are few; each is loaded
     /// when first wanted.
-    static TWINS: RefCell<[Option<Twin>; 8]> = const { RefCell::new([const { None }; 8]) };
+    static TWINS: RefCell<[Option<Twin>; 9]> = const { RefCell::new([const { None }; 9]) };
 }
 
 /// One input.
@@ -56,6 +57,7 @@ fn kind(config: &Config) -> usize {
         s if s == LH_SCHEME_none => 0,
         s if s == LH_SCHEME_snoop => 1 + usize::from(ns2),
         s if s == LH_SCHEME_slack => 3 + config.freeze.min(1) as usize,
+        s if s == LH_SCHEME_sack => 8,
         _ => 5 + config.suppress.min(2) as usize,
     }
 }
@@ -71,6 +73,10 @@ fn config(kind: usize) -> Config {
             slack_bursts: 2,
             handoff: 2,
             ..Config::slack()
+        },
+        8 => Config {
+            sack_mask: 1,
+            ..Config::sack()
         },
         n => Config {
             suppress: n as u32 - 5,

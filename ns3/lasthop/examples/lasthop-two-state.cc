@@ -36,7 +36,7 @@ main(int argc, char* argv[])
     std::string pcap;
 
     CommandLine command(__FILE__);
-    command.AddValue("scheme", "of the agent: snoop, slack or rack; none: no agent", scheme);
+    command.AddValue("scheme", "of the agent: snoop, slack, sack or rack; none: no agent", scheme);
     command.AddValue("tcp", "the sender's congestion control", tcp);
     command.AddValue("sack", "whether the hosts use SACK", sack);
     command.AddValue("wan", "100 ms and 100 packets of window, else 10 ms and 15", wan);

@@ -56,7 +56,8 @@ LasthopAgent::GetTypeId()
             .SetGroupName("Lasthop")
             .AddConstructor<LasthopAgent>()
             .AddAttribute("Scheme",
-                          "What repairs losses: rack, snoop, slack, or none, which only observes.",
+                          "What repairs losses: rack, snoop, slack, sack, or none, which only "
+                          "observes.",
                           StringValue("rack"),
                           MakeStringAccessor(&LasthopAgent::m_scheme),
                           MakeStringChecker())

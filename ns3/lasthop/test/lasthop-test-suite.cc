@@ -261,7 +261,7 @@ class LasthopNoHarmTestCase : public TestCase
         scenario.loss = 0;
         scenario.scheme = "";
         auto plain = Transfer(scenario);
-        for (const std::string scheme : {"none", "snoop", "slack", "rack"})
+        for (const std::string scheme : {"none", "snoop", "slack", "rack", "sack"})
         {
             scenario.scheme = scheme;
             auto outcome = Transfer(scenario);
@@ -391,7 +391,7 @@ class LasthopTestSuite : public TestSuite
     LasthopTestSuite()
         : TestSuite("lasthop")
     {
-        for (const std::string scheme : {"none", "snoop", "slack", "rack"})
+        for (const std::string scheme : {"none", "snoop", "slack", "rack", "sack"})
         {
             for (bool sack : {false, true})
             {

@@ -14,7 +14,7 @@ const WINDOW: i64 = 1_000 << 7;
 
 /// A connection with SACK: ten segments from 0 on, the second has arrived, an ACK is kept.
 fn helped(config: Config) -> Rig {
-    let mut rig = crate::rack::rig_with(config, true);
+    let mut rig = crate::rig::rig_with(config, true);
     rig.burst(200, 0, 100, 10);
     ack!(rig, 212, 0, sack [(100, 200)] => hold, resend [0]);
     rig

@@ -23,6 +23,25 @@ pub fn answered(flow: &mut Flow) {
     f.mh.most = 1;
 }
 
+/// An ACK of MH's; the window never changes. Blocks: their ends.
+pub fn ack_of(ack: u32, blocks: &[(u32, u32)]) -> Segment {
+    let mut s = Segment {
+        ack,
+        flags: LH_ACK as u16,
+        window: 1_000,
+        wscale: LH_WSCALE_NONE as u8,
+        nr_sack: blocks.len().min(LH_MAX_SACK as usize) as u8,
+        ..Segment::default()
+    };
+    for (to, &(left, right)) in s.sack.iter_mut().zip(blocks) {
+        (to.left, to.right) = (left, right);
+    }
+    if !blocks.is_empty() {
+        s.opts = LH_OPT_SACK as u8;
+    }
+    s
+}
+
 impl Bench {
     pub fn new() -> Self {
         Self::with(Limits::default())
@@ -74,19 +93,9 @@ impl Bench {
             .on_data(&mut self.flow, &self.config, &segment, &call)
     }
 
-    /// MH acknowledges; the window never changes.
+    /// MH acknowledges.
     pub fn ack(&mut self, ack: u32) -> Actions {
-        let segment = Segment {
-            ack,
-            flags: LH_ACK as u16,
-            window: 1_000,
-            wscale: LH_WSCALE_NONE as u8,
-            ..Segment::default()
-        };
-        let call = self.call();
-        self.vouch();
-        self.host
-            .on_ack(&mut self.flow, &self.config, &segment, &call)
+        self.segment_from_mh(&ack_of(ack, &[]))
     }
 
     /// Whatever MH sends.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Whom the agent brakes, and by what it knows whose a loss is: one small test per
-//! rule of core/back.h, core/queue.h and core/device.h; of core/window.h in window.rs.
+//! rule of core/back.h, core/sample.h, core/queue.h and core/device.h; of core/window.h in window.rs.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,12 +9,12 @@ use lasthop_core::packet::{Ends, Tcp};
 use lasthop_core::{Actions, Config, Flow, Key, MSEC_NS, SEC_NS, Segment, parse};
 
 use crate::bench::{Bench, DELIVERED, answered};
-use crate::rack::{rig, rig_with};
-use crate::rig::Rig;
+use crate::rack::rig;
+use crate::rig::{Rig, rig_with};
 
 pub const MSS: u32 = 1_000;
 
-/// A flow of which everything is known that the clock needs to edit windows.
+/// A flow of which everything is known that the controller needs to edit windows.
 pub fn bench(config: Config, wscale: u8) -> Bench {
     let mut b = Bench::new();
     b.config = config;
@@ -117,7 +117,7 @@ fn a_queue_on_the_way_back_is_told_apart() {
     }
 }
 
-/// What the clock reckons by is the way there.
+/// What the controller reckons by is the way there.
 #[test]
 fn a_queue_on_the_way_back_is_no_queue_before_the_hop() {
     let (mut b, mut clock) = clock(1_000, 0);
@@ -140,6 +140,33 @@ fn a_queue_on_the_way_back_is_no_queue_before_the_hop() {
             "{recent:?}"
         );
     }
+}
+
+// What an ACK teaches (sample.h).
+
+/// One of a single segment may have waited for a second that did not come (RFC 1122 section
+/// 4.2.3.2): the sojourn is that or less. Where MH has not waited for long, it is a sample.
+#[test]
+fn an_ack_that_may_have_been_delayed_shows_no_queue() {
+    let mut b = bench(Config::default(), 7);
+    let mut next = MSS;
+    let mut sample_ms = |segments: u32, ms: u64| {
+        for _ in 0..segments {
+            b.data(next, MSS);
+            next += MSS;
+        }
+        b.now_ns += ms * MSEC_NS;
+        b.ack(next - MSS * u32::from(segments > 2));
+        b.flow.raw().queue.recent_ns[0] / MSEC_NS
+    };
+    assert_eq!(sample_ms(2, 20), 20);
+    assert_eq!(sample_ms(1, 60), 20, "perhaps delayed");
+    assert_eq!(
+        sample_ms(1, 12),
+        12,
+        "less than is known: no delay makes that"
+    );
+    assert_eq!(sample_ms(2, 60), 60, "sent at once");
 }
 
 // Whose loss (queue.h).

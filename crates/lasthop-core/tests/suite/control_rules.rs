@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What the window clock may believe, and what it may do to windows: one test per
+//! What the window controller may believe, and what it may do to windows: one test per
 //! mistake that was made.
 
 use std::collections::VecDeque;
@@ -9,10 +9,9 @@ use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, Flow, Host, Key, Limits, MSEC_NS, SEC_NS, Setup, parse};
 
 use crate::bench::answered;
-use crate::rack::rig_with;
-use crate::rig::{Options, Rig, ns, wire};
+use crate::rig::{Options, Rig, ns, rig_with, wire};
 
-/// The clock engages as soon as a queue stands.
+/// The controller engages as soon as a queue stands.
 fn always() -> Config {
     Config {
         clock: LH_CLOCK_ALWAYS,
@@ -54,7 +53,7 @@ impl Stream {
 }
 
 /// Pairs of segments over a hop whose queue grows from none to 30 ms, each pair
-/// acknowledged at once: the clock is engaged. @return when, and the next number.
+/// acknowledged at once: the controller is engaged. @return when, and the next number.
 fn engaged(rig: &mut Rig) -> (u64, i64) {
     let (mut ms, mut seq) = (200, 0);
     for (sojourn, n) in [(10, 5), (40, 90)] {
@@ -236,7 +235,7 @@ fn lmin_ns(rig: &Rig) -> u64 {
         .expect("one at least")
 }
 
-/// Short flows are over before their clocks engage; they pass the queue of the
+/// Short flows are over before their controllers engage; they pass the queue of the
 /// long one all the same.
 #[test]
 fn lmin_does_not_drift_with_short_flows_beside_an_engaged_one() {
@@ -277,10 +276,10 @@ fn lmin_does_not_drift_with_short_flows_beside_an_engaged_one() {
 }
 
 /// A flow's share of the cache that holds a part of its window only changes
-/// nothing that the clock reckons by.
+/// nothing that the controller reckons by.
 #[test]
 fn what_could_not_be_cached_counts_as_delivered() {
-    let clocks = [LH_FLOW_SEGS, 8].map(|flow_segments| {
+    let controllers = [LH_FLOW_SEGS, 8].map(|flow_segments| {
         let mut rig = Rig::new(&Options {
             sack: true,
             config: Config::default(),
@@ -303,7 +302,7 @@ fn what_could_not_be_cached_counts_as_delivered() {
             f.control.c_bytes,
         )
     });
-    assert_eq!(clocks[0], clocks[1]);
+    assert_eq!(controllers[0], controllers[1]);
 }
 
 // Receivers' places (core/device.h).

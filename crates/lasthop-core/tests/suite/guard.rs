@@ -5,7 +5,7 @@
 use lasthop_core::bindings::*;
 use lasthop_core::{Config, MSEC_NS, SEC_NS};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, ack_of};
 
 /// Ten segments under way behind a standing queue that has just grown.
 fn suspicious() -> Bench {
@@ -48,6 +48,32 @@ fn everything_in_flight_is_left_to_fh() {
     // And with the last of it, all is as before.
     b.ack(1_000);
     assert!(!b.flow.has(LH_FLOW_OVERFLOW));
+}
+
+/// Scheme sack finds losses by blocks, and leaves the same ones alone.
+#[test]
+fn what_blocks_show_is_left_to_fh_too() {
+    for (guard, repairs) in [(1, 0), (0, 1)] {
+        let mut b = suspicious();
+        b.config = Config {
+            queue_guard: guard,
+            ..Config::sack()
+        };
+        let actions = b.segment_from_mh(&ack_of(0, &[(100, 200)]));
+        assert_eq!(
+            (actions.is_drop(), actions.nr_retransmit),
+            (guard == 0, repairs)
+        );
+        // The next hole of the same flight is no overflow of its own: what has left since is not
+        // given up with it.
+        b.data(1_000, 100);
+        b.ack(300);
+        b.segment_from_mh(&ack_of(300, &[(400, 500)]));
+        let suspected = b.host.counter(LH_C_overflow_suspected);
+        assert_eq!(suspected, u64::from(guard));
+        let end = b.flow.raw().guard.overflow_end;
+        assert_eq!(end, 1_000 * guard);
+    }
 }
 
 #[test]

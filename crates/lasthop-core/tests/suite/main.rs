@@ -31,6 +31,7 @@ mod rack;
 mod rack_outage;
 mod reorder;
 mod rtt;
+mod sack;
 mod scoreboard;
 mod script;
 mod script_hold;

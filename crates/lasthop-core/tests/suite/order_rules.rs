@@ -6,8 +6,8 @@ use lasthop_core::Config;
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
 
-use crate::rack::{rig, rig_with};
-use crate::rig::{MH_BASE, Options, Rig, ns, wire};
+use crate::rack::rig;
+use crate::rig::{MH_BASE, Options, Rig, ns, rig_with, wire};
 
 fn silent() -> Rig {
     Rig::silent(&Options {
@@ -185,7 +185,7 @@ fn what_paws_would_drop_is_left_to_fh() {
         suppress: LH_SUPPRESS_ON,
         ..Config::default()
     };
-    let mut rig = crate::rack::rig_with(config, true);
+    let mut rig = crate::rig::rig_with(config, true);
     let data = |rig: &mut Rig, ms, seq, value| {
         let tcp = Tcp {
             options: option::timestamps(value, 5),
@@ -226,7 +226,7 @@ fn behind_a_queue(scheme: u32) -> Rig {
         queue_guard: 0,
         ..Config::default()
     };
-    let mut rig = crate::rack::rig_with(config, false);
+    let mut rig = crate::rig::rig_with(config, false);
     rig.burst(200, 0, 1_000, 20);
     for i in [1, 3, 5] {
         ack!(rig, 238 + 2 * i as u64, 1_000 * i => pass);

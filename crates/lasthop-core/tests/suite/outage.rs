@@ -17,7 +17,7 @@ fn slack() -> Config {
     }
 }
 
-fn rig_with(config: Config, sack: bool) -> Rig {
+fn cut_off_with(config: Config, sack: bool) -> Rig {
     let mut rig = Rig::new(&Options {
         config,
         sack,
@@ -46,7 +46,7 @@ fn fail(rig: &mut Rig) {
 }
 
 fn rig() -> Rig {
-    rig_with(slack(), false)
+    cut_off_with(slack(), false)
 }
 
 /// Everything that the timers do up to `ms`.
@@ -98,7 +98,7 @@ fn three_copies_before_the_timeout_and_no_more() {
 /// A least timeout of 500 ms, as the papers' senders have it.
 #[test]
 fn the_time_follows_rto_min() {
-    let mut rig = rig_with(
+    let mut rig = cut_off_with(
         Config {
             rto_min_ns: 500_000_000,
             ..slack()
@@ -146,7 +146,7 @@ fn further_bursts_wait_for_fhs_restarted_timer() {
         slack_bursts: 2,
         ..slack()
     };
-    let mut rig = rig_with(config, false);
+    let mut rig = cut_off_with(config, false);
     fail(&mut rig);
     timer!(rig, 435 => pass, release 3);
     data!(rig, 525, 100, 100); // FH's fast retransmit, sent at 480
@@ -167,7 +167,7 @@ fn a_sender_that_was_faster_is_left_alone() {
 
 #[test]
 fn with_sack_only_new_blocks_help() {
-    let mut rig = rig_with(slack(), true);
+    let mut rig = cut_off_with(slack(), true);
     fail(&mut rig);
     let seen = run_until(&mut rig, 10_000);
     assert_eq!(seen.released, 0);
@@ -181,7 +181,7 @@ fn with_sack_the_kept_duplicate_goes_out() {
         rto_min_ns: 1_000_000,
         ..slack()
     };
-    let mut rig = rig_with(config, true);
+    let mut rig = cut_off_with(config, true);
     ack!(rig, 215, 100, sack [(200, 300)] => hold, resend [100]);
     timer!(rig, 295 => pass, resend [100]);
     timer!(rig, 305 => pass, release 1); // the hold timer's turn were 365
@@ -230,7 +230,7 @@ fn nothing_is_told_to_foreign_flows() {
 #[test]
 fn without_user_space_nothing_is_made_up() {
     for freeze in [0, 1] {
-        let mut rig = rig_with(Config { freeze, ..slack() }, false);
+        let mut rig = cut_off_with(Config { freeze, ..slack() }, false);
         fail(&mut rig);
         rig.agent.set_alive(false);
         assert_eq!(run_until(&mut rig, 10_000).released, 0);
@@ -258,7 +258,7 @@ fn a_silence_is_part_of_it() {
         slack_quiet_ns: 300_000_000,
         ..slack()
     };
-    let mut rig = rig_with(config, false);
+    let mut rig = cut_off_with(config, false);
     timer!(rig, 290 => pass, resend [100]);
     timer!(rig, 370 => pass, resend [100]);
     timer!(rig, 509 => pass);
@@ -401,7 +401,7 @@ fn handoff_copies_are_for_senders_without_sack() {
             handoff: 2,
             ..slack()
         };
-        let mut rig = rig_with(config, sack);
+        let mut rig = cut_off_with(config, sack);
         assert_eq!(link(&mut rig, 230, true), (vec![100], copies));
         assert_eq!(rig.count(LH_C_handoff_acks), copies as u64);
         ack!(rig, 240, 1_100 => pass);
@@ -416,7 +416,7 @@ fn handoff_copies_are_for_senders_without_sack() {
 fn other_schemes_take_no_notice() {
     {
         let config = classic();
-        let mut rig = rig_with(
+        let mut rig = cut_off_with(
             Config {
                 handoff: 3,
                 ..config
@@ -438,7 +438,7 @@ fn frozen(sack: bool) -> Rig {
         freeze: 1,
         ..slack()
     };
-    let mut rig = rig_with(config, sack);
+    let mut rig = cut_off_with(config, sack);
     fail(&mut rig);
     let told = rig.agent.on_timer(ns(435));
     let closed = Tcp {

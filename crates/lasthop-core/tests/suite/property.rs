@@ -84,6 +84,15 @@ pub fn slack() -> impl Strategy<Value = Config> {
     )
 }
 
+/// Scheme sack on top of the same.
+pub fn sack() -> impl Strategy<Value = Config> {
+    (config(), any::<bool>()).prop_map(|(classic, mask)| Config {
+        scheme: LH_SCHEME_sack,
+        sack_mask: u32::from(mask),
+        ..classic
+    })
+}
+
 /// Initial numbers: anywhere, but often where something wraps.
 fn base() -> impl Strategy<Value = u32> {
     prop_oneof![
@@ -126,6 +135,16 @@ prop_compose! {
             blind: 0,
             noise: false,
         }
+    }
+}
+
+/// The same, where the hop loses so many of a thousand packets, both ways.
+fn losing(params: Params, loss: u32) -> Params {
+    let hop = |p: Path| Path { loss, ..p };
+    Params {
+        down: hop(params.down),
+        up: hop(params.up),
+        ..params
     }
 }
 
@@ -175,8 +194,7 @@ proptest! {
         alternate in any::<bool>(),
     ) {
         let loss = if alternate { 0 } else { 500 };
-        let hop = |p: Path| Path { loss, ..p };
-        Sim::new(Params { alternate, down: hop(params.down), up: hop(params.up), ..params }).run();
+        Sim::new(Params { alternate, ..losing(params, loss) }).run();
     }
 }
 
@@ -194,9 +212,25 @@ proptest! {
         forget in 0u32..20,
         dying in 0u32..20,
     ) {
-        let hop = |p: Path| Path { loss: 500, ..p };
-        let lossy = Params { down: hop(params.down), up: hop(params.up), ..params };
-        Sim::new(Params { forget, dying, ..lossy }).run();
+        Sim::new(Params { forget, dying, ..losing(params, 500) }).run();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn sack_keeps_the_invariants_over_any_link(params in params(sack().boxed())) {
+        Sim::new(params).run();
+    }
+
+    #[test]
+    fn sack_keeps_the_invariants_where_half_gets_lost(
+        params in params(sack().boxed()),
+        forget in 0u32..20,
+        dying in 0u32..20,
+    ) {
+        Sim::new(Params { forget, dying, ..losing(params, 500) }).run();
     }
 }
 
@@ -209,6 +243,7 @@ proptest! {
     fn a_blind_forger_changes_nothing(
         params in prop_oneof![
             params(rack().boxed()), params(config().boxed()), params(slack().boxed()),
+            params(sack().boxed()),
         ],
     ) {
         let attacked = Params { blind: 20, ..params };

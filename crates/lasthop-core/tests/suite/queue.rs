@@ -69,6 +69,29 @@ fn a_long_hop_bears_longer_bursts() {
     assert_eq!(start(700), 1);
 }
 
+/// Its own queue would look like an overflow; but one that has not answered to C for twelve
+/// intervals, nor to a trial, is somebody else's.
+#[test]
+fn the_queue_of_a_held_flow_is_its_own_while_it_may_answer_to_c() {
+    for defied in [false, true] {
+        let mut rig = rig(true);
+        let mut line = Line::new(300, 0);
+        // Losses here and there: the link's, of late.
+        line.run(&mut rig, 100, (10, 10), |i| i == 20);
+        line.run(&mut rig, 1_000, (10, 60), |i| i % 500 == 20);
+        let doubt = |rig: &Rig| rig.flow().raw().control.doubt;
+        while defied && doubt(&rig) < 12 {
+            line.run(&mut rig, 100, (60, 60), |i| i == 20);
+        }
+        assert_eq!((state(&rig), doubt(&rig) >= 12), (LH_CONTROL_HELD, defied));
+        let (resent, suspected) = (line.resent.len(), rig.count(LH_C_overflow_suspected));
+        line.run(&mut rig, 85, (60, 60), |i| i == 20);
+        let more = rig.count(LH_C_overflow_suspected) - suspected;
+        let want = if defied { (0, 1) } else { (1, 0) };
+        assert_eq!((line.resent.len() - resent, more), want);
+    }
+}
+
 /// Whether FH, which sent two segments per round trip for two seconds, passes for one that
 /// begins anew after a pause of so many milliseconds. A queue of `queue_ms` stands.
 fn begins_anew(queue_ms: u64, pause_ms: u64, outstanding: bool) -> bool {

@@ -8,17 +8,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Call, Config, Flow, Host, Limits, Segment, parse};
 
-use crate::rig::{BASE, Options, Rig, ns, wire};
-
-pub fn rig_with(config: Config, sack: bool) -> Rig {
-    let mut rig = Rig::new(&Options {
-        sack,
-        config,
-        ..Options::default()
-    });
-    rig.ack(150, 0, &[]);
-    rig
-}
+use crate::rig::{BASE, Options, Rig, ns, rig_with, wire};
 
 pub fn rig(sack: bool) -> Rig {
     rig_with(Config::default(), sack)
@@ -532,7 +522,7 @@ fn what_is_held_goes_out_in_time() {
         let done = rig.agent.on_timer(crate::rig::ns(ms));
         out.extend(done.into_iter().flat_map(|(_, o)| o.to_fh));
     }
-    // With its blocks, and the window that FH knows already: the clock holds FH.
+    // With its blocks, and the window that FH knows already: the controller holds FH.
     let like = crate::watch_edit::like;
     assert_eq!(out.len(), 1);
     assert_eq!(like(&out[0]), like(&tcp.to_fh(&rig.ends)));

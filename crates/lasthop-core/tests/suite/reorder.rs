@@ -9,8 +9,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::{Config, MSEC_NS, parse};
 
 use crate::ends::Random;
-use crate::rack::rig_with;
-use crate::rig::{Rig, WSCALE, ns, wire};
+use crate::rig::{Rig, WSCALE, ns, rig_with, wire};
 
 const LEN: i64 = 1_000;
 const SEGMENTS: i64 = 8_000;

@@ -72,6 +72,18 @@ pub fn classic() -> Config {
     }
 }
 
+/// An established connection whose ACK of nothing, at 150 ms, has the window that all have: FH
+/// compares with it.
+pub fn rig_with(config: Config, sack: bool) -> Rig {
+    let mut rig = Rig::new(&Options {
+        sack,
+        config,
+        ..Options::default()
+    });
+    rig.ack(150, 0, &[]);
+    rig
+}
+
 /// A moment of a script.
 pub fn ns(ms: u64) -> u64 {
     SEC_NS + ms * MSEC_NS

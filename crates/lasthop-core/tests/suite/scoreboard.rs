@@ -7,7 +7,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::{Config, Segment, seq_before};
 use proptest::prelude::*;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, ack_of};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -62,20 +62,13 @@ fn merged(mut blocks: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     out
 }
 
+/// Blocks by their offset from the ACK, and length.
 fn ack(b: &mut Bench, ack: u32, blocks: &[(u32, u32)]) -> Segment {
-    let mut s = Segment {
-        ack,
-        flags: LH_ACK as u16,
-        window: 1_000,
-        wscale: LH_WSCALE_NONE as u8,
-        opts: LH_OPT_SACK as u8,
-        nr_sack: blocks.len().min(4) as u8,
-        ..Segment::default()
+    let ends = |&(at, len): &(u32, u32)| {
+        let left = ack.wrapping_add(at);
+        (left, left.wrapping_add(len))
     };
-    for (to, from) in s.sack.iter_mut().zip(blocks) {
-        to.left = ack.wrapping_add(from.0);
-        to.right = to.left.wrapping_add(from.1);
-    }
+    let s = ack_of(ack, &blocks.iter().map(ends).collect::<Vec<_>>());
     b.segment_from_mh(&s);
     s
 }

@@ -7,17 +7,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::Tcp;
 use lasthop_core::{Config, MSEC_NS};
 
-use crate::rig::{Options, Rig, classic, wire};
-
-fn rig_with(config: Config, sack: bool) -> Rig {
-    let mut rig = Rig::new(&Options {
-        sack,
-        config,
-        ..Options::default()
-    });
-    rig.ack(150, 0, &[]);
-    rig
-}
+use crate::rig::{Options, Rig, classic, rig_with, wire};
 
 fn rig(sack: bool) -> Rig {
     rig_with(classic(), sack)

@@ -6,18 +6,12 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};
 use lasthop_core::{Config, MSEC_NS};
 
-use crate::rig::{Options, Rig, classic, ns, wire};
+use crate::rig::{Options, Rig, classic, ns, rig_with, wire};
 
 /// Ten segments of 100 bytes at 200 ms, the first one lost: its duplicates
 /// carry a block for the second one.
-fn rig_with(config: Config, sack: bool) -> Rig {
-    let mut rig = Rig::new(&Options {
-        sack,
-        config,
-        ..Options::default()
-    });
-    // The ACK that FH compares with, with the window that all of them have.
-    rig.ack(150, 0, &[]);
+fn lossy(config: Config, sack: bool) -> Rig {
+    let mut rig = rig_with(config, sack);
     rig.burst(200, 0, 100, 10);
     rig
 }
@@ -32,7 +26,7 @@ fn duplicate(rig: &Rig) -> Tcp {
 #[test]
 fn the_plain_duplicate_is_held() {
     for sack in [false, true] {
-        let mut rig = rig_with(classic(), sack);
+        let mut rig = lossy(classic(), sack);
         let tcp = duplicate(&rig);
         let seen = rig.mh_sends(220, tcp);
         expect!(seen, hold, resend[0]);
@@ -62,7 +56,7 @@ fn refusals_by_the_packet() {
         /* 15 */ ("window closes", |t| t.window = 0),
     ];
     for (i, (why, change)) in rows.into_iter().enumerate() {
-        let mut rig = rig_with(classic(), true);
+        let mut rig = lossy(classic(), true);
         let mut tcp = duplicate(&rig);
         change(&mut tcp);
         let seen = rig.mh_sends(220, tcp);
@@ -122,7 +116,7 @@ fn refusals_by_the_state() {
                 rig.burst(200, 0, 100, 10);
                 rig
             }
-            _ => rig_with(classic(), true),
+            _ => lossy(classic(), true),
         };
         before(&mut rig);
         let tcp = rig.pure(0, &[(100, 200)]);
@@ -134,14 +128,14 @@ fn refusals_by_the_state() {
 
 #[test]
 fn a_second_hole_that_is_cached_does_not_matter() {
-    let mut rig = rig_with(classic(), true);
+    let mut rig = lossy(classic(), true);
     ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
     ack!(rig, 221, 0, sack [(300, 400), (100, 200)] => hold);
 }
 
 #[test]
 fn without_sack_only_the_head_matters() {
-    let mut rig = rig_with(classic(), false);
+    let mut rig = lossy(classic(), false);
     rig.data(210, 1_100, 100);
     rig.data(211, 1_000, 100); // lost upstream, it seems
     ack!(rig, 220, 0 => hold, resend [0]);
@@ -149,7 +143,7 @@ fn without_sack_only_the_head_matters() {
 
 #[test]
 fn beyond_the_hold_time_everything_passes() {
-    let mut rig = rig_with(classic(), true);
+    let mut rig = lossy(classic(), true);
     ack!(rig, 220, 0, sack [(100, 200)] => hold, resend [0]);
     let hold_ms = rig.flow().hold_ns(&classic()) / MSEC_NS;
     assert_eq!(hold_ms, 150);
@@ -210,7 +204,7 @@ fn windows() {
         /* 9 */ (1_000, 1_000, strict, true),
     ];
     for (i, (passed, now, config, held)) in rows.into_iter().enumerate() {
-        let mut rig = rig_with(config, true);
+        let mut rig = lossy(config, true);
         rig.window = passed;
         rig.ack(215, 0, &[]);
         rig.window = now;
@@ -223,7 +217,7 @@ fn windows() {
 /// that it knows, the repetition of that window must pass.
 #[test]
 fn a_window_that_was_kept_back_still_counts_as_news() {
-    let mut rig = rig_with(classic(), true);
+    let mut rig = lossy(classic(), true);
     rig.window = 40; // edge 5,120
     rig.ack(215, 0, &[]);
     rig.window = 100; // edge 12,800
@@ -240,7 +234,7 @@ fn strict_windows_remember_what_passed_too() {
         strict_window: 1,
         ..classic()
     };
-    let mut rig = rig_with(config, true);
+    let mut rig = lossy(config, true);
     rig.window += 5;
     rig.ack(220, 0, &[(100, 200)]);
     assert_eq!(

@@ -360,6 +360,10 @@ impl Watch {
         self.config.scheme == LH_SCHEME_rack
     }
 
+    fn sack(&self) -> bool {
+        self.config.scheme == LH_SCHEME_sack
+    }
+
     fn slack(&self) -> bool {
         self.config.scheme == LH_SCHEME_slack
     }
@@ -372,7 +376,7 @@ impl Watch {
         self.may_hide(answer);
         let plenty = self.max + 2 * self.mss < last.edge;
         let clocked = self.usable(answer.flow) && answer.flow.control.state != 0;
-        // A window that FH needs (section 3.10), unless the clock has a say in it.
+        // A window that FH needs (section 3.10), unless the controller has a say in it.
         assert!(
             own.edge == last.edge
                 || own.edge > last.edge && (clocked || plenty && !self.usable(answer.flow)),
@@ -446,7 +450,8 @@ impl Watch {
         if edit == Default::default() {
             return;
         }
-        assert!(self.rack(), "only rack edits");
+        let masks = self.config.sack_mask != 0 && !edit.window;
+        assert!(self.rack() || self.sack() && masks, "not its to edit");
         assert_ne!(s.window, 0, "zero windows pass as they are");
         assert_eq!(self.foreign, Foreign::Nothing, "not ours to edit");
         if edit.blanked {
@@ -527,7 +532,7 @@ impl Watch {
 
     /// Invariants I2, I9 and I10.
     fn repairs(&mut self, outcome: &Outcome, by_ack: bool, agent: &Agent, key: &Key, now_ns: u64) {
-        let (una, rack) = (self.una.unwrap_or(0), self.rack());
+        let (una, rack, sack) = (self.una.unwrap_or(0), self.rack(), self.sack());
         let srtt_ns = agent.flow(key).map_or(0, |flow| flow.raw().rtt.srtt_ns);
         let quiet = self.quiet(srtt_ns, now_ns);
         for packet in &outcome.to_mh {
@@ -538,7 +543,7 @@ impl Watch {
             assert!(to > una, "acknowledged data is not sent again");
             assert!(!sent.sacked, "SACKed data is not sent again");
             let flow = agent.flow(key).expect("known");
-            let by_order = rack && flow.uses_sack();
+            let by_order = (rack || sack) && flow.uses_sack();
             let due = now_ns - sent.last_tx_ns >= flow.raw().rtt.srtt_ns;
             let convicted = by_order
                 && (sent.whole_tx_ns <= self.delivered_tx_ns || sent.whole_tx_ns < self.lost_tx_ns);

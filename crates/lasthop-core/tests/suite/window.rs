@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The windows that FH gets to see (core/window.h).
+//! The windows that FH gets to see (core/window.h), and the holes (core/scheme/rack.c).
 
 use lasthop_core::bindings::*;
-use lasthop_core::{Config, Segment};
+use lasthop_core::{Config, MSEC_NS, Segment};
 
 use crate::bench::Bench;
 use crate::brake::{MSS, bench};
@@ -74,5 +74,39 @@ fn who_has_nothing_under_way_may_send_a_segment() {
                 assert!(granted >= MSS, "scale {wscale}, rest {rest}: {granted}");
             }
         }
+    }
+}
+
+/// A sender that is held is shown what is missing only where three repairs fit into the quarter of
+/// a round trip that it waits for (RFC 8985).
+#[test]
+fn a_sender_with_the_patience_for_three_repairs_sees_the_holes() {
+    const LOCAL_MS: u64 = 10;
+    for (wired_ms, shown) in [(110, false), (130, true)] {
+        let mut b = held(7, 20 * MSS, 20 * MSS);
+        let f = b.flow.raw_mut();
+        f.flags |= LH_FLOW_SACK_SEEN | LH_FLOW_TS;
+        f.wired.rtt_ns = wired_ms * MSEC_NS;
+        for n in 1..4 {
+            b.data(n * MSS, MSS);
+        }
+        b.now_ns += LOCAL_MS * MSEC_NS;
+        let mut sack = [lh_sack_block::default(); LH_MAX_SACK as usize];
+        sack[0] = lh_sack_block {
+            left: 2 * MSS,
+            right: 4 * MSS,
+        };
+        let out = b.segment_from_mh(&Segment {
+            ack: MSS,
+            flags: LH_ACK as u16,
+            window: 1_000,
+            opts: (LH_OPT_SACK | LH_OPT_TS) as u8,
+            nr_sack: 1,
+            sack,
+            wscale: LH_WSCALE_NONE as u8,
+            ..Segment::default()
+        });
+        assert_eq!(out.retransmits().len(), 1, "repaired here");
+        assert_eq!(out.blank_sack == 0, shown, "{wired_ms} ms of wire");
     }
 }

@@ -5,6 +5,7 @@ use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::Transfer;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::profile::Profile;
+use lasthop_lab::data::topology::Family;
 
 use super::{able, counter, fast_link, goodput, run, three, wait_until_empty};
 
@@ -36,6 +37,34 @@ fn one_repair_per_loss_and_nothing_for_the_sender() {
     let resent: u64 = report.flows.iter().map(|flow| flow.retransmits).sum();
     assert!(resent * 5 < lost, "the sender resent {resent} of {lost}");
     agent.stop().expect("stop");
+}
+
+/// A sender of 2003, with SACK, over both families: as many repairs as losses, and few that it sees.
+#[test]
+fn sack_aware_snoop_repairs_what_blocks_show() {
+    if !able() {
+        return;
+    }
+    for family in [Family::V4, Family::V6] {
+        let link = LinkOptions {
+            profile: Profile::Linux24,
+            ..LinkOptions::default()
+        };
+        let bed = TestBed::up(&link).expect("test bed");
+        let mut agent = bed.start_agent("sack", &[]).expect("agent");
+        let transfer = Transfer::new().bytes(6_000_000).cc("reno").family(family);
+        let report = run(&bed, transfer);
+        let lost = bed.emulator_stats().expect("emulator").air.a_to_b.data_lost;
+        let repairs = counter(&mut agent, "local_retransmits");
+        let by_order = counter(&mut agent, "retransmits_order");
+        let ratio = repairs as f64 / lost as f64;
+        assert!(lost > 40, "the link lost only {lost} frames");
+        assert!((0.9..=1.5).contains(&ratio), "{repairs} for {lost} losses");
+        assert!(by_order * 2 > repairs, "{by_order} of {repairs} by blocks");
+        let resent: u64 = report.flows.iter().map(|flow| flow.retransmits).sum();
+        assert!(resent * 2 < lost, "the sender resent {resent} of {lost}");
+        agent.stop().expect("stop");
+    }
 }
 
 /// The same bytes without and with the agent, losses from the same generator.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Where the queue before the hop stands: what the window clock holds short is there.
+//! Where the queue before the hop stands: what the window controller holds short is there.
 
 use std::fs;
 use std::path::Path;

@@ -156,12 +156,39 @@ fn defaults_are_the_defaults() {
     assert!(text.lines().all(|line| line.len() <= 79), "{text}");
 }
 
-/// The page that says where parameters come from has them all.
+/// The schemes that a parameter's text begins with: "Schemes `rack` and `slack`: ...".
+fn schemes(text: &str) -> String {
+    let named = text
+        .strip_prefix("Scheme")
+        .and_then(|rest| rest.split_once(':'));
+    let Some((named, _)) = named else {
+        return "all".into();
+    };
+    let schemes: Vec<&str> = named.split('`').skip(1).step_by(2).collect();
+    schemes.join(", ")
+}
+
+/// The page that says where parameters come from has a row for each, with the schemes that its
+/// text names.
 #[test]
 fn every_key_has_its_source() {
     let page = include_str!("../../../../docs/design/parameters.md");
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
     for param in params() {
-        assert!(page.contains(&format!("`{}`", param.key)), "{}", param.key);
+        let key = format!("`{}`", param.key);
+        let mut of_key = rows
+            .iter()
+            .filter(|cells| cells.get(1).is_some_and(|keys| keys.contains(&key)));
+        let (Some([_, _, said, source, _]), None) =
+            (of_key.next().map(Vec::as_slice), of_key.next())
+        else {
+            panic!("not one row for {key}")
+        };
+        assert_eq!(*said, schemes(param.text), "{key}");
+        assert!(!source.is_empty(), "{key}");
     }
 }
 

@@ -366,6 +366,20 @@ fn compare(config: lh_config, seed: u64) -> BTreeMap<&'static str, u64> {
     pair.counters().0
 }
 
+/// Sums of the counters over these configurations, each with a seed of its own.
+fn compared(
+    configs: impl IntoIterator<Item = lh_config>,
+    first_seed: u64,
+) -> BTreeMap<&'static str, u64> {
+    let mut total = BTreeMap::new();
+    for (seed, config) in (first_seed..).zip(configs) {
+        for (name, n) in compare(config, seed) {
+            *total.entry(name).or_default() += n;
+        }
+    }
+    total
+}
+
 #[test]
 fn native_and_bpf_decide_the_same() {
     in_namespace(|| {
@@ -374,15 +388,8 @@ fn native_and_bpf_decide_the_same() {
             queue_guard: 0,
             ..lh_config::snoop()
         };
-        let mut total = BTreeMap::<&str, u64>::new();
-        for (i, config) in [lh_config::snoop(), ns2, unguarded, lh_config::observe()]
-            .into_iter()
-            .enumerate()
-        {
-            for (name, n) in compare(config, i as u64) {
-                *total.entry(name).or_default() += n;
-            }
-        }
+        let configs = [lh_config::snoop(), ns2, unguarded, lh_config::observe()];
+        let total = compared(configs, 0);
         // The generator must reach what it is there to compare.
         for name in [
             "local_retransmits",
@@ -407,15 +414,7 @@ fn native_and_bpf_decide_the_same_with_slack() {
             handoff,
             ..lh_config::slack()
         };
-        let mut total = BTreeMap::<&str, u64>::new();
-        for (i, config) in [with(0, 1, 0), with(0, 3, 2), with(1, 1, 1)]
-            .into_iter()
-            .enumerate()
-        {
-            for (name, n) in compare(config, 20 + i as u64) {
-                *total.entry(name).or_default() += n;
-            }
-        }
+        let total = compared([with(0, 1, 0), with(0, 3, 2), with(1, 1, 1)], 20);
         for name in [
             "outages",
             "slack_bursts",
@@ -429,6 +428,27 @@ fn native_and_bpf_decide_the_same_with_slack() {
 }
 
 #[test]
+fn native_and_bpf_decide_the_same_with_sack() {
+    in_namespace(|| {
+        let with = |sack_mask, queue_guard| lh_config {
+            sack_mask,
+            queue_guard,
+            ..lh_config::sack()
+        };
+        let total = compared([with(0, 1), with(1, 0)], 30);
+        for name in [
+            "retransmits_order",
+            "retransmits_dupack",
+            "retransmits_timer",
+            "suppressed_acks",
+            "released_acks",
+        ] {
+            assert!(total[name] > 10, "{name} only {}", total[name]);
+        }
+    });
+}
+
+#[test]
 fn native_and_bpf_decide_the_same_with_rack() {
     in_namespace(|| {
         let with = |suppress, clock| lh_config {
@@ -436,7 +456,6 @@ fn native_and_bpf_decide_the_same_with_rack() {
             clock,
             ..lh_config::default()
         };
-        let mut total = BTreeMap::<&str, u64>::new();
         let configs = [
             lh_config::default(),
             with(LH_SUPPRESS_ON, 0),
@@ -446,11 +465,7 @@ fn native_and_bpf_decide_the_same_with_rack() {
                 ..lh_config::default()
             },
         ];
-        for (i, config) in configs.into_iter().enumerate() {
-            for (name, n) in compare(config, 10 + i as u64) {
-                *total.entry(name).or_default() += n;
-            }
-        }
+        let total = compared(configs, 10);
         for name in [
             "retransmits_order",
             "retransmits_timer",
