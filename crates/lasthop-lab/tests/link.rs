@@ -80,6 +80,21 @@ fn each_receiver_loses_its_own_frames_in_either_family() {
 }
 
 #[test]
+fn losses_come_in_bursts_either_way() {
+    if common::skipped("losses_come_in_bursts_either_way") {
+        return;
+    }
+    for way in ["--burst-loss 8%,4", "--burst-loss-up 8%,4 --direction up"] {
+        let record = compare(&format!(
+            "--loss 0% {way} --cc bbr --bytes 4M --deadline 60s"
+        ));
+        // Some 60 bursts: their lengths alone make it vary by a sixth.
+        let share = number(&record, "link_lost") / number(&record, "sender_segments");
+        assert!((0.04..0.14).contains(&share), "{way}: {record}");
+    }
+}
+
+#[test]
 fn receivers_on_one_link_share_it() {
     if common::skipped("receivers_on_one_link_share_it") {
         return;

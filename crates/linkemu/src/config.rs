@@ -13,6 +13,7 @@ use crate::trace::RateTrace;
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
 const MAX_DELAY_NS: u64 = 3_600_000_000_000;
 const MAX_QUEUE_FRAMES: usize = 1_000_000;
+const MAX_BURST_FRAMES: f64 = 1e6;
 /// Entries of a list that the control socket could still carry.
 const MAX_LIST_ENTRIES: usize = 65_536;
 /// `IFNAMSIZ` without the terminating zero.
@@ -88,6 +89,11 @@ pub struct DirectionConfig {
     pub ack_thin: u32,
     /// Probability with which a frame is lost, 0 to 1.
     pub loss: f64,
+    /// Share of the frames that are lost in bursts, 0 to `burst_frames` / (`burst_frames` + 1):
+    /// between two bursts a frame arrives.
+    pub burst_loss: f64,
+    /// Mean number of frames of such a burst, 1 at least.
+    pub burst_frames: f64,
     /// Bit-error rate, 0 to 1: a frame is lost with 1 − (1 − ber)^(8·bytes).
     pub ber: f64,
     /// Every so many frames one is lost; 0 is off. For tests that need to know which.
@@ -120,6 +126,8 @@ impl Default for DirectionConfig {
             aqm: Aqm::default(),
             ack_thin: 0,
             loss: 0.0,
+            burst_loss: 0.0,
+            burst_frames: 4.0,
             ber: 0.0,
             loss_every: 0,
             outages_ns: Vec::new(),
@@ -344,6 +352,22 @@ impl DirectionConfig {
             let problem = "must be above 0 with reorder, else nothing is overtaken";
             ("reorder_delay_ns", problem.to_owned())
         })
+        .or_else(|| self.problem_of_bursts())
+    }
+
+    fn problem_of_bursts(&self) -> Option<(&'static str, String)> {
+        let (share, frames) = (self.burst_loss, self.burst_frames);
+        // The ranges also refuse NaN.
+        if !(1.0..=MAX_BURST_FRAMES).contains(&frames) {
+            let problem = format!("must be 1 to {MAX_BURST_FRAMES}, is {frames}");
+            return Some(("burst_frames", problem));
+        }
+        let most = frames / (frames + 1.0);
+        (!(0.0..=most).contains(&share)).then(|| {
+            let problem =
+                format!("must be between 0 and {most:.3} with bursts of {frames}, is {share}");
+            ("burst_loss", problem)
+        })
     }
 
     fn problem_of_rates(&self) -> Option<(&'static str, String)> {
@@ -428,6 +452,9 @@ mod tests {
         for (json, key) in [
             (r#"{"loss":1.5}"#, "a_to_b.loss"),
             (r#"{"loss":-0.1}"#, "a_to_b.loss"),
+            (r#"{"burst_loss":0.9}"#, "a_to_b.burst_loss"),
+            (r#"{"burst_loss":-0.1}"#, "a_to_b.burst_loss"),
+            (r#"{"burst_frames":0.5}"#, "a_to_b.burst_frames"),
             (r#"{"ber":2}"#, "a_to_b.ber"),
             (r#"{"queue_frames":0}"#, "a_to_b.queue_frames"),
             (r#"{"rate_bps":10000000000000}"#, "a_to_b.rate_bps"),

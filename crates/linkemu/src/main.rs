@@ -33,7 +33,8 @@ Keys of a direction, all optional:
     (deliver only at multiples of it), flow_delays_ns ([extra delay of the first
     TCP connection seen, of the second, ...], again from the first if there are
     more), reorder and reorder_delay_ns (a share of the frames is overtaken)
-  loss, ber, loss_every, outages_ns ([[start, end], ...] since the relay began),
+  loss, burst_loss and burst_frames (a share of the frames is lost in bursts of a
+    mean length), ber, loss_every, outages_ns ([[start, end], ...] since the relay began),
   lossless_non_ip (true: ARP and neighbour discovery are never lost)
   aqm ("fifo", "codel" of RFC 8289, "fq_codel" of RFC 8290), ack_thin (a pure ACK
     takes the place of an older one that waits, for at most so many)

@@ -179,9 +179,11 @@ LasthopSimulatedLinks::MakeErrors(Ptr<NetDevice> device, double loss, bool up, i
     {
         errors->AddTwoState(m_options.twoState, stream + 2);
     }
-    if (!m_options.burst.empty() && !up)
+    // Two states are of one direction only: the other's stream is left.
+    const auto& burst = up ? m_options.burstUp : m_options.burst;
+    if (!burst.empty())
     {
-        errors->AddBurst(m_options.burst, stream + 3);
+        errors->AddBurst(burst, stream + (up ? 2 : 3));
     }
     device->SetAttribute("ReceiveErrorModel", PointerValue(errors));
     return errors;

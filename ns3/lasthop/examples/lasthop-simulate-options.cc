@@ -194,6 +194,7 @@ AddLink(CommandLine& command, LasthopSimulateOptions& options, Unread& unread)
                      "GoodInterval,BadInterval,GoodTime,BadTime of the two-state model, BS to MH",
                      options.twoState);
     command.AddValue("burst", "Loss,MeanBurst of Gilbert's model, BS to MH", options.burst);
+    command.AddValue("burstUp", "the same, MH to BS", options.burstUp);
     command.AddValue("hosts", "mobile hosts", options.hosts);
     command.AddValue("hostLinks",
                      "file: a link for each host in place of the hop, by lines such as "

@@ -57,6 +57,7 @@ struct LasthopSimulateOptions
     double ber{0};                            //!< of the hop, both ways
     std::string twoState;                     //!< GoodInterval,BadInterval,GoodTime,BadTime
     std::string burst;                        //!< Loss,MeanBurst of Gilbert's model
+    std::string burstUp;                      //!< the same from MH to BS
     uint32_t hosts{1};                        //!< mobile hosts
     std::vector<LasthopHop> hostHops;         //!< a link for each host; empty: they share the hop
     uint32_t flows{1};                        //!< connections, over the hosts in turn

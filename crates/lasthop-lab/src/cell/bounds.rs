@@ -34,7 +34,7 @@ impl Bounds {
         let wired_bps = link.wired_limit_bps() * full.payload_share();
         let own_bps = |host| {
             let random = link.host_loss(host, way);
-            let arrives = 1.0 - measure::combined_loss(link, random, full, window_ns);
+            let arrives = 1.0 - measure::combined_loss(link, random, full, way, window_ns);
             let hop_bps = link.host_rate_bps(host, way) as f64 * arrives * full.payload_share();
             hop_bps.min(wired_bps)
         };

@@ -81,48 +81,6 @@ impl TwoState {
     }
 }
 
-/// Errors of the hop in bursts (Gilbert's model).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Burst {
-    /// Share of the packets that it loses in the long run.
-    pub loss: f64,
-    /// Mean number of packets that are lost in a row.
-    pub mean_packets: f64,
-}
-
-impl FromStr for Burst {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let help = "write SHARE,PACKETS, such as 5%,4";
-        let Some((loss, length)) = text.split_once(',') else {
-            return Err(format!("`{text}` is no burst loss: {help}"));
-        };
-        let loss = units::fraction(loss)?;
-        let mean_packets = length
-            .parse::<f64>()
-            .ok()
-            .filter(|packets| *packets >= 1.0 && packets.is_finite())
-            .ok_or_else(|| format!("`{length}` is no number of packets from 1 on: {help}"))?;
-        // Between two bursts there is a packet that arrives.
-        let most = mean_packets / (mean_packets + 1.0);
-        if loss > most {
-            return Err(format!(
-                "`{text}`: bursts of {mean_packets} lose {:.0}% at the most",
-                100.0 * most
-            ));
-        }
-        Ok(Self { loss, mean_packets })
-    }
-}
-
-impl fmt::Display for Burst {
-    /// As the simulator reads it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.loss, self.mean_packets)
-    }
-}
-
 /// A default of ns-3 that is set otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attribute(pub String);
@@ -159,10 +117,6 @@ pub struct EngineOptions {
     #[arg(long = "two-state", value_name = "N,N,TIME,TIME")]
     pub two_state: Option<TwoState>,
 
-    /// With ns3: the hop loses from BS to MH in bursts, by share and mean length (Gilbert): 5%,4
-    #[arg(long = "burst-loss", value_name = "SHARE,N")]
-    pub burst: Option<Burst>,
-
     /// With ns3: a default that is set otherwise; repeated, or a list
     #[arg(
         long = "attribute",
@@ -188,29 +142,19 @@ impl EngineOptions {
                 model.bad_interval
             )
         }));
-        parts.extend(self.burst.map(|burst| {
-            format!(
-                "{}% in bursts of {}",
-                100.0 * burst.loss,
-                burst.mean_packets
-            )
-        }));
         parts.extend(self.attributes.iter().map(|given| given.0.clone()));
         parts.iter().map(|part| format!(", {part}")).collect()
     }
 
-    /// Share of the packets that the models lose in the long run.
+    /// Share of the packets that the simulator's own models lose in the long run.
     pub fn mean_loss(&self) -> f64 {
-        let two_state = self.two_state.map_or(0.0, TwoState::mean_loss);
-        let burst = self.burst.map_or(0.0, |burst| burst.loss);
-        1.0 - (1.0 - two_state) * (1.0 - burst)
+        self.two_state.map_or(0.0, TwoState::mean_loss)
     }
 
     /// An option that only the simulator has.
     pub fn of_simulator(&self) -> Option<&'static str> {
         first_given(&[
             (self.two_state.is_some(), "two-state"),
-            (self.burst.is_some(), "burst-loss"),
             (!self.attributes.is_empty(), "attribute"),
         ])
     }

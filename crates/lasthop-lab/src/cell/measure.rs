@@ -19,7 +19,7 @@ pub fn mean_loss(
     way: Way,
     window_ns: Option<(u64, u64)>,
 ) -> f64 {
-    combined_loss(link, link.random_loss(way), full, window_ns)
+    combined_loss(link, link.random_loss(way), full, way, window_ns)
 }
 
 /// The same for frames of which the hop loses the share `random` at random.
@@ -27,6 +27,7 @@ pub fn combined_loss(
     link: &LinkOptions,
     random: f64,
     full: FullSegment,
+    way: Way,
     window_ns: Option<(u64, u64)>,
 ) -> f64 {
     let bits = 8.0 * full.frame_bytes as f64;
@@ -38,7 +39,8 @@ pub fn combined_loss(
             (None, Some(period_ns)) => outage.length_ns as f64 / period_ns as f64,
             (None, None) => 0.0,
         });
-    1.0 - (1.0 - random) * (1.0 - by_bit_errors) * (1.0 - outage)
+    let in_bursts = link.burst(way).map_or(0.0, |burst| burst.loss);
+    1.0 - (1.0 - random) * (1.0 - in_bursts) * (1.0 - by_bit_errors) * (1.0 - outage)
 }
 
 /// The most that any transport could deliver, in bit/s of payload: the smaller of the wired rate

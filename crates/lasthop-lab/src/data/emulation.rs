@@ -53,7 +53,9 @@ fn hop_config(
 ) -> Result<Config> {
     let mut config = air_config(link)?;
     for direction in [&mut config.a_to_b, &mut config.b_to_a] {
-        direction.loss = loss.unwrap_or(direction.loss);
+        if let Some(loss) = loss {
+            (direction.loss, direction.burst_loss) = (loss, 0.0);
+        }
         // Links of single receivers are those of the last hop.
         if place.down.host != Host::Mh.name() {
             direction.stations.clear();
@@ -131,6 +133,8 @@ fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
         reorder_delay_ns: variation.reorder.map_or(0, |reorder| reorder.delay_ns),
         queue_frames: link.queue_packets_of(way) as usize,
         loss: link.random_loss(way),
+        burst_loss: link.burst(way).map_or(0.0, |burst| burst.loss),
+        burst_frames: link.burst(way).map_or(1.0, |burst| burst.mean_packets),
         ber: link.ber,
         aqm: link.aqm,
         ack_thin: link.ack_thin(way),
@@ -168,8 +172,18 @@ mod tests {
     }
 
     #[test]
+    fn bursts_per_direction() {
+        let link = crate::data::words::link("--loss 0% --burst-loss 5%,4 --burst-loss-up 1%,2");
+        let air = air_config(&link.unwrap()).unwrap();
+        air.validate().unwrap();
+        let [down, up] = [&air.a_to_b, &air.b_to_a].map(|way| (way.burst_loss, way.burst_frames));
+        assert_eq!((down, up), ((0.05, 4.0), (0.01, 2.0)));
+    }
+
+    #[test]
     fn each_hop_of_several_is_one_of_the_links() {
-        let link = crate::data::words::link("--rtt 60ms --host-rate 5mbit,6mbit").unwrap();
+        let link = crate::data::words::link("--rtt 60ms --host-rate 5mbit,6mbit --burst-loss 5%,4")
+            .unwrap();
         let topology = Topology::two_hops().with_loss("air2", 0.25);
         let all = configs(&topology, &link).unwrap();
         let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
@@ -179,6 +193,8 @@ mod tests {
         let delays_ns = [wan, first, second].map(|config| 2 * config.a_to_b.delay_ns);
         assert_eq!(delays_ns.iter().sum::<u64>(), link.rtt_ns);
         assert_eq!((first.a_to_b.loss, second.b_to_a.loss), (0.02, 0.25));
+        let bursts = [first, second].map(|config| config.a_to_b.burst_loss);
+        assert_eq!(bursts, [0.05, 0.0], "a loss of its own is all that it has");
         assert_ne!(first.seed, second.seed);
         assert!(first.a_to_b.stations.is_empty());
         let stations = &second.a_to_b.stations;

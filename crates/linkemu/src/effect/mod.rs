@@ -21,6 +21,7 @@ mod bernoulli;
 mod delay;
 mod every;
 mod flow_delay;
+mod gilbert;
 mod jitter;
 mod outage;
 mod passage;
@@ -44,6 +45,7 @@ const CHAIN: &[(&str, Build)] = &[
     ("outage", outage::build),
     ("every", every::build),
     (bernoulli::NAME, bernoulli::build),
+    ("gilbert", gilbert::build),
     ("ber", ber::build),
     ("delay", delay::build),
     ("jitter", jitter::build),

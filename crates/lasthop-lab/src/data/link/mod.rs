@@ -11,6 +11,7 @@ use linkemu::Aqm;
 use serde::{Deserialize, Serialize};
 
 use crate::base::units;
+use crate::data::burst::Burst;
 use crate::data::hosts::HostOptions;
 use crate::data::outage::Outage;
 use crate::data::profile::{self, Profile};
@@ -49,6 +50,16 @@ pub struct LinkOptions {
     /// Share of the frames that the hop loses from MH to BS [default: --loss]
     #[arg(long = "loss-up", value_name = "SHARE", value_parser = units::fraction)]
     pub loss_up: Option<f64>,
+
+    /// The hop loses from BS to MH in bursts as well, by share and mean length (Gilbert): 5%,4
+    #[arg(long = "burst-loss", value_name = "SHARE,N")]
+    #[serde(default)]
+    pub burst: Option<Burst>,
+
+    /// The same from MH to BS [default: none]
+    #[arg(long = "burst-loss-up", value_name = "SHARE,N")]
+    #[serde(default)]
+    pub burst_up: Option<Burst>,
 
     /// Bit-error rate of the hop, both directions: longer frames are lost more often
     #[arg(long, value_name = "RATE", default_value = "0", value_parser = units::fraction)]
@@ -143,6 +154,8 @@ impl Default for LinkOptions {
             local_rtt_ns: 10_000_000,
             loss: 0.02,
             loss_up: None,
+            burst: None,
+            burst_up: None,
             ber: 0.0,
             outage: None,
             queue: Queue::Bdp,
@@ -223,6 +236,14 @@ impl LinkOptions {
         }
     }
 
+    /// What the hop loses in bursts in one direction, besides.
+    pub fn burst(&self, way: Way) -> Option<Burst> {
+        match way {
+            Way::Down => self.burst,
+            Way::Up => self.burst_up,
+        }
+    }
+
     /// Whether segments carry timestamps.
     pub fn has_timestamps(&self) -> bool {
         match self.stack.sysctl("ipv4.tcp_timestamps") {
@@ -236,15 +257,28 @@ impl LinkOptions {
         FullSegment::new(family, self.has_timestamps(), mss_bytes)
     }
 
+    /// For people; empty without bursts.
+    fn burst_summary(&self) -> String {
+        let said = [(self.burst, "down"), (self.burst_up, "up")].map(|(burst, way)| {
+            let of = |burst: Burst| {
+                let (pct, packets) = (100.0 * burst.loss, burst.mean_packets);
+                format!(", {pct}% in bursts of {packets} {way}")
+            };
+            burst.map_or(String::new(), of)
+        });
+        said.concat()
+    }
+
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up, queue {}{}{}{}{}{}{}",
+            "{}, {} ({} local), loss {}% down {}% up{}, queue {}{}{}{}{}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
             self.loss * 100.0,
             self.loss_up() * 100.0,
+            self.burst_summary(),
             self.all_queue_packets(Way::Down),
             aqm_summary(self.aqm),
             self.hosts.summary(),

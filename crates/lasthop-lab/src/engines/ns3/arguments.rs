@@ -84,7 +84,8 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
         ],
     });
     words.extend(engine.two_state.map(|model| format!("--twoState={model}")));
-    words.extend(engine.burst.map(|model| format!("--burst={model}")));
+    words.extend(link.burst.map(|model| format!("--burst={model}")));
+    words.extend(link.burst_up.map(|model| format!("--burstUp={model}")));
     words.extend(beside::neighbours(options)?);
     let mut arguments = Arguments {
         words,

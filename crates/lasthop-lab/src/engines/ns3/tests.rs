@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::cell::engine::{Burst, Engine, TwoState};
+use crate::cell::engine::{Engine, TwoState};
 use crate::data::arrivals::Arrivals;
 use crate::engines;
 use crate::studies::campaign::CompareLine;
@@ -29,13 +29,8 @@ fn models_by_their_numbers() {
     assert_eq!(model.to_string(), "166,2.6,660000000ns,10000000ns");
     // 0.66 s with one packet in 166, 0.01 s with one in 2.6.
     assert!((model.mean_loss() - 0.01167).abs() < 1e-5);
-    let burst: Burst = "5%,4".parse().unwrap();
-    assert_eq!(burst.to_string(), "0.05,4");
     for wrong in ["166,2.6,660ms", "0,1,1s,1s", "1,1,1,1s", "1,1,0s,1s"] {
         assert!(wrong.parse::<TwoState>().is_err(), "{wrong}");
-    }
-    for wrong in ["5%", "5%,0.5", "90%,4", "5,4"] {
-        assert!(wrong.parse::<Burst>().is_err(), "{wrong}");
     }
 }
 
@@ -58,7 +53,6 @@ fn each_engine_refuses_what_only_the_other_has() {
     }
     for words in [
         "--two-state 1,1,1s,1s",
-        "--burst-loss 5%,4",
         "--attribute ns3::TcpSocket::DelAckCount=1",
     ] {
         let said = refused(words);
