@@ -64,6 +64,8 @@ pub struct Tcp {
     pub options: Vec<u8>,
     /// What the segment carries.
     pub payload: Vec<u8>,
+    /// The ECN field of the IP header (RFC 3168 section 5): 2 for ECT(0), 3 for CE.
+    pub ecn: u8,
     /// IPv4 options, a multiple of four bytes.
     pub ip_options: Vec<u8>,
     /// IPv6 extension headers: kind, and contents from the third byte on, which
@@ -84,6 +86,7 @@ impl Default for Tcp {
             window: 65_535,
             options: Vec::new(),
             payload: Vec::new(),
+            ecn: 0,
             ip_options: Vec::new(),
             extensions: Vec::new(),
             ethernet: false,
@@ -135,7 +138,7 @@ impl Tcp {
 
     fn ipv4(&self, from: [u8; 4], to: [u8; 4], l4_bytes: usize) -> Vec<u8> {
         let ihl = 20 + self.ip_options.len();
-        let mut ip = vec![0x40 | (ihl / 4) as u8, 0];
+        let mut ip = vec![0x40 | (ihl / 4) as u8, self.ecn];
         ip.extend(((ihl + l4_bytes) as u16).to_be_bytes());
         ip.extend([0x12, 0x34, 0x40, 0, 64, 6, 0, 0]);
         ip.extend(from);
@@ -155,7 +158,7 @@ impl Tcp {
             headers.push(((contents.len() + 2) / 8 - 1) as u8);
             headers.extend(contents);
         }
-        let mut ip = vec![0x60, 0, 0, 0];
+        let mut ip = vec![0x60, self.ecn << 4, 0, 0];
         ip.extend(((headers.len() + l4_bytes) as u16).to_be_bytes());
         ip.extend([kinds[0], 64]);
         ip.extend(from);

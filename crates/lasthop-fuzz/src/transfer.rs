@@ -8,6 +8,7 @@
 mod gateway;
 mod hostile;
 mod hosts;
+mod stretch;
 mod watch;
 
 use std::collections::VecDeque;
@@ -62,8 +63,10 @@ struct World<'a, G> {
     now_ns: u64,
     fh: Fh,
     mh: Mh,
-    /// On the hop, towards MH.
-    hop: VecDeque<Vec<u8>>,
+    /// On the hop, towards MH, and since when.
+    hop: VecDeque<(u64, Vec<u8>)>,
+    /// How many more stretches may be talked.
+    stretches: usize,
     /// Towards FH, behind the agent.
     wire: VecDeque<Vec<u8>>,
 }
@@ -133,6 +136,7 @@ impl<'a, G: Gateway> World<'a, G> {
             fh: Fh::new(input.word(), shape & 8 != 0),
             mh: Mh::new(input.word(), input.byte() % 15, shape & 16 != 0),
             hop: VecDeque::new(),
+            stretches: G::STRETCHES,
             wire: VecDeque::new(),
             input,
         }
@@ -142,6 +146,7 @@ impl<'a, G: Gateway> World<'a, G> {
     fn open(&mut self) {
         let how = self.input.byte();
         // 1,000, 250 or 100 ticks a second, or none.
+        self.fh.ecn = if how & 16 == 0 { 0 } else { 2 };
         self.mh.tick_ns = [0, MSEC_NS, 4 * MSEC_NS, 10 * MSEC_NS][usize::from(how >> 2 & 3)];
         if how & 1 != 0 {
             return; // picked up in mid-stream
@@ -180,18 +185,26 @@ impl<'a, G: Gateway> World<'a, G> {
     }
 
     fn step(&mut self) {
-        match self.input.byte() % 16 {
+        let what = self.input.byte();
+        match what % 16 {
             0..=3 => self.fh_sends(),
             4..=7 => self.hop_delivers(),
             8 | 9 => self.wire_delivers(),
             10 | 11 => self.wait(),
             12..=14 => self.hostile(),
+            _ if what >= 0xb0 => self.talks(),
             _ => self.rarely(),
         }
     }
 
     fn fh_sends(&mut self) {
-        for _ in 0..=self.input.below(16) {
+        let segments = 1 + self.input.below(16);
+        self.sends(segments);
+    }
+
+    /// As many new segments as the window has room for.
+    fn sends(&mut self, segments: usize) {
+        for _ in 0..segments {
             let Some(tcp) = self.fh.new_segment(&self.mh) else {
                 return;
             };
@@ -206,19 +219,23 @@ impl<'a, G: Gateway> World<'a, G> {
             if late >> i & 1 != 0 && self.hop.len() > 1 {
                 self.hop.swap(0, 1);
             }
-            let Some(packet) = self.hop.pop_front() else {
+            let Some((_, packet)) = self.hop.pop_front() else {
                 return;
             };
             if lost >> i & 1 != 0 {
                 continue;
             }
             self.now_ns += MSEC_NS / 2;
-            let Ok((segment, _)) = parse(&packet, 0, None, true) else {
-                continue;
-            };
-            if let Some(ack) = self.mh.takes(&segment, &self.fh, self.now_ns) {
-                self.ingress(ack.to_fh(&self.ends));
-            }
+            self.arrives(&packet);
+        }
+    }
+
+    fn arrives(&mut self, packet: &[u8]) {
+        let Ok((segment, _)) = parse(packet, 0, None, true) else {
+            return;
+        };
+        if let Some(ack) = self.mh.takes(&segment, &self.fh, self.now_ns) {
+            self.ingress(ack.to_fh(&self.ends));
         }
     }
 
@@ -228,19 +245,28 @@ impl<'a, G: Gateway> World<'a, G> {
             let Some(packet) = self.wire.pop_front() else {
                 return;
             };
-            if lost >> i & 1 != 0 {
-                continue;
+            if lost >> i & 1 == 0 {
+                self.answered(&packet);
             }
-            if let Ok((segment, _)) = parse(&packet, 0, None, false) {
-                if let Some(again) = self.fh.takes(&segment, self.mh.wscale) {
-                    self.egress(again.to_mh(&self.ends));
-                }
+        }
+    }
+
+    fn answered(&mut self, packet: &[u8]) {
+        if let Ok((segment, _)) = parse(packet, 0, None, false) {
+            if let Some(again) = self.fh.takes(&segment, self.mh.wscale) {
+                self.egress(again.to_mh(&self.ends));
             }
         }
     }
 
     fn wait(&mut self) {
-        let until_ns = self.now_ns + WAITS_MS[self.input.below(16)] * MSEC_NS;
+        let wait_ms = WAITS_MS[self.input.below(16)];
+        self.pass(self.now_ns + wait_ms * MSEC_NS);
+        self.gateway.sweep(self.now_ns);
+    }
+
+    /// Time passes, and the agent's timer is served.
+    fn pass(&mut self, until_ns: u64) {
         for served in 0.. {
             let next = self.gateway.core().next_deadline();
             let Some(at) = next.filter(|at| *at <= until_ns) else {
@@ -258,7 +284,6 @@ impl<'a, G: Gateway> World<'a, G> {
             );
         }
         self.now_ns = until_ns;
-        self.gateway.sweep(self.now_ns);
     }
 
     fn hostile(&mut self) {
@@ -287,17 +312,8 @@ impl<'a, G: Gateway> World<'a, G> {
                 }
             }
             7 => self.mh.window = self.input.short(),
-            _ => self.fh_bursts(),
-        }
-    }
-
-    /// Enough for a window that takes its time to look through.
-    fn fh_bursts(&mut self) {
-        for _ in 0..400 {
-            let Some(tcp) = self.fh.new_segment(&self.mh) else {
-                return;
-            };
-            self.egress(tcp.to_mh(&self.ends));
+            // Enough for a window that takes its time to look through.
+            _ => self.sends(400),
         }
     }
 
@@ -339,7 +355,7 @@ impl<'a, G: Gateway> World<'a, G> {
         let outcome = self.gateway.on_egress(&packet, self.now_ns);
         self.worked(before);
         assert!(!outcome.dropped, "data is never kept back");
-        self.hop.push_back(packet);
+        self.hop.push_back((self.now_ns, packet));
         self.emit(outcome);
     }
 
@@ -362,7 +378,7 @@ impl<'a, G: Gateway> World<'a, G> {
             self.trace("repair", &packet, true);
             let outages = self.gateway.core().counter(LH_C_outages);
             self.watch.repairs(&packet, self.now_ns, outages);
-            self.hop.push_front(packet);
+            self.hop.push_front((self.now_ns, packet));
         }
         for packet in outcome.to_fh {
             self.trace("release", &packet, false);

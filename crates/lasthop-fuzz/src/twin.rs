@@ -269,6 +269,9 @@ fn unframed(mut outcome: Outcome) -> Outcome {
 }
 
 impl Gateway for Twin {
+    /// A packet costs a system call.
+    const STRETCHES: usize = 2;
+
     fn core(&self) -> &Agent {
         &self.native
     }

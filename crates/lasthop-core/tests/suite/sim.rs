@@ -549,10 +549,10 @@ impl Sim {
                 flags: data_flags(fin),
                 options,
                 payload: payload(seq, piece.to - piece.from - usize::from(fin)),
+                ecn: if self.p.ect { 2 } else { 0 },
                 ..Tcp::default()
             };
-            let mut packet = tcp.to_mh(&self.ends);
-            packet[1] |= if self.p.ect { 2 } else { 0 }; // nobody looks at IP's checksum
+            let packet = tcp.to_mh(&self.ends);
             self.travel(self.now_ns, self.p.wired, Event::AgentData(packet));
         }
         if let Some(at) = self.sender.timer_ns {

@@ -9,6 +9,9 @@ const FLOW_SEGMENTS: u32 = 1_024;
 
 /// Packets are without a layer 2; times never decrease.
 pub trait Gateway {
+    /// Stretches that an input may have talked ([`super::stretch`]).
+    const STRETCHES: usize = 12;
+
     /// The native agent.
     fn core(&self) -> &Agent;
     /// What it is configured with.

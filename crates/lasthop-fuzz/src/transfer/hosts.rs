@@ -15,6 +15,8 @@ pub struct Fh {
     pub next: u32,
     edge: u32,
     dups: u32,
+    /// The ECN field of its data.
+    pub ecn: u8,
     timestamps: bool,
     clock: u32,
 }
@@ -40,6 +42,7 @@ impl Fh {
             next: first,
             edge: first.wrapping_add(10 * MSS),
             dups: 0,
+            ecn: 0,
             timestamps,
             clock: first,
         }
@@ -56,6 +59,7 @@ impl Fh {
                 false => Vec::new(),
             },
             payload: vec![seq as u8; MSS as usize],
+            ecn: self.ecn,
             ..Tcp::default()
         }
     }
