@@ -121,6 +121,23 @@ LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, s
 	sc->act.mark_ce = ce;
 }
 
+/* The ACK in @skb leaves with an option for the agent at the hop's other end, by which it grows. */
+LH_INLINE void lh_annotate(struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	u32 len = skb->len, more;
+
+	if (len != sc->seg.hdr_bytes)
+		return; /* padded: told again by a message */
+	more = lh_edit_tell(&sc->hdr, &sc->seg, &sc->act, lh_partial(skb));
+	if (!more)
+		return;
+	len += more;
+	lh_barrier(len);
+	if (lh_outside(len, 40, LH_HDR_BYTES) || bpf_skb_change_tail(skb, len, 0))
+		return;
+	bpf_skb_store_bytes(skb, 0, sc->hdr.b, len, 0);
+}
+
 /* A packet towards MH. */
 LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
@@ -141,6 +158,8 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	lh_count_weight(before, lh_weight(&v->entry.flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	lh_unlock(&v->entry);
+	if (sc->act.tell_by == LH_TELL_OPTION)
+		lh_annotate(skb, sc);
 	/* The cached copy stays unmarked: what a repair meets is another queue. */
 	if (sc->act.mark_ce)
 		bpf_skb_ecn_set_ce(skb);
@@ -352,6 +371,9 @@ int lh_ingress(struct __sk_buff *skb)
 		lh_host_count(env, LH_C_bypass_checksum, 1);
 		return TCX_NEXT;
 	}
+	if ((lh_setup.policy & LH_POLICY_PARTNER) &&
+	    lh_edit_strip(&sc->hdr, &sc->seg, lh_partial(skb)))
+		lh_put_headers(skb, sc);
 	verdict = lh_from_mh(skb, sc, env);
 	lh_env_done(env);
 	return verdict;

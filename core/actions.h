@@ -5,12 +5,20 @@
 #ifndef LH_ACTIONS_H
 #define LH_ACTIONS_H
 
-#include "types.h"
+#include "arrival.h"
+#include "segment.h"
 
 #define LH_MAX_RETRANSMIT 4 /* per event, a power of two */
 #define LH_KEEP_WINDOW 0xffffffffU
 
 enum lh_verdict { LH_PASS, LH_DROP };
+
+/* How the other end of the hop is told what is missing. */
+enum lh_tell {
+	LH_TELL_NOT,
+	LH_TELL_OPTION, /* in the packet of this call, an ACK that leaves (edit.h) */
+	LH_TELL_MESSAGE, /* by a message of its own */
+};
 
 struct lh_retransmit {
 	u32 slot;
@@ -31,6 +39,10 @@ struct lh_actions {
 	u32 held_window; /* the same for the copies that emit_held asks for */
 	u32 blank_sack; /* 1: overwrite its SACK option with NOPs */
 	u32 mark_ce; /* 1: set Congestion Experienced in this data packet */
+	u32 tell_by; /* enum lh_tell */
+	u32 nr_tell;
+	struct lh_sack_block tell[LH_TELL_MOST]; /* what is missing of MH's data */
+	u32 pad;
 	u64 next_deadline_ns; /* call lh_on_timer() then; 0: no timer */
 };
 

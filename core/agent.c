@@ -16,6 +16,10 @@ LH_INLINE void lh_actions_init(struct lh_actions *out)
 	out->window = out->held_window = LH_KEEP_WINDOW;
 	out->blank_sack = 0;
 	out->mark_ce = 0;
+	out->tell_by = LH_TELL_NOT;
+	out->nr_tell = 0;
+	for (i = 0; i < LH_TELL_MOST; i++)
+		out->tell[i] = (struct lh_sack_block){0, 0};
 	out->next_deadline_ns = 0;
 }
 
@@ -38,6 +42,8 @@ LH_INLINE u64 lh_send_deadline(struct lh_env *env, const struct lh_flow *f)
 		at = lh_scheme_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD)
 		at = lh_least(at, f->hold.until_ns);
+	if (lh_policy(env) & LH_POLICY_PARTNER)
+		at = lh_least(at, lh_arrival_deadline(env, f));
 	return at;
 }
 
@@ -67,6 +73,11 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	/* Or late, which looks the same; a bare FIN, too. */
 	if (s->seq != s->end && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
 		lh_cache_fh_again(f, s->end);
+	if (lh_policy(env) & LH_POLICY_PARTNER) {
+		if (s->flags & LH_ACK)
+			lh_arrival_acked(f, s->ack);
+		lh_arrival_tell(env, f, s, out);
+	}
 	if (s->flags & LH_SYN)
 		lh_scheme_on_syn(env, f, s, out);
 	lh_own_dups_stale(env, f, s);
@@ -251,6 +262,8 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (!lh_track_mh(env, f, s))
 		goto done;
 	lh_host_count(env, LH_C_ack_segments, 1);
+	if (lh_policy(env) & LH_POLICY_PARTNER)
+		lh_arrival_data(env, f, s);
 	kind = lh_classify(f, s);
 	if (kind == LH_ACK_BEYOND)
 		lh_resync(env, f, s->ack);
@@ -265,6 +278,8 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		kind = LH_ACK_OWN;
 	if (s->nr_sack && kind != LH_ACK_OLD)
 		lh_sack_blocks(env, f, s);
+	if (s->nr_missing && (lh_policy(env) & LH_POLICY_PARTNER) && env->partner)
+		lh_asked_take(env, f, s->missing, s->nr_missing, out);
 	lh_scheme_on_ack(env, f, s, kind, out);
 	if (kind != LH_ACK_OLD) {
 		f->hold.last_window = s->window;
@@ -303,7 +318,9 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 	}
 	if (!(f->flags & LH_FLOW_RESET))
 		lh_scheme_on_timer(env, f, out);
-	if (out->nr_retransmit || out->emit_held)
+	if (lh_policy(env) & LH_POLICY_PARTNER)
+		lh_arrival_tell(env, f, NULL, out);
+	if (out->nr_retransmit || out->emit_held || out->nr_tell)
 		lh_host_count(env, LH_C_timer_kicks, 1);
 done:
 	out->next_deadline_ns = lh_next_deadline(env, f);
@@ -318,6 +335,19 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
 	lh_env_time(env, f);
 	if (!(f->flags & LH_FLOW_RESET))
 		lh_scheme_on_link(env, f, up, out);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f,
+			   const struct lh_sack_block *missing, u32 nr, struct lh_actions *out)
+{
+	if (!env || !f || !missing || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_PARTNER))
+		lh_asked_take(env, f, missing, nr, out);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

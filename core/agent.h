@@ -7,6 +7,7 @@
  *   lh_on_ack()    a segment came from MH
  *   lh_on_timer()  actions.next_deadline_ns has passed
  *   lh_on_link()   the link went down or came up
+ *   lh_on_partner() the agent at the hop's other end tells what it misses
  *
  * Every function is pure but for the flow, the actions and the memory and
  * counters that the host lends (env.h); work per call is bounded.
@@ -32,6 +33,11 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 /* The link went down (@up 0) or came up: a hint of the host's, which may be
  * wrong or missing. */
 LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh_actions *out);
+
+/* The agent at the hop's other end misses the first @nr of @missing (LH_TELL_MOST places), of data
+ * that leave here; in a message, whose sender is who it claims to be (env->partner is 1). */
+LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f,
+			   const struct lh_sack_block *missing, u32 nr, struct lh_actions *out);
 
 /*
  * Hosts call this once a second for flows with something cached, while the pool gets scarce

@@ -16,6 +16,12 @@ enum lh_scheme {
 	LH_NR_SCHEMES
 };
 
+/* Which end of the hop we are at. */
+enum lh_role {
+	LH_ROLE_BASE, /* ACKs of what leaves come from the hop's other end */
+	LH_ROLE_MOBILE, /* they come from beyond it: a loss may be anybody's */
+};
+
 enum lh_rtt_profile {
 	LH_RTT_STD, /* RFC 6298 gains, floor against delayed ACKs */
 	LH_RTT_NS2, /* ns-2.35's, as Nguyen 2002 prints it (docs/design.md, section 3.3) */

@@ -60,6 +60,8 @@ static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,
 		.alive = call->alive,
 		.accepted = call->accepted,
 		.handshakes = call->handshakes,
+		.partner = call->partner,
+		.partner_rtt_ns = call->partner_rtt_ns,
 		.room = LH_MAX_RETRANSMIT,
 	};
 
@@ -121,6 +123,16 @@ void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const stru
 	lh_on_link(&env, flow, up, out);
 }
 
+void lhc_on_partner(const struct lh_host_ops *ops, struct lh_flow *flow,
+		    const struct lh_config *cfg, const struct lh_sack_block *missing, u32 nr,
+		    const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_partner(&env, flow, missing, nr, out);
+}
+
 void lhc_on_sweep(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		  const struct lh_call *call)
 {
@@ -152,16 +164,41 @@ u64 lhc_device_bytes(void)
 	return sizeof(struct lh_device);
 }
 
+/* The first bytes of @packet. */
+static struct lh_hdr hdr_of(const u8 *packet, u32 len)
+{
+	struct lh_hdr hdr;
+
+	__builtin_memset(&hdr, 0, sizeof(hdr));
+	__builtin_memcpy(hdr.b, packet, lh_min(len, LH_HDR_BYTES));
+	return hdr;
+}
+
 int lhc_edit_ack(u8 *packet, u32 len, const struct lh_segment *seg, const struct lh_actions *out)
 {
-	u32 n = len < LH_HDR_BYTES ? len : LH_HDR_BYTES;
-	struct lh_hdr hdr;
-	int changed;
+	struct lh_hdr hdr = hdr_of(packet, len);
+	int changed = lh_edit_ack(&hdr, seg, out, 0);
 
-	__builtin_memcpy(hdr.b, packet, n);
-	changed = lh_edit_ack(&hdr, seg, out, 0);
-	__builtin_memcpy(packet, hdr.b, n);
+	__builtin_memcpy(packet, hdr.b, lh_min(len, LH_HDR_BYTES));
 	return changed;
+}
+
+int lhc_edit_strip(u8 *packet, u32 len, const struct lh_segment *seg)
+{
+	struct lh_hdr hdr = hdr_of(packet, len);
+	int changed = lh_edit_strip(&hdr, seg, 0);
+
+	__builtin_memcpy(packet, hdr.b, lh_min(len, LH_HDR_BYTES));
+	return changed;
+}
+
+int lhc_edit_tell(u8 *packet, u32 len, const struct lh_segment *seg, const struct lh_actions *out)
+{
+	struct lh_hdr hdr = hdr_of(packet, len);
+	int bytes = lh_edit_tell(&hdr, seg, out, 0);
+
+	__builtin_memcpy(packet, hdr.b, lh_min(len + bytes, LH_HDR_BYTES));
+	return bytes;
 }
 
 void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,

@@ -35,7 +35,8 @@ struct lh_call {
 	u8 alive; /* 1: the caller keeps the timers it is asked for */
 	u8 accepted; /* 1: the link's queue took the packet, or can't be seen */
 	u8 handshakes; /* 1: not too many connections are unanswered */
-	u8 pad[1];
+	u8 partner; /* 1: the agent at the other end of the hop answers */
+	u64 partner_rtt_ns; /* as in struct lh_env */
 };
 
 /* @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP. */
@@ -50,6 +51,10 @@ void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const str
 		  const struct lh_call *call, struct lh_actions *out);
 void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		 u32 up, const struct lh_call *call, struct lh_actions *out);
+/* @missing: LH_TELL_MOST places. */
+void lhc_on_partner(const struct lh_host_ops *ops, struct lh_flow *flow,
+		    const struct lh_config *cfg, const struct lh_sack_block *missing, u32 nr,
+		    const struct lh_call *call, struct lh_actions *out);
 void lhc_on_sweep(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		  const struct lh_call *call);
 void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
@@ -64,6 +69,10 @@ u64 lhc_device_bytes(void);
 /* Edits the first @len bytes of a packet that passes, as core/edit.h; @return 1:
  * something has changed. */
 int lhc_edit_ack(u8 *packet, u32 len, const struct lh_segment *seg, const struct lh_actions *out);
+/* What the other end of the hop tells of or is told, as core/edit.h; @packet has LH_HDR_BYTES
+ * places. lhc_edit_tell() @return bytes by which it has grown. */
+int lhc_edit_strip(u8 *packet, u32 len, const struct lh_segment *seg);
+int lhc_edit_tell(u8 *packet, u32 len, const struct lh_segment *seg, const struct lh_actions *out);
 void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow);
 int lhc_flow_over(const struct lh_flow *flow, const struct lh_config *cfg, u64 now_ns);
 u64 lhc_lrto_ns(const struct lh_flow *flow, const struct lh_config *cfg);

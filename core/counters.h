@@ -26,6 +26,7 @@
 	X(retransmits_partial, "of these, for an ACK that moved only up to the next hole") \
 	X(retransmits_order, "of these, for a segment that had departed later and has arrived") \
 	X(retransmits_timer, "of these, by the local timer") \
+	X(retransmits_asked, "of these, because the agent at the hop's other end misses them") \
 	X(retransmit_errors, "local retransmissions that could not be sent") \
 	X(exhausted_segments, "segments given up after max_local retransmissions") \
 	X(overflow_suspected, "losses left to the sender: they look like overflows of the queue before the link") \
@@ -46,6 +47,11 @@
 	X(slack_inapplicable, "outages that the sender could not be told of: SACK and no kept ACK, MPTCP, TCP-AO or MD5, no copy of the last ACK") \
 	X(freezes, "times that the last ACK was sent again with a closed window") \
 	X(handoff_acks, "copies of the last ACK sent because the link came up") \
+	X(holes, "gaps in the data that came in from the lossy link") \
+	X(holes_untold, "of these, left to the sender: too many at once, or told of too often") \
+	X(told_options, "ACKs that left with an option that tells the agent at the hop's other end what is missing") \
+	X(told_messages, "messages to the agent at the hop's other end that tell what is missing") \
+	X(asked, "times that the agent at the hop's other end told what it misses") \
 	X(bypass_not_tcp, "packets that are not TCP") \
 	X(bypass_fragment, "IP fragments") \
 	X(bypass_malformed, "packets whose headers could not be parsed") \

@@ -113,6 +113,7 @@ LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_se
 		      why == LH_BY_DUPACK    ? LH_C_retransmits_dupack
 		      : why == LH_BY_PARTIAL ? LH_C_retransmits_partial
 		      : why == LH_BY_ORDER   ? LH_C_retransmits_order
+		      : why == LH_BY_PARTNER ? LH_C_retransmits_asked
 					     : LH_C_retransmits_timer,
 		      1);
 	return true;

@@ -12,6 +12,16 @@ LH_INLINE void lh_edit8(struct lh_hdr *h, u32 off, u32 odd, u8 v, u32 *sum)
 	h->b[off] = v;
 }
 
+/* Writes the TCP checksum whose complement @sum is. */
+LH_INLINE void lh_edit_sum(struct lh_hdr *h, u32 at, u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~((sum & 0xffff) + (sum >> 16)) & 0xffff;
+	lh_barrier(at);
+	h->b[at & LH_HDR_MASK] = sum >> 8;
+	h->b[(at + 1) & LH_HDR_MASK] = sum & 0xff;
+}
+
 LH_ENTRY int lh_edit_ack(struct lh_hdr *h, const struct lh_segment *s, const struct lh_actions *out,
 			 u32 partial)
 {
@@ -35,12 +45,104 @@ LH_ENTRY int lh_edit_ack(struct lh_hdr *h, const struct lh_segment *s, const str
 			break;
 		lh_edit8(h, at, at - l4, 1, &sum); /* NOP */
 	}
-	if (partial)
-		return 1;
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = ~((sum & 0xffff) + (sum >> 16)) & 0xffff;
-	lh_barrier(l4);
-	h->b[(l4 + 16) & LH_HDR_MASK] = sum >> 8;
-	h->b[(l4 + 17) & LH_HDR_MASK] = sum & 0xff;
+	if (!partial)
+		lh_edit_sum(h, l4 + 16, sum);
 	return 1;
+}
+
+LH_ENTRY int lh_edit_strip(struct lh_hdr *h, const struct lh_segment *s, u32 partial)
+{
+	u32 sum, l4;
+	int i;
+
+	if (!h || !s || !s->nr_missing)
+		return 0;
+	l4 = s->l4_offset;
+	sum = ~lh_get16(h, l4 + 16) & 0xffff;
+	lh_for (i, LH_MISSING_BYTES(LH_MISSING_MOST)) {
+		u32 at = s->missing_at + i;
+
+		if ((u32)i >= LH_MISSING_BYTES((u32)s->nr_missing))
+			break;
+		lh_edit8(h, at, at - l4, 1, &sum); /* NOP */
+	}
+	if (!partial)
+		lh_edit_sum(h, l4 + 16, sum);
+	return 1;
+}
+
+/* Adds @n to the 16 bits at @at, which a sum of one's complement covers, too. */
+LH_INLINE void lh_edit_add16(struct lh_hdr *h, u32 at, u32 n, u32 *sum)
+{
+	u32 v = lh_get16(h, at) + n;
+
+	lh_edit8(h, at, 0, v >> 8 & 0xff, sum);
+	lh_edit8(h, at + 1, 1, v & 0xff, sum);
+}
+
+/* The IP header's length, and its own checksum where it has one. */
+LH_INLINE void lh_edit_longer(struct lh_hdr *h, u32 l3, u32 bytes)
+{
+	u32 sum;
+
+	if (lh_get8(h, l3) >> 4 == 6) {
+		sum = 0;
+		lh_edit_add16(h, l3 + 4, bytes, &sum);
+		return;
+	}
+	sum = ~lh_get16(h, l3 + 10) & 0xffff;
+	lh_edit_add16(h, l3 + 2, bytes, &sum);
+	lh_edit_sum(h, l3 + 10, sum);
+}
+
+/* Puts 32 bits at @at, which were 0 to the checksum. */
+LH_INLINE void lh_edit_put32(struct lh_hdr *h, u32 at, u32 v, u32 *sum)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		u32 to = at + i;
+
+		lh_barrier(to);
+		h->b[to & LH_HDR_MASK] = v >> (24 - 8 * i) & 0xff;
+	}
+	*sum += (v >> 16) + (v & 0xffff);
+}
+
+LH_ENTRY int lh_edit_tell(struct lh_hdr *h, const struct lh_segment *s,
+			  const struct lh_actions *out, u32 partial)
+{
+	u32 n, at, l4, sum, bytes;
+	int i;
+
+	if (!h || !s || !out || out->tell_by != LH_TELL_OPTION)
+		return 0;
+	n = out->nr_tell;
+	at = s->hdr_bytes;
+	l4 = s->l4_offset;
+	bytes = LH_MISSING_BYTES(n);
+	if (!n || n > LH_MISSING_MOST || at + bytes > LH_HDR_BYTES)
+		return 0;
+	sum = ~lh_get16(h, l4 + 16) & 0xffff;
+	lh_edit_put32(h, at, LH_MISSING_KIND << 24 | bytes << 16 | LH_MISSING_EXID, &sum);
+	lh_for (i, LH_MISSING_MOST) {
+		u32 k = i;
+
+		if (k >= n)
+			break;
+		lh_barrier(k);
+		k &= LH_TELL_MOST - 1;
+		lh_edit_put32(h, at + 4 + 8 * k, out->tell[k].left, &sum);
+		lh_edit_put32(h, at + 8 + 8 * k, out->tell[k].right, &sum);
+	}
+	lh_edit8(h, l4 + 12, 0, lh_get8(h, l4 + 12) + (bytes / 4 << 4), &sum);
+	lh_edit_longer(h, s->l3_offset, bytes);
+	if (partial) {
+		/* The field has the sum of the pseudo-header, of which the length is a part. */
+		sum = lh_get16(h, l4 + 16) + bytes;
+		lh_edit_sum(h, l4 + 16, ~((sum & 0xffff) + (sum >> 16)) & 0xffff);
+	} else {
+		lh_edit_sum(h, l4 + 16, sum + bytes);
+	}
+	return bytes;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The only edits of a packet (docs/design.md, section 4, invariant I16): window and blanked
- * SACK option of an ACK. Works on the copy of the headers that was parsed; the checksum is
+ * SACK option of an ACK, and an option that two agents have between themselves. Works on the copy of the headers that was parsed; the checksum is
  * brought up to date incrementally (RFC 1624).
  */
 #ifndef LH_EDIT_H
@@ -16,5 +16,19 @@
  */
 LH_ENTRY int lh_edit_ack(struct lh_hdr *h, const struct lh_segment *s, const struct lh_actions *out,
 			 u32 partial);
+
+/*
+ * Overwrites the option by which the other agent tells what it misses with NOPs: it is the hop's, and
+ * must not get past us. Before anything else is done with the packet. @return 1: it was there.
+ */
+LH_ENTRY int lh_edit_strip(struct lh_hdr *h, const struct lh_segment *s, u32 partial);
+
+/*
+ * Appends that option with @out's tell to @h, an ACK without payload that leaves over the hop
+ * (lh_arrival_tell() has looked that there is room): lengths and checksums, too. @return bytes by
+ * which the packet has grown, a multiple of four.
+ */
+LH_ENTRY int lh_edit_tell(struct lh_hdr *h, const struct lh_segment *s,
+			  const struct lh_actions *out, u32 partial);
 
 #endif /* LH_EDIT_H */

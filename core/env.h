@@ -43,7 +43,8 @@ struct lh_env {
 	u8 alive; /* 1: the host can wake us in time: suppression allowed */
 	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it */
 	u8 handshakes; /* 1: a SYN may be cached: not too many connections are unanswered */
-	u8 pad[1];
+	u8 partner; /* 1: the agent at the other end of the hop answers */
+	u64 partner_rtt_ns; /* round trip to it, the least of late; 0: unknown */
 };
 
 #ifdef LH_BPF

@@ -9,6 +9,8 @@
 
 #include "accept.h"
 #include "actions.h"
+#include "arrival.h"
+#include "asked.h"
 #include "back.h"
 #include "cache.h"
 #include "control.h"
@@ -67,6 +69,8 @@ struct lh_flow {
 	u32 max; /* highest sequence number + 1 that departed */
 	u32 sacked_max; /* highest right edge of a SACK block above una, else una */
 	/* What each mechanism knows, beside its code. */
+	struct lh_arrival arrival; /* of the other half: what MH sends */
+	struct lh_asked asked;
 	struct lh_ring ring;
 	struct lh_cache cache;
 	struct lh_end fh, mh;

@@ -94,8 +94,7 @@ LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct
 {
 	if (!env->alive || (f->flags & (LH_FLOW_ABANDONED | LH_FLOW_MPTCP | LH_FLOW_AUTH)))
 		return false;
-	return lh_pure(s) && (f->flags & LH_FLOW_FWD) &&
-	       !((f->hold.fwd_flags ^ s->flags) & LH_ECN_FLAGS);
+	return (f->flags & LH_FLOW_FWD) && !((f->hold.fwd_flags ^ s->flags) & LH_ECN_FLAGS);
 }
 
 LH_ENTRY int lh_ack_see(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
@@ -106,8 +105,8 @@ LH_ENTRY int lh_ack_see(struct lh_env *env, const struct lh_flow *f, const struc
 		return 0;
 	v = &env->view;
 	v->edge = lh_window_edge(f, s);
-	v->pure = lh_pure(s);
-	v->bare = lh_bare(env, f, s);
+	v->pure = lh_pure(s) && (!s->nr_missing || (lh_policy(env) & LH_POLICY_PARTNER));
+	v->bare = v->pure && lh_bare(env, f, s);
 	v->unseen = lh_sack_unseen(f, s);
 	v->dsack_ours = lh_dsack_ours(f, s);
 	return 0;

@@ -9,7 +9,8 @@ LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 	u32 peer = f->peer, tag = f->peer_tag;
 
 	lh_cache_flush(env, f);
-	/* In two steps, as BPF has no memset(); the empty ring between them stays. */
+	/* In two steps, as BPF has no memset() for more than 1 KiB; the empty ring between them
+	 * stays. */
 	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, ring));
 	__builtin_memset(&f->cache, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, cache));
 	f->ring.reclaimed_ns = 0;

@@ -23,6 +23,7 @@ enum lh_seg_flag {
 	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
 	LH_SEG_EMPTY = 16, /* a SYN or FIN without data */
 	LH_SEG_SMALL = 32, /* below LH_SMALL_BYTES: counted in nr_small */
+	LH_SEG_ASKED = 64, /* the agent at the hop's other end misses it */
 };
 
 /* One cached segment. Its bytes are in a slot of the host's pool. */

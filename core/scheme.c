@@ -12,13 +12,32 @@ LH_INLINE u32 lh_policy_of(u32 scheme)
 	return 0;
 }
 
-LH_INLINE u32 lh_policy(struct lh_env *env)
+/* Policies of the scheme that was chosen; in BPF user space has looked them up. */
+LH_INLINE u32 lh_policy_chosen(struct lh_env *env)
 {
 #ifdef LH_BPF
 	return lh_setup.policy;
 #else
 	return lh_policy_of(LH_CFG(env)->scheme);
 #endif
+}
+
+/* At the mobile end only the other one's word tells the hop's losses from those of the wire, which
+ * FH must see: a scheme that does not ask for it does nothing there. */
+LH_INLINE bool lh_scheme_rests(struct lh_env *env)
+{
+	return LH_CFG(env)->role == LH_ROLE_MOBILE && !(lh_policy_chosen(env) & LH_POLICY_PARTNER);
+}
+
+LH_INLINE u32 lh_policy(struct lh_env *env)
+{
+	return lh_scheme_rests(env) ? 0 : lh_policy_chosen(env);
+}
+
+/* The scheme that runs. */
+LH_INLINE u32 lh_scheme_running(struct lh_env *env)
+{
+	return lh_scheme_rests(env) ? LH_SCHEME_none : LH_CFG(env)->scheme;
 }
 
 LH_INLINE void lh_ignore_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -35,7 +54,7 @@ LH_INLINE void lh_ignore_link(struct lh_env *env, struct lh_flow *f, u32 up, str
 LH_INLINE void lh_scheme_on_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				struct lh_actions *out)
 {
-	u32 scheme = LH_CFG(env)->scheme;
+	u32 scheme = lh_scheme_running(env);
 
 #define LH_SCHEME(name, policies, doc)                                                             \
 	if (scheme == LH_SCHEME_##name)                                                            \
@@ -47,7 +66,7 @@ LH_INLINE void lh_scheme_on_syn(struct lh_env *env, struct lh_flow *f, const str
 LH_INLINE void lh_scheme_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				 struct lh_actions *out)
 {
-	u32 scheme = LH_CFG(env)->scheme;
+	u32 scheme = lh_scheme_running(env);
 
 #define LH_SCHEME(name, policies, doc)                                                             \
 	if (scheme == LH_SCHEME_##name)                                                            \
@@ -59,7 +78,7 @@ LH_INLINE void lh_scheme_on_data(struct lh_env *env, struct lh_flow *f, const st
 LH_INLINE void lh_scheme_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				enum lh_ack_class kind, struct lh_actions *out)
 {
-	u32 scheme = LH_CFG(env)->scheme;
+	u32 scheme = lh_scheme_running(env);
 
 #define LH_SCHEME(name, policies, doc)                                                             \
 	if (scheme == LH_SCHEME_##name)                                                            \
@@ -70,7 +89,7 @@ LH_INLINE void lh_scheme_on_ack(struct lh_env *env, struct lh_flow *f, const str
 
 LH_INLINE void lh_scheme_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	u32 scheme = LH_CFG(env)->scheme;
+	u32 scheme = lh_scheme_running(env);
 
 #define LH_SCHEME(name, policies, doc)                                                             \
 	if (scheme == LH_SCHEME_##name)                                                            \
@@ -82,7 +101,7 @@ LH_INLINE void lh_scheme_on_timer(struct lh_env *env, struct lh_flow *f, struct 
 LH_INLINE void lh_scheme_on_link(struct lh_env *env, struct lh_flow *f, u32 up,
 				 struct lh_actions *out)
 {
-	u32 scheme = LH_CFG(env)->scheme;
+	u32 scheme = lh_scheme_running(env);
 
 #define LH_SCHEME(name, policies, doc)                                                             \
 	if (scheme == LH_SCHEME_##name)                                                            \
@@ -93,7 +112,7 @@ LH_INLINE void lh_scheme_on_link(struct lh_env *env, struct lh_flow *f, u32 up,
 
 LH_INLINE u64 lh_scheme_deadline(struct lh_env *env, const struct lh_flow *f)
 {
-	u32 scheme = LH_CFG(env)->scheme;
+	u32 scheme = lh_scheme_running(env);
 
 #define LH_SCHEME(name, policies, doc)                                                             \
 	if (scheme == LH_SCHEME_##name)                                                            \

@@ -44,6 +44,9 @@ enum lh_policy {
 	LH_POLICY_KEEP_ACK = 0x10,
 	/* The head's timer backs off after its second try. */
 	LH_POLICY_LATE_BACKOFF = 0x20,
+	/* An agent at the hop's other end: what is missing of its data is told to it (arrival.h),
+	 * and what it misses of ours is repaired (asked.h). */
+	LH_POLICY_PARTNER = 0x40,
 };
 
 /* Policies of @scheme, enum lh_policy. */

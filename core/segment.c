@@ -97,6 +97,29 @@ LH_INLINE void lh_parse_sack(const struct lh_hdr *h, u32 at, u32 len, struct lh_
 		s->dsack = 1;
 }
 
+/* Blocks that the other agent misses. */
+LH_INLINE void lh_parse_missing(const struct lh_hdr *h, u32 at, u32 len, struct lh_segment *s)
+{
+	u32 i;
+
+	s->nr_missing = (len - LH_MISSING_BYTES(0)) / 8;
+	s->missing_at = at;
+	for (i = 0; i < LH_MISSING_MOST; i++) {
+		if (i >= s->nr_missing)
+			break;
+		s->missing[i].left = lh_get32(h, at + 4 + i * 8);
+		s->missing[i].right = lh_get32(h, at + 8 + i * 8);
+	}
+}
+
+/* Whether an option is that of agents to each other. */
+LH_INLINE bool lh_is_missing(const struct lh_hdr *h, u32 at, u32 kind, u32 len)
+{
+	return kind == LH_MISSING_KIND && len >= LH_MISSING_BYTES(1) &&
+	       len <= LH_MISSING_BYTES(LH_MISSING_MOST) && !((len - LH_MISSING_BYTES(0)) & 7) &&
+	       lh_get16(h, at + 2) == LH_MISSING_EXID;
+}
+
 /* One option of @kind and @len bytes at @at. */
 LH_INLINE void lh_parse_option(const struct lh_hdr *h, u32 at, u32 kind, u32 len,
 			       struct lh_segment *s)
@@ -121,6 +144,8 @@ LH_INLINE void lh_parse_option(const struct lh_hdr *h, u32 at, u32 kind, u32 len
 		s->opts |= LH_OPT_MPTCP;
 	} else if (kind == 19 || kind == 29) {
 		s->opts |= LH_OPT_AUTH;
+	} else if (!s->nr_missing && lh_is_missing(h, at, kind, len)) {
+		lh_parse_missing(h, at, len, s);
 	} else {
 		s->opts |= LH_OPT_UNKNOWN;
 	}

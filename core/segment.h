@@ -13,6 +13,15 @@
 #define LH_HDR_MASK (LH_HDR_BYTES - 1)
 #define LH_MAX_SACK 4 /* blocks that fit into 40 bytes of options */
 #define LH_WSCALE_NONE 255
+/*
+ * The option by which two agents tell each other what is missing (docs/design.md, section 5.9):
+ * kind 253 with an ExID (RFC 6994), then up to three blocks of two sequence numbers, in network
+ * byte order. It is on the hop only.
+ */
+#define LH_MISSING_KIND 253
+#define LH_MISSING_EXID 0x4c48
+#define LH_MISSING_MOST 3 /* beside timestamps */
+#define LH_MISSING_BYTES(n) (4 + 8 * (n))
 
 /* The first bytes of a packet from layer 2 (or 3, on devices without it) on. */
 struct lh_hdr {
@@ -76,6 +85,11 @@ struct lh_segment {
 	u8 sack_bytes; /* length of the SACK option */
 	u16 sack_at; /* its offset in struct lh_hdr */
 	struct lh_sack_block sack[LH_MAX_SACK];
+	/* What the agent at the hop's other end misses of the data that this acknowledges. */
+	u16 missing_at; /* offset of that option in struct lh_hdr */
+	u8 nr_missing; /* 0: there is none */
+	u8 pad;
+	struct lh_sack_block missing[LH_MAX_SACK]; /* one more than there can be */
 };
 
 /* Names a connection from the agent's place: mh is the side of the lossy
@@ -90,6 +104,7 @@ struct lh_flow_key {
 	u8 pad[3];
 };
 
+LH_INLINE u32 lh_get8(const struct lh_hdr *h, u32 off);
 LH_INLINE u32 lh_get16(const struct lh_hdr *h, u32 off);
 
 /*

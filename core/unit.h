@@ -9,6 +9,8 @@
 
 #include "accept.c"
 #include "agent.c"
+#include "arrival.c"
+#include "asked.c"
 #include "back.c"
 #include "cache.c"
 #include "control.c"

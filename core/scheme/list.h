@@ -8,3 +8,4 @@
 #include "slack.c"
 #include "snoop.c"
 #include "sack.c"
+#include "snack.c"

@@ -14,6 +14,7 @@ LH_SCHEME(sack, LH_POLICY_RTT_PER_ACK,
 #include "../guard.h"
 #include "../hold.h"
 #include "../order.h"
+#include "sack.h"
 #include "snoop.h"
 
 #define lh_sack_on_syn lh_ignore_syn
@@ -53,17 +54,22 @@ LH_INLINE void lh_sack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 		lh_abandon(env, f, true, out);
 }
 
-/* A new ACK passes; what it shows above its number only without `sack_mask`. */
-LH_INLINE void lh_sack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			   struct lh_actions *out)
+LH_INLINE void lh_sack_pass(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			    struct lh_actions *out)
 {
 	const struct lh_ack_view *v = &env->view;
 
-	lh_guard_new(f);
-	lh_sack_repair(env, f, out);
 	if (LH_CFG(env)->sack_mask && s->window && v->bare && !s->dsack && !v->unseen &&
 	    lh_after(f->sacked_max, f->una) && lh_in_hand(env, f))
 		lh_hide_blocks(env, f, out);
+}
+
+LH_INLINE void lh_sack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			   struct lh_actions *out)
+{
+	lh_guard_new(f);
+	lh_sack_repair(env, f, out);
+	lh_sack_pass(env, f, s, out);
 }
 
 LH_INLINE void lh_sack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

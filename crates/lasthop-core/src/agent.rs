@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bindings::{
     LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
     LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_uncached_size,
-    LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES,
+    LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER, LH_TELL_MESSAGE,
+    LH_TELL_OPTION, lh_sack_block,
 };
 use crate::config::Config;
 use crate::host::{Actions, Call, Flow, Host};
 use crate::pool::Limits;
-use crate::segment::{Bypass, Key, Segment, parse};
+use crate::segment::{Bypass, Key, Segment, parse, strip};
 
 /// Longest payload that is cached, as in the BPF host.
 const PAYLOAD_MAX: u32 = LH_CACHE_PKT_MAX - LH_HDR_BYTES;
@@ -60,6 +61,11 @@ pub struct Outcome {
     pub to_fh: Vec<Vec<u8>>,
     /// The packet from MH as it passes, with the core's edits; none if dropped.
     pub passed: Option<Vec<u8>>,
+    /// The ACK towards MH in the form in which it leaves, if it tells the agent at the hop's other
+    /// end what is missing.
+    pub annotated: Option<Vec<u8>>,
+    /// A message to the agent at the hop's other end: what is missing of MH's data.
+    pub told: Vec<(u32, u32)>,
 }
 
 #[derive(Debug)]
@@ -79,6 +85,8 @@ pub struct Agent {
     /// The flows' deadlines, earliest first.
     timers: BTreeSet<(u64, Key)>,
     alive: bool,
+    /// Round trip to the agent at the hop's other end, ns (0: unknown), while it answers.
+    partner: Option<u64>,
 }
 
 impl Agent {
@@ -90,7 +98,13 @@ impl Agent {
             flows: BTreeMap::new(),
             timers: BTreeSet::new(),
             alive: true,
+            partner: None,
         }
+    }
+
+    /// Whether the agent at the hop's other end answers, and its round trip in ns; 0: unknown.
+    pub fn set_partner(&mut self, rtt_ns: Option<u64>) {
+        self.partner = rtt_ns;
     }
 
     /// Whether the timers are served in time. If not, nothing is kept back:
@@ -167,7 +181,15 @@ impl Agent {
                 self.host.store_failed(&mut tracked.flow, &actions);
             }
         }
-        self.finish(&key, actions, None)
+        let annotated = (actions.tell_by == LH_TELL_OPTION).then(|| {
+            let mut ack = whole(packet, &segment).to_vec();
+            actions.annotate(&mut ack, &segment);
+            ack
+        });
+        Outcome {
+            annotated,
+            ..self.finish(&key, actions, None)
+        }
     }
 
     /// A packet came from the lossy link.
@@ -181,6 +203,10 @@ impl Agent {
             Ok(parsed) => parsed,
             Err(bypass) => return self.bypassed(bypass),
         };
+        let mut ack = whole(packet, &segment).to_vec();
+        if self.setup.config.policy() & LH_POLICY_PARTNER != 0 {
+            strip(&mut ack, &segment);
+        }
         let opens = segment.is_syn() && !segment.is_rst();
         if !self.find_or_create(&key, opens, now_ns) {
             return Outcome::default();
@@ -197,7 +223,6 @@ impl Agent {
             self.host.set_peer(&mut tracked.flow, &key, now_ns);
         }
         let actions = self.host.on_ack(&mut tracked.flow, config, &segment, &call);
-        let mut ack = whole(packet, &segment).to_vec();
         if actions.hold != 0 {
             tracked.held = ack.clone();
         }
@@ -229,6 +254,23 @@ impl Agent {
         let config = &self.setup.config;
         let actions = self.host.on_timer(&mut tracked.flow, config, &call);
         Some(self.finish(key, actions, None))
+    }
+
+    /// A message of the agent at the hop's other end: it misses `missing` of the connection `key`.
+    pub fn on_partner(&mut self, key: &Key, missing: &[(u32, u32)], now_ns: u64) -> Outcome {
+        let call = self.call(now_ns);
+        let Some(tracked) = self.flows.get_mut(key) else {
+            return Outcome::default();
+        };
+        let blocks: Vec<_> = missing
+            .iter()
+            .map(|&(left, right)| lh_sack_block { left, right })
+            .collect();
+        let config = &self.setup.config;
+        let actions = self
+            .host
+            .on_partner(&mut tracked.flow, config, &blocks, &call);
+        self.finish(key, actions, None)
     }
 
     /// The link went down or came up: every flow with something cached is told, as by
@@ -342,6 +384,8 @@ impl Agent {
             part_segments,
             pool_segments,
             alive: u8::from(self.alive),
+            partner: u8::from(self.partner.is_some()),
+            partner_rtt_ns: self.partner.unwrap_or(0),
             ..Call::at(now_ns)
         }
     }
@@ -365,6 +409,9 @@ impl Agent {
             dropped: actions.is_drop(),
             ..Outcome::default()
         };
+        if actions.tell_by == LH_TELL_MESSAGE {
+            outcome.told = actions.tell().iter().map(|b| (b.left, b.right)).collect();
+        }
         for retransmit in actions.retransmits() {
             let packet = self.host.pool().packet(retransmit.slot);
             let packet = packet.expect("the core resends from slots that it has");

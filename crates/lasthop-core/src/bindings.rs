@@ -5,6 +5,15 @@
 pub const LH_MSEC: u32 = 1000000;
 pub const LH_SEC: u32 = 1000000000;
 pub const LH_UNHEARD_BYTES: u32 = 536870912;
+pub const LH_HOLES: u32 = 16;
+pub const LH_TELL_MOST: u32 = 4;
+pub const LH_HDR_BYTES: u32 = 256;
+pub const LH_HDR_MASK: u32 = 255;
+pub const LH_MAX_SACK: u32 = 4;
+pub const LH_WSCALE_NONE: u32 = 255;
+pub const LH_MISSING_KIND: u32 = 253;
+pub const LH_MISSING_EXID: u32 = 19528;
+pub const LH_MISSING_MOST: u32 = 3;
 pub const LH_MAX_RETRANSMIT: u32 = 4;
 pub const LH_KEEP_WINDOW: u32 = 4294967295;
 pub const LH_DELACK_NS: u32 = 40000000;
@@ -12,10 +21,6 @@ pub const LH_BIN_NS: u32 = 100000000;
 pub const LH_CROWD_BINS: u32 = 16;
 pub const LH_DEVICE_BINS: u32 = 64;
 pub const LH_PEERS: u32 = 1024;
-pub const LH_HDR_BYTES: u32 = 256;
-pub const LH_HDR_MASK: u32 = 255;
-pub const LH_MAX_SACK: u32 = 4;
-pub const LH_WSCALE_NONE: u32 = 255;
 pub const LH_RATE_BINS: u32 = 8;
 pub const LH_QUEUE_RTTS: u32 = 4;
 pub const LH_QUEUE_LEAST_NS: u32 = 20000000;
@@ -103,9 +108,255 @@ pub const LH_FAR: lh_accepted = 1;
 pub const LH_AHEAD: lh_accepted = 2;
 pub const LH_ACCEPTED: lh_accepted = 3;
 pub type lh_accepted = ::core::ffi::c_uint;
+#[doc = " What is missing: [left, right), told of or not."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_hole {
+    #[doc = " sequence numbers"]
+    pub left: u32,
+    #[doc = " sequence numbers"]
+    pub right: u32,
+    #[doc = " when it was last told of, or opened; modulo 2^32 us"]
+    pub told_us: u32,
+    #[doc = " times that it was told of"]
+    pub tries: u8,
+    #[doc = " 1: the last one was in vain"]
+    pub again: u8,
+    pub pad: [u8; 2usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_hole"][::core::mem::size_of::<lh_hole>() - 16usize];
+    ["Alignment of lh_hole"][::core::mem::align_of::<lh_hole>() - 4usize];
+    ["Offset of field: lh_hole::left"][::core::mem::offset_of!(lh_hole, left) - 0usize];
+    ["Offset of field: lh_hole::right"][::core::mem::offset_of!(lh_hole, right) - 4usize];
+    ["Offset of field: lh_hole::told_us"][::core::mem::offset_of!(lh_hole, told_us) - 8usize];
+    ["Offset of field: lh_hole::tries"][::core::mem::offset_of!(lh_hole, tries) - 12usize];
+    ["Offset of field: lh_hole::again"][::core::mem::offset_of!(lh_hole, again) - 13usize];
+    ["Offset of field: lh_hole::pad"][::core::mem::offset_of!(lh_hole, pad) - 14usize];
+};
+#[doc = " Half of a connection as it comes in over the hop: what MH sends."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_arrival {
+    #[doc = " behind the highest that has arrived; with known"]
+    pub max: u32,
+    pub known: u32,
+    pub nr_holes: u32,
+    #[doc = " mean time from telling to the repair; 0: none was seen"]
+    pub replay_us: u32,
+    #[doc = " ascending, apart from each other"]
+    pub hole: [lh_hole; 16usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 272usize];
+    ["Alignment of lh_arrival"][::core::mem::align_of::<lh_arrival>() - 4usize];
+    ["Offset of field: lh_arrival::max"][::core::mem::offset_of!(lh_arrival, max) - 0usize];
+    ["Offset of field: lh_arrival::known"][::core::mem::offset_of!(lh_arrival, known) - 4usize];
+    ["Offset of field: lh_arrival::nr_holes"]
+        [::core::mem::offset_of!(lh_arrival, nr_holes) - 8usize];
+    ["Offset of field: lh_arrival::replay_us"]
+        [::core::mem::offset_of!(lh_arrival, replay_us) - 12usize];
+    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 16usize];
+};
+#[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_hdr {
+    pub b: [u8; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_hdr"][::core::mem::size_of::<lh_hdr>() - 256usize];
+    ["Alignment of lh_hdr"][::core::mem::align_of::<lh_hdr>() - 1usize];
+    ["Offset of field: lh_hdr::b"][::core::mem::offset_of!(lh_hdr, b) - 0usize];
+};
+impl Default for lh_hdr {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+pub const LH_FIN: lh_tcp_flag = 1;
+pub const LH_SYN: lh_tcp_flag = 2;
+pub const LH_RST: lh_tcp_flag = 4;
+pub const LH_PSH: lh_tcp_flag = 8;
+pub const LH_ACK: lh_tcp_flag = 16;
+pub const LH_URG: lh_tcp_flag = 32;
+pub const LH_ECE: lh_tcp_flag = 64;
+pub const LH_CWR: lh_tcp_flag = 128;
+#[doc = " AccECN, RFC 9768; formerly NS"]
+pub const LH_AE: lh_tcp_flag = 256;
+#[doc = " whatever they will mean (RFC 9293 section 3.1)"]
+pub const LH_RESERVED: lh_tcp_flag = 3584;
+pub type lh_tcp_flag = ::core::ffi::c_uint;
+pub const LH_OPT_MSS: lh_tcp_opt = 1;
+pub const LH_OPT_WSCALE: lh_tcp_opt = 2;
+pub const LH_OPT_SACK_OK: lh_tcp_opt = 4;
+pub const LH_OPT_SACK: lh_tcp_opt = 8;
+pub const LH_OPT_TS: lh_tcp_opt = 16;
+pub const LH_OPT_MPTCP: lh_tcp_opt = 32;
+#[doc = " TCP-MD5 or TCP-AO: nothing may be edited"]
+pub const LH_OPT_AUTH: lh_tcp_opt = 64;
+pub const LH_OPT_UNKNOWN: lh_tcp_opt = 128;
+pub type lh_tcp_opt = ::core::ffi::c_uint;
+pub const LH_PARSED_TCP: lh_parsed = 0;
+pub const LH_PARSED_NOT_TCP: lh_parsed = 1;
+pub const LH_PARSED_FRAGMENT: lh_parsed = 2;
+pub const LH_PARSED_MALFORMED: lh_parsed = 3;
+pub type lh_parsed = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_sack_block {
+    #[doc = " sequence numbers, host byte order, [left, right)"]
+    pub left: u32,
+    #[doc = " sequence numbers, host byte order, [left, right)"]
+    pub right: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_sack_block"][::core::mem::size_of::<lh_sack_block>() - 8usize];
+    ["Alignment of lh_sack_block"][::core::mem::align_of::<lh_sack_block>() - 4usize];
+    ["Offset of field: lh_sack_block::left"][::core::mem::offset_of!(lh_sack_block, left) - 0usize];
+    ["Offset of field: lh_sack_block::right"]
+        [::core::mem::offset_of!(lh_sack_block, right) - 4usize];
+};
+#[doc = " One TCP segment; all numbers in host byte order. Owned by the host for the\n length of one call."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_segment {
+    pub seq: u32,
+    #[doc = " seq + payload + SYN + FIN"]
+    pub end: u32,
+    pub ack: u32,
+    pub payload_bytes: u32,
+    #[doc = " valid with LH_OPT_TS"]
+    pub tsval: u32,
+    #[doc = " valid with LH_OPT_TS"]
+    pub tsecr: u32,
+    #[doc = " as in the header, not scaled"]
+    pub window: u16,
+    #[doc = " of a SYN's option, else 0"]
+    pub mss: u16,
+    #[doc = " enum lh_tcp_flag"]
+    pub flags: u16,
+    #[doc = " bytes from the start of struct lh_hdr"]
+    pub l3_offset: u16,
+    pub l4_offset: u16,
+    #[doc = " offset of the payload"]
+    pub hdr_bytes: u16,
+    #[doc = " enum lh_tcp_opt"]
+    pub opts: u8,
+    #[doc = " shift of a SYN's option, else LH_WSCALE_NONE"]
+    pub wscale: u8,
+    pub nr_sack: u8,
+    #[doc = " 1: the first SACK block reports a duplicate (RFC 2883)"]
+    pub dsack: u8,
+    #[doc = " codepoint of the IP header: 0 not capable, 3 CE (RFC 3168)"]
+    pub ecn: u8,
+    #[doc = " length of the SACK option"]
+    pub sack_bytes: u8,
+    #[doc = " its offset in struct lh_hdr"]
+    pub sack_at: u16,
+    pub sack: [lh_sack_block; 4usize],
+    #[doc = " offset of that option in struct lh_hdr"]
+    pub missing_at: u16,
+    #[doc = " 0: there is none"]
+    pub nr_missing: u8,
+    pub pad: u8,
+    #[doc = " one more than there can be"]
+    pub missing: [lh_sack_block; 4usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 112usize];
+    ["Alignment of lh_segment"][::core::mem::align_of::<lh_segment>() - 4usize];
+    ["Offset of field: lh_segment::seq"][::core::mem::offset_of!(lh_segment, seq) - 0usize];
+    ["Offset of field: lh_segment::end"][::core::mem::offset_of!(lh_segment, end) - 4usize];
+    ["Offset of field: lh_segment::ack"][::core::mem::offset_of!(lh_segment, ack) - 8usize];
+    ["Offset of field: lh_segment::payload_bytes"]
+        [::core::mem::offset_of!(lh_segment, payload_bytes) - 12usize];
+    ["Offset of field: lh_segment::tsval"][::core::mem::offset_of!(lh_segment, tsval) - 16usize];
+    ["Offset of field: lh_segment::tsecr"][::core::mem::offset_of!(lh_segment, tsecr) - 20usize];
+    ["Offset of field: lh_segment::window"][::core::mem::offset_of!(lh_segment, window) - 24usize];
+    ["Offset of field: lh_segment::mss"][::core::mem::offset_of!(lh_segment, mss) - 26usize];
+    ["Offset of field: lh_segment::flags"][::core::mem::offset_of!(lh_segment, flags) - 28usize];
+    ["Offset of field: lh_segment::l3_offset"]
+        [::core::mem::offset_of!(lh_segment, l3_offset) - 30usize];
+    ["Offset of field: lh_segment::l4_offset"]
+        [::core::mem::offset_of!(lh_segment, l4_offset) - 32usize];
+    ["Offset of field: lh_segment::hdr_bytes"]
+        [::core::mem::offset_of!(lh_segment, hdr_bytes) - 34usize];
+    ["Offset of field: lh_segment::opts"][::core::mem::offset_of!(lh_segment, opts) - 36usize];
+    ["Offset of field: lh_segment::wscale"][::core::mem::offset_of!(lh_segment, wscale) - 37usize];
+    ["Offset of field: lh_segment::nr_sack"]
+        [::core::mem::offset_of!(lh_segment, nr_sack) - 38usize];
+    ["Offset of field: lh_segment::dsack"][::core::mem::offset_of!(lh_segment, dsack) - 39usize];
+    ["Offset of field: lh_segment::ecn"][::core::mem::offset_of!(lh_segment, ecn) - 40usize];
+    ["Offset of field: lh_segment::sack_bytes"]
+        [::core::mem::offset_of!(lh_segment, sack_bytes) - 41usize];
+    ["Offset of field: lh_segment::sack_at"]
+        [::core::mem::offset_of!(lh_segment, sack_at) - 42usize];
+    ["Offset of field: lh_segment::sack"][::core::mem::offset_of!(lh_segment, sack) - 44usize];
+    ["Offset of field: lh_segment::missing_at"]
+        [::core::mem::offset_of!(lh_segment, missing_at) - 76usize];
+    ["Offset of field: lh_segment::nr_missing"]
+        [::core::mem::offset_of!(lh_segment, nr_missing) - 78usize];
+    ["Offset of field: lh_segment::pad"][::core::mem::offset_of!(lh_segment, pad) - 79usize];
+    ["Offset of field: lh_segment::missing"]
+        [::core::mem::offset_of!(lh_segment, missing) - 80usize];
+};
+#[doc = " Names a connection from the agent's place: mh is the side of the lossy\n link. Padding is zero, so that the bytes can be hashed."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_flow_key {
+    #[doc = " network byte order; IPv4 in the first four"]
+    pub mh: [u8; 16usize],
+    pub fh: [u8; 16usize],
+    #[doc = " host byte order"]
+    pub mh_port: u16,
+    pub fh_port: u16,
+    #[doc = " outer and inner tag, TCI & 0xfff | 0x1000 where there is one"]
+    pub vlan: [u16; 2usize],
+    #[doc = " 4 or 6"]
+    pub family: u8,
+    pub pad: [u8; 3usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_flow_key"][::core::mem::size_of::<lh_flow_key>() - 44usize];
+    ["Alignment of lh_flow_key"][::core::mem::align_of::<lh_flow_key>() - 2usize];
+    ["Offset of field: lh_flow_key::mh"][::core::mem::offset_of!(lh_flow_key, mh) - 0usize];
+    ["Offset of field: lh_flow_key::fh"][::core::mem::offset_of!(lh_flow_key, fh) - 16usize];
+    ["Offset of field: lh_flow_key::mh_port"]
+        [::core::mem::offset_of!(lh_flow_key, mh_port) - 32usize];
+    ["Offset of field: lh_flow_key::fh_port"]
+        [::core::mem::offset_of!(lh_flow_key, fh_port) - 34usize];
+    ["Offset of field: lh_flow_key::vlan"][::core::mem::offset_of!(lh_flow_key, vlan) - 36usize];
+    ["Offset of field: lh_flow_key::family"]
+        [::core::mem::offset_of!(lh_flow_key, family) - 40usize];
+    ["Offset of field: lh_flow_key::pad"][::core::mem::offset_of!(lh_flow_key, pad) - 41usize];
+};
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;
 pub type lh_verdict = ::core::ffi::c_uint;
+pub const LH_TELL_NOT: lh_tell = 0;
+#[doc = " in the packet of this call, an ACK that leaves (edit.h)"]
+pub const LH_TELL_OPTION: lh_tell = 1;
+#[doc = " by a message of its own"]
+pub const LH_TELL_MESSAGE: lh_tell = 2;
+#[doc = " How the other end of the hop is told what is missing."]
+pub type lh_tell = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_retransmit {
@@ -146,13 +397,19 @@ pub struct lh_actions {
     pub blank_sack: u32,
     #[doc = " 1: set Congestion Experienced in this data packet"]
     pub mark_ce: u32,
+    #[doc = " enum lh_tell"]
+    pub tell_by: u32,
+    pub nr_tell: u32,
+    #[doc = " what is missing of MH's data"]
+    pub tell: [lh_sack_block; 4usize],
+    pub pad: u32,
     #[doc = " call lh_on_timer() then; 0: no timer"]
     pub next_deadline_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 80usize];
+    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 128usize];
     ["Alignment of lh_actions"][::core::mem::align_of::<lh_actions>() - 8usize];
     ["Offset of field: lh_actions::verdict"][::core::mem::offset_of!(lh_actions, verdict) - 0usize];
     ["Offset of field: lh_actions::nr_retransmit"]
@@ -173,8 +430,36 @@ const _: () = {
         [::core::mem::offset_of!(lh_actions, blank_sack) - 64usize];
     ["Offset of field: lh_actions::mark_ce"]
         [::core::mem::offset_of!(lh_actions, mark_ce) - 68usize];
+    ["Offset of field: lh_actions::tell_by"]
+        [::core::mem::offset_of!(lh_actions, tell_by) - 72usize];
+    ["Offset of field: lh_actions::nr_tell"]
+        [::core::mem::offset_of!(lh_actions, nr_tell) - 76usize];
+    ["Offset of field: lh_actions::tell"][::core::mem::offset_of!(lh_actions, tell) - 80usize];
+    ["Offset of field: lh_actions::pad"][::core::mem::offset_of!(lh_actions, pad) - 112usize];
     ["Offset of field: lh_actions::next_deadline_ns"]
-        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 72usize];
+        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 120usize];
+};
+#[doc = " A list that is being worked off: what one call has no room for the timer sends."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_asked {
+    #[doc = " what is left of it"]
+    pub block: [lh_sack_block; 4usize],
+    pub nr: u32,
+    #[doc = " when it came"]
+    pub at_ns: u64,
+    #[doc = " when to go on; 0: nothing is left"]
+    pub rest_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_asked"][::core::mem::size_of::<lh_asked>() - 56usize];
+    ["Alignment of lh_asked"][::core::mem::align_of::<lh_asked>() - 8usize];
+    ["Offset of field: lh_asked::block"][::core::mem::offset_of!(lh_asked, block) - 0usize];
+    ["Offset of field: lh_asked::nr"][::core::mem::offset_of!(lh_asked, nr) - 32usize];
+    ["Offset of field: lh_asked::at_ns"][::core::mem::offset_of!(lh_asked, at_ns) - 40usize];
+    ["Offset of field: lh_asked::rest_ns"][::core::mem::offset_of!(lh_asked, rest_ns) - 48usize];
 };
 #[doc = " The way back from MH as its timestamps tell of it (back.h)."]
 #[repr(C)]
@@ -380,6 +665,7 @@ pub const LH_BY_DUPACK: lh_reason = 0;
 pub const LH_BY_PARTIAL: lh_reason = 1;
 pub const LH_BY_ORDER: lh_reason = 2;
 pub const LH_BY_TIMER: lh_reason = 3;
+pub const LH_BY_PARTNER: lh_reason = 4;
 #[doc = " What drives a local retransmission, for the counters."]
 pub type lh_reason = ::core::ffi::c_uint;
 #[doc = " One receiver on the link. Entry 0 serves those that found no place."]
@@ -605,9 +891,16 @@ pub const LH_SCHEME_rack: lh_scheme = 1;
 pub const LH_SCHEME_slack: lh_scheme = 2;
 pub const LH_SCHEME_snoop: lh_scheme = 3;
 pub const LH_SCHEME_sack: lh_scheme = 4;
-pub const LH_NR_SCHEMES: lh_scheme = 5;
+pub const LH_SCHEME_snack: lh_scheme = 5;
+pub const LH_NR_SCHEMES: lh_scheme = 6;
 #[doc = " LH_SCHEME_none and so on, from the schemes' own rows."]
 pub type lh_scheme = ::core::ffi::c_uint;
+#[doc = " ACKs of what leaves come from the hop's other end"]
+pub const LH_ROLE_BASE: lh_role = 0;
+#[doc = " they come from beyond it: a loss may be anybody's"]
+pub const LH_ROLE_MOBILE: lh_role = 1;
+#[doc = " Which end of the hop we are at."]
+pub type lh_role = ::core::ffi::c_uint;
 #[doc = " RFC 6298 gains, floor against delayed ACKs"]
 pub const LH_RTT_STD: lh_rtt_profile = 0;
 #[doc = " ns-2.35's, as Nguyen 2002 prints it (docs/design.md, section 3.3)"]
@@ -646,6 +939,7 @@ pub struct lh_config {
     pub idle_ns: u64,
     #[doc = " enum lh_scheme"]
     pub scheme: u32,
+    pub role: u32,
     pub clock: u32,
     pub suppress: u32,
     pub slack_bursts: u32,
@@ -659,7 +953,7 @@ pub struct lh_config {
     pub strict_window: u32,
     pub queue_guard: u32,
     pub ns2_gain_1024: u32,
-    pub pad: [u32; 2usize],
+    pub pad: [u32; 1usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -688,30 +982,31 @@ const _: () = {
         [::core::mem::offset_of!(lh_config, hold_max_ns) - 72usize];
     ["Offset of field: lh_config::idle_ns"][::core::mem::offset_of!(lh_config, idle_ns) - 80usize];
     ["Offset of field: lh_config::scheme"][::core::mem::offset_of!(lh_config, scheme) - 88usize];
-    ["Offset of field: lh_config::clock"][::core::mem::offset_of!(lh_config, clock) - 92usize];
+    ["Offset of field: lh_config::role"][::core::mem::offset_of!(lh_config, role) - 92usize];
+    ["Offset of field: lh_config::clock"][::core::mem::offset_of!(lh_config, clock) - 96usize];
     ["Offset of field: lh_config::suppress"]
-        [::core::mem::offset_of!(lh_config, suppress) - 96usize];
+        [::core::mem::offset_of!(lh_config, suppress) - 100usize];
     ["Offset of field: lh_config::slack_bursts"]
-        [::core::mem::offset_of!(lh_config, slack_bursts) - 100usize];
-    ["Offset of field: lh_config::freeze"][::core::mem::offset_of!(lh_config, freeze) - 104usize];
-    ["Offset of field: lh_config::handoff"][::core::mem::offset_of!(lh_config, handoff) - 108usize];
+        [::core::mem::offset_of!(lh_config, slack_bursts) - 104usize];
+    ["Offset of field: lh_config::freeze"][::core::mem::offset_of!(lh_config, freeze) - 108usize];
+    ["Offset of field: lh_config::handoff"][::core::mem::offset_of!(lh_config, handoff) - 112usize];
     ["Offset of field: lh_config::sack_mask"]
-        [::core::mem::offset_of!(lh_config, sack_mask) - 112usize];
+        [::core::mem::offset_of!(lh_config, sack_mask) - 116usize];
     ["Offset of field: lh_config::rtt_profile"]
-        [::core::mem::offset_of!(lh_config, rtt_profile) - 116usize];
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 120usize];
     ["Offset of field: lh_config::dup_thresh"]
-        [::core::mem::offset_of!(lh_config, dup_thresh) - 120usize];
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 124usize];
     ["Offset of field: lh_config::max_local"]
-        [::core::mem::offset_of!(lh_config, max_local) - 124usize];
+        [::core::mem::offset_of!(lh_config, max_local) - 128usize];
     ["Offset of field: lh_config::timer_arm"]
-        [::core::mem::offset_of!(lh_config, timer_arm) - 128usize];
+        [::core::mem::offset_of!(lh_config, timer_arm) - 132usize];
     ["Offset of field: lh_config::strict_window"]
-        [::core::mem::offset_of!(lh_config, strict_window) - 132usize];
+        [::core::mem::offset_of!(lh_config, strict_window) - 136usize];
     ["Offset of field: lh_config::queue_guard"]
-        [::core::mem::offset_of!(lh_config, queue_guard) - 136usize];
+        [::core::mem::offset_of!(lh_config, queue_guard) - 140usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 140usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 144usize];
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 144usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 148usize];
 };
 pub const LH_PARAM_TIME: lh_param_kind = 0;
 pub const LH_PARAM_COUNT: lh_param_kind = 1;
@@ -777,41 +1072,47 @@ pub const LH_C_retransmits_dupack: lh_counter = 13;
 pub const LH_C_retransmits_partial: lh_counter = 14;
 pub const LH_C_retransmits_order: lh_counter = 15;
 pub const LH_C_retransmits_timer: lh_counter = 16;
-pub const LH_C_retransmit_errors: lh_counter = 17;
-pub const LH_C_exhausted_segments: lh_counter = 18;
-pub const LH_C_overflow_suspected: lh_counter = 19;
-pub const LH_C_reordered: lh_counter = 20;
-pub const LH_C_duplicate_acks: lh_counter = 21;
-pub const LH_C_suppressed_acks: lh_counter = 22;
-pub const LH_C_released_acks: lh_counter = 23;
-pub const LH_C_held_expired: lh_counter = 24;
-pub const LH_C_window_updates: lh_counter = 25;
-pub const LH_C_dsacks_dropped: lh_counter = 26;
-pub const LH_C_windows_edited: lh_counter = 27;
-pub const LH_C_clock_engaged: lh_counter = 28;
-pub const LH_C_clock_released: lh_counter = 29;
-pub const LH_C_lmin_raised: lh_counter = 30;
-pub const LH_C_ce_marks: lh_counter = 31;
-pub const LH_C_outages: lh_counter = 32;
-pub const LH_C_slack_bursts: lh_counter = 33;
-pub const LH_C_slack_inapplicable: lh_counter = 34;
-pub const LH_C_freezes: lh_counter = 35;
-pub const LH_C_handoff_acks: lh_counter = 36;
-pub const LH_C_bypass_not_tcp: lh_counter = 37;
-pub const LH_C_bypass_fragment: lh_counter = 38;
-pub const LH_C_bypass_malformed: lh_counter = 39;
-pub const LH_C_bypass_filtered: lh_counter = 40;
-pub const LH_C_bypass_table_full: lh_counter = 41;
-pub const LH_C_bypass_unanswered: lh_counter = 42;
-pub const LH_C_bypass_lock: lh_counter = 43;
-pub const LH_C_bypass_stale: lh_counter = 44;
-pub const LH_C_bypass_checksum: lh_counter = 45;
-pub const LH_C_bypass_unacceptable: lh_counter = 46;
-pub const LH_C_resynchronised: lh_counter = 47;
-pub const LH_C_flows_created: lh_counter = 48;
-pub const LH_C_flows_removed: lh_counter = 49;
-pub const LH_C_timer_kicks: lh_counter = 50;
-pub const LH_NR_COUNTERS: lh_counter = 51;
+pub const LH_C_retransmits_asked: lh_counter = 17;
+pub const LH_C_retransmit_errors: lh_counter = 18;
+pub const LH_C_exhausted_segments: lh_counter = 19;
+pub const LH_C_overflow_suspected: lh_counter = 20;
+pub const LH_C_reordered: lh_counter = 21;
+pub const LH_C_duplicate_acks: lh_counter = 22;
+pub const LH_C_suppressed_acks: lh_counter = 23;
+pub const LH_C_released_acks: lh_counter = 24;
+pub const LH_C_held_expired: lh_counter = 25;
+pub const LH_C_window_updates: lh_counter = 26;
+pub const LH_C_dsacks_dropped: lh_counter = 27;
+pub const LH_C_windows_edited: lh_counter = 28;
+pub const LH_C_clock_engaged: lh_counter = 29;
+pub const LH_C_clock_released: lh_counter = 30;
+pub const LH_C_lmin_raised: lh_counter = 31;
+pub const LH_C_ce_marks: lh_counter = 32;
+pub const LH_C_outages: lh_counter = 33;
+pub const LH_C_slack_bursts: lh_counter = 34;
+pub const LH_C_slack_inapplicable: lh_counter = 35;
+pub const LH_C_freezes: lh_counter = 36;
+pub const LH_C_handoff_acks: lh_counter = 37;
+pub const LH_C_holes: lh_counter = 38;
+pub const LH_C_holes_untold: lh_counter = 39;
+pub const LH_C_told_options: lh_counter = 40;
+pub const LH_C_told_messages: lh_counter = 41;
+pub const LH_C_asked: lh_counter = 42;
+pub const LH_C_bypass_not_tcp: lh_counter = 43;
+pub const LH_C_bypass_fragment: lh_counter = 44;
+pub const LH_C_bypass_malformed: lh_counter = 45;
+pub const LH_C_bypass_filtered: lh_counter = 46;
+pub const LH_C_bypass_table_full: lh_counter = 47;
+pub const LH_C_bypass_unanswered: lh_counter = 48;
+pub const LH_C_bypass_lock: lh_counter = 49;
+pub const LH_C_bypass_stale: lh_counter = 50;
+pub const LH_C_bypass_checksum: lh_counter = 51;
+pub const LH_C_bypass_unacceptable: lh_counter = 52;
+pub const LH_C_resynchronised: lh_counter = 53;
+pub const LH_C_flows_created: lh_counter = 54;
+pub const LH_C_flows_removed: lh_counter = 55;
+pub const LH_C_timer_kicks: lh_counter = 56;
+pub const LH_NR_COUNTERS: lh_counter = 57;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " What the ACK of this call is beside its class, looked at once."]
 #[repr(C)]
@@ -871,177 +1172,6 @@ const _: () = {
         [::core::mem::offset_of!(lh_hold, last_window) - 14usize];
     ["Offset of field: lh_hold::since_ns"][::core::mem::offset_of!(lh_hold, since_ns) - 16usize];
     ["Offset of field: lh_hold::until_ns"][::core::mem::offset_of!(lh_hold, until_ns) - 24usize];
-};
-#[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_hdr {
-    pub b: [u8; 256usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_hdr"][::core::mem::size_of::<lh_hdr>() - 256usize];
-    ["Alignment of lh_hdr"][::core::mem::align_of::<lh_hdr>() - 1usize];
-    ["Offset of field: lh_hdr::b"][::core::mem::offset_of!(lh_hdr, b) - 0usize];
-};
-impl Default for lh_hdr {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-pub const LH_FIN: lh_tcp_flag = 1;
-pub const LH_SYN: lh_tcp_flag = 2;
-pub const LH_RST: lh_tcp_flag = 4;
-pub const LH_PSH: lh_tcp_flag = 8;
-pub const LH_ACK: lh_tcp_flag = 16;
-pub const LH_URG: lh_tcp_flag = 32;
-pub const LH_ECE: lh_tcp_flag = 64;
-pub const LH_CWR: lh_tcp_flag = 128;
-#[doc = " AccECN, RFC 9768; formerly NS"]
-pub const LH_AE: lh_tcp_flag = 256;
-#[doc = " whatever they will mean (RFC 9293 section 3.1)"]
-pub const LH_RESERVED: lh_tcp_flag = 3584;
-pub type lh_tcp_flag = ::core::ffi::c_uint;
-pub const LH_OPT_MSS: lh_tcp_opt = 1;
-pub const LH_OPT_WSCALE: lh_tcp_opt = 2;
-pub const LH_OPT_SACK_OK: lh_tcp_opt = 4;
-pub const LH_OPT_SACK: lh_tcp_opt = 8;
-pub const LH_OPT_TS: lh_tcp_opt = 16;
-pub const LH_OPT_MPTCP: lh_tcp_opt = 32;
-#[doc = " TCP-MD5 or TCP-AO: nothing may be edited"]
-pub const LH_OPT_AUTH: lh_tcp_opt = 64;
-pub const LH_OPT_UNKNOWN: lh_tcp_opt = 128;
-pub type lh_tcp_opt = ::core::ffi::c_uint;
-pub const LH_PARSED_TCP: lh_parsed = 0;
-pub const LH_PARSED_NOT_TCP: lh_parsed = 1;
-pub const LH_PARSED_FRAGMENT: lh_parsed = 2;
-pub const LH_PARSED_MALFORMED: lh_parsed = 3;
-pub type lh_parsed = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_sack_block {
-    #[doc = " sequence numbers, host byte order, [left, right)"]
-    pub left: u32,
-    #[doc = " sequence numbers, host byte order, [left, right)"]
-    pub right: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_sack_block"][::core::mem::size_of::<lh_sack_block>() - 8usize];
-    ["Alignment of lh_sack_block"][::core::mem::align_of::<lh_sack_block>() - 4usize];
-    ["Offset of field: lh_sack_block::left"][::core::mem::offset_of!(lh_sack_block, left) - 0usize];
-    ["Offset of field: lh_sack_block::right"]
-        [::core::mem::offset_of!(lh_sack_block, right) - 4usize];
-};
-#[doc = " One TCP segment; all numbers in host byte order. Owned by the host for the\n length of one call."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_segment {
-    pub seq: u32,
-    #[doc = " seq + payload + SYN + FIN"]
-    pub end: u32,
-    pub ack: u32,
-    pub payload_bytes: u32,
-    #[doc = " valid with LH_OPT_TS"]
-    pub tsval: u32,
-    #[doc = " valid with LH_OPT_TS"]
-    pub tsecr: u32,
-    #[doc = " as in the header, not scaled"]
-    pub window: u16,
-    #[doc = " of a SYN's option, else 0"]
-    pub mss: u16,
-    #[doc = " enum lh_tcp_flag"]
-    pub flags: u16,
-    #[doc = " bytes from the start of struct lh_hdr"]
-    pub l3_offset: u16,
-    pub l4_offset: u16,
-    #[doc = " offset of the payload"]
-    pub hdr_bytes: u16,
-    #[doc = " enum lh_tcp_opt"]
-    pub opts: u8,
-    #[doc = " shift of a SYN's option, else LH_WSCALE_NONE"]
-    pub wscale: u8,
-    pub nr_sack: u8,
-    #[doc = " 1: the first SACK block reports a duplicate (RFC 2883)"]
-    pub dsack: u8,
-    #[doc = " codepoint of the IP header: 0 not capable, 3 CE (RFC 3168)"]
-    pub ecn: u8,
-    #[doc = " length of the SACK option"]
-    pub sack_bytes: u8,
-    #[doc = " its offset in struct lh_hdr"]
-    pub sack_at: u16,
-    pub sack: [lh_sack_block; 4usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 76usize];
-    ["Alignment of lh_segment"][::core::mem::align_of::<lh_segment>() - 4usize];
-    ["Offset of field: lh_segment::seq"][::core::mem::offset_of!(lh_segment, seq) - 0usize];
-    ["Offset of field: lh_segment::end"][::core::mem::offset_of!(lh_segment, end) - 4usize];
-    ["Offset of field: lh_segment::ack"][::core::mem::offset_of!(lh_segment, ack) - 8usize];
-    ["Offset of field: lh_segment::payload_bytes"]
-        [::core::mem::offset_of!(lh_segment, payload_bytes) - 12usize];
-    ["Offset of field: lh_segment::tsval"][::core::mem::offset_of!(lh_segment, tsval) - 16usize];
-    ["Offset of field: lh_segment::tsecr"][::core::mem::offset_of!(lh_segment, tsecr) - 20usize];
-    ["Offset of field: lh_segment::window"][::core::mem::offset_of!(lh_segment, window) - 24usize];
-    ["Offset of field: lh_segment::mss"][::core::mem::offset_of!(lh_segment, mss) - 26usize];
-    ["Offset of field: lh_segment::flags"][::core::mem::offset_of!(lh_segment, flags) - 28usize];
-    ["Offset of field: lh_segment::l3_offset"]
-        [::core::mem::offset_of!(lh_segment, l3_offset) - 30usize];
-    ["Offset of field: lh_segment::l4_offset"]
-        [::core::mem::offset_of!(lh_segment, l4_offset) - 32usize];
-    ["Offset of field: lh_segment::hdr_bytes"]
-        [::core::mem::offset_of!(lh_segment, hdr_bytes) - 34usize];
-    ["Offset of field: lh_segment::opts"][::core::mem::offset_of!(lh_segment, opts) - 36usize];
-    ["Offset of field: lh_segment::wscale"][::core::mem::offset_of!(lh_segment, wscale) - 37usize];
-    ["Offset of field: lh_segment::nr_sack"]
-        [::core::mem::offset_of!(lh_segment, nr_sack) - 38usize];
-    ["Offset of field: lh_segment::dsack"][::core::mem::offset_of!(lh_segment, dsack) - 39usize];
-    ["Offset of field: lh_segment::ecn"][::core::mem::offset_of!(lh_segment, ecn) - 40usize];
-    ["Offset of field: lh_segment::sack_bytes"]
-        [::core::mem::offset_of!(lh_segment, sack_bytes) - 41usize];
-    ["Offset of field: lh_segment::sack_at"]
-        [::core::mem::offset_of!(lh_segment, sack_at) - 42usize];
-    ["Offset of field: lh_segment::sack"][::core::mem::offset_of!(lh_segment, sack) - 44usize];
-};
-#[doc = " Names a connection from the agent's place: mh is the side of the lossy\n link. Padding is zero, so that the bytes can be hashed."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_flow_key {
-    #[doc = " network byte order; IPv4 in the first four"]
-    pub mh: [u8; 16usize],
-    pub fh: [u8; 16usize],
-    #[doc = " host byte order"]
-    pub mh_port: u16,
-    pub fh_port: u16,
-    #[doc = " outer and inner tag, TCI & 0xfff | 0x1000 where there is one"]
-    pub vlan: [u16; 2usize],
-    #[doc = " 4 or 6"]
-    pub family: u8,
-    pub pad: [u8; 3usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_flow_key"][::core::mem::size_of::<lh_flow_key>() - 44usize];
-    ["Alignment of lh_flow_key"][::core::mem::align_of::<lh_flow_key>() - 2usize];
-    ["Offset of field: lh_flow_key::mh"][::core::mem::offset_of!(lh_flow_key, mh) - 0usize];
-    ["Offset of field: lh_flow_key::fh"][::core::mem::offset_of!(lh_flow_key, fh) - 16usize];
-    ["Offset of field: lh_flow_key::mh_port"]
-        [::core::mem::offset_of!(lh_flow_key, mh_port) - 32usize];
-    ["Offset of field: lh_flow_key::fh_port"]
-        [::core::mem::offset_of!(lh_flow_key, fh_port) - 34usize];
-    ["Offset of field: lh_flow_key::vlan"][::core::mem::offset_of!(lh_flow_key, vlan) - 36usize];
-    ["Offset of field: lh_flow_key::family"]
-        [::core::mem::offset_of!(lh_flow_key, family) - 40usize];
-    ["Offset of field: lh_flow_key::pad"][::core::mem::offset_of!(lh_flow_key, pad) - 41usize];
 };
 #[doc = " What MH has got."]
 #[repr(C)]
@@ -1189,12 +1319,12 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 51usize],
+    pub n: [u64; 57usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 408usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 456usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -1469,6 +1599,8 @@ pub const LH_SEG_NO_COPY: lh_seg_flag = 8;
 pub const LH_SEG_EMPTY: lh_seg_flag = 16;
 #[doc = " below LH_SMALL_BYTES: counted in nr_small"]
 pub const LH_SEG_SMALL: lh_seg_flag = 32;
+#[doc = " the agent at the hop's other end misses it"]
+pub const LH_SEG_ASKED: lh_seg_flag = 64;
 pub type lh_seg_flag = ::core::ffi::c_uint;
 #[doc = " One cached segment. Its bytes are in a slot of the host's pool."]
 #[repr(C)]
@@ -1621,6 +1753,8 @@ pub const LH_POLICY_KEEP_OLDER: lh_policy = 8;
 pub const LH_POLICY_KEEP_ACK: lh_policy = 16;
 #[doc = " The head's timer backs off after its second try."]
 pub const LH_POLICY_LATE_BACKOFF: lh_policy = 32;
+#[doc = " An agent at the hop's other end: what is missing of its data is told to it (arrival.h),\n and what it misses of ours is repaired (asked.h)."]
+pub const LH_POLICY_PARTNER: lh_policy = 64;
 pub type lh_policy = ::core::ffi::c_uint;
 #[doc = " The wired round trip and its open sample."]
 #[repr(C)]
@@ -1729,7 +1863,9 @@ pub struct lh_flow {
     pub max: u32,
     #[doc = " highest right edge of a SACK block above una, else una"]
     pub sacked_max: u32,
-    #[doc = " What each mechanism knows, beside its code."]
+    #[doc = " of the other half: what MH sends"]
+    pub arrival: lh_arrival,
+    pub asked: lh_asked,
     pub ring: lh_ring,
     pub cache: lh_cache,
     pub fh: lh_end,
@@ -1773,47 +1909,49 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1416usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1744usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
     ["Offset of field: lh_flow::max"][::core::mem::offset_of!(lh_flow, max) - 8usize];
     ["Offset of field: lh_flow::sacked_max"]
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 16usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 552usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 564usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 592usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 620usize];
-    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 632usize];
-    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 688usize];
-    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 728usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 792usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 840usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 936usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 992usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1040usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1072usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1144usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1216usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1304usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1336usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1340usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1344usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 16usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 288usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 344usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 880usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 892usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 920usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 948usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 960usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1016usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1056usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1120usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1168usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1264usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1320usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1368usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1400usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1472usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1544usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1632usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1664usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1668usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1672usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1352usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1360usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1368usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1680usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1688usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1696usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1376usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1704usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1384usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1712usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1392usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1720usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1400usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1728usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1408usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1736usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -1889,12 +2027,15 @@ pub struct lh_call {
     pub accepted: u8,
     #[doc = " 1: not too many connections are unanswered"]
     pub handshakes: u8,
-    pub pad: [u8; 1usize],
+    #[doc = " 1: the agent at the other end of the hop answers"]
+    pub partner: u8,
+    #[doc = " as in struct lh_env"]
+    pub partner_rtt_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_call"][::core::mem::size_of::<lh_call>() - 24usize];
+    ["Size of lh_call"][::core::mem::size_of::<lh_call>() - 32usize];
     ["Alignment of lh_call"][::core::mem::align_of::<lh_call>() - 8usize];
     ["Offset of field: lh_call::now_ns"][::core::mem::offset_of!(lh_call, now_ns) - 0usize];
     ["Offset of field: lh_call::cap_segments"]
@@ -1907,7 +2048,9 @@ const _: () = {
     ["Offset of field: lh_call::accepted"][::core::mem::offset_of!(lh_call, accepted) - 21usize];
     ["Offset of field: lh_call::handshakes"]
         [::core::mem::offset_of!(lh_call, handshakes) - 22usize];
-    ["Offset of field: lh_call::pad"][::core::mem::offset_of!(lh_call, pad) - 23usize];
+    ["Offset of field: lh_call::partner"][::core::mem::offset_of!(lh_call, partner) - 23usize];
+    ["Offset of field: lh_call::partner_rtt_ns"]
+        [::core::mem::offset_of!(lh_call, partner_rtt_ns) - 24usize];
 };
 unsafe extern "C" {
     #[doc = " @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
@@ -1964,6 +2107,18 @@ unsafe extern "C" {
     );
 }
 unsafe extern "C" {
+    #[doc = " @missing: LH_TELL_MOST places."]
+    pub fn lhc_on_partner(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        missing: *const lh_sack_block,
+        nr: u32,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
     pub fn lhc_on_sweep(
         ops: *const lh_host_ops,
         flow: *mut lh_flow,
@@ -2002,6 +2157,18 @@ unsafe extern "C" {
 unsafe extern "C" {
     #[doc = " Edits the first @len bytes of a packet that passes, as core/edit.h; @return 1:\n something has changed."]
     pub fn lhc_edit_ack(
+        packet: *mut u8,
+        len: u32,
+        seg: *const lh_segment,
+        out: *const lh_actions,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    #[doc = " What the other end of the hop tells of or is told, as core/edit.h; @packet has LH_HDR_BYTES\n places. lhc_edit_tell() @return bytes by which it has grown."]
+    pub fn lhc_edit_strip(packet: *mut u8, len: u32, seg: *const lh_segment) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_edit_tell(
         packet: *mut u8,
         len: u32,
         seg: *const lh_segment,
@@ -2194,7 +2361,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 1904usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2232usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -2216,7 +2383,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1632usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 1960usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

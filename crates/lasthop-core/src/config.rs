@@ -3,8 +3,8 @@
 //! core/params.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snoop, lh_config,
-    lhc_config_init, lhc_policy,
+    LH_POLICY_PARTNER, LH_ROLE_MOBILE, LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack,
+    LH_SCHEME_snack, LH_SCHEME_snoop, lh_config, lhc_config_init, lhc_policy,
 };
 
 /// What an operator or an experiment may set (core/params.h; [`params`](crate::params)).
@@ -52,10 +52,25 @@ impl lh_config {
         }
     }
 
+    /// Scheme `snack`: agents at both ends of the hop tell each other what they miss.
+    pub fn snack() -> Self {
+        Self {
+            scheme: LH_SCHEME_snack,
+            ..Self::default()
+        }
+    }
+
     /// What the core's mechanisms ask of the scheme (`enum lh_policy` of core/scheme.h).
     pub fn policy(&self) -> u32 {
         // SAFETY: a pure function of a number, any number.
         unsafe { lhc_policy(self.scheme) }
+    }
+
+    /// Whether the scheme does nothing in the role that is set (core/scheme.c), though it would
+    /// elsewhere.
+    pub fn rests(&self) -> bool {
+        let asks = self.policy() & LH_POLICY_PARTNER != 0;
+        self.role == LH_ROLE_MOBILE && !asks && self.scheme != LH_SCHEME_none
     }
 
     /// Scheme `none`: observe and count only.

@@ -3,9 +3,10 @@
 
 use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
-    LH_NO_SLOT, lh_actions, lh_call, lh_flow, lh_peer, lh_retransmit, lh_seg, lhc_edit_ack,
-    lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
-    lhc_on_link, lhc_on_release, lhc_on_sweep, lhc_on_timer, lhc_peer_join, lhc_seg_at,
+    LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_MOST, LH_TELL_OPTION, lh_actions, lh_call, lh_flow, lh_peer,
+    lh_retransmit, lh_sack_block, lh_seg, lhc_edit_ack, lhc_edit_tell, lhc_flow_free,
+    lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data, lhc_on_link,
+    lhc_on_partner, lhc_on_release, lhc_on_sweep, lhc_on_timer, lhc_peer_join, lhc_seg_at,
     lhc_store_failed,
 };
 use crate::config::Config;
@@ -32,7 +33,8 @@ impl lh_call {
             handshakes: 1,
             part_segments: 0,
             pool_segments: 0,
-            pad: [0; 1],
+            partner: 0,
+            partner_rtt_ns: 0,
         }
     }
 }
@@ -59,6 +61,25 @@ impl lh_actions {
         let bytes = packet.len() as u32;
         // SAFETY: the length is that of the slice, the rest is read only.
         unsafe { lhc_edit_ack(packet.as_mut_ptr(), bytes, segment, self) };
+    }
+
+    /// What is missing, for the agent at the hop's other end.
+    pub fn tell(&self) -> &[lh_sack_block] {
+        &self.tell[..(self.nr_tell as usize).min(self.tell.len())]
+    }
+
+    /// Appends what is missing to an ACK that leaves over the hop, if the core wants that.
+    /// `packet` is what `segment` was parsed from. @return whether it has grown.
+    pub fn annotate(&self, packet: &mut Vec<u8>, segment: &Segment) -> bool {
+        if self.tell_by != LH_TELL_OPTION || packet.len() != usize::from(segment.hdr_bytes) {
+            return false;
+        }
+        let bytes = packet.len();
+        packet.resize(bytes.max(LH_HDR_BYTES as usize), 0);
+        // SAFETY: the packet has the places that the function asks for, the rest is read only.
+        let more = unsafe { lhc_edit_tell(packet.as_mut_ptr(), bytes as u32, segment, self) };
+        packet.truncate(bytes + more as usize);
+        more != 0
     }
 
     /// The edits for copies of the held ACK.
@@ -230,6 +251,26 @@ impl Host {
         let ops = self.pool.ops();
         // SAFETY: as in on_data().
         unsafe { lhc_on_link(&ops, &mut *flow.0, config, up.into(), call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// The agent at the hop's other end misses `missing` of what left here; at most
+    /// `LH_TELL_MOST` of them are looked at.
+    pub fn on_partner(
+        &mut self,
+        flow: &mut Flow,
+        config: &Config,
+        missing: &[lh_sack_block],
+        call: &Call,
+    ) -> Actions {
+        let mut actions = Actions::default();
+        let mut blocks = [lh_sack_block::default(); LH_TELL_MOST as usize];
+        let n = missing.len().min(blocks.len());
+        blocks[..n].copy_from_slice(&missing[..n]);
+        let (ops, flow, blocks) = (self.pool.ops(), &mut *flow.0, blocks.as_ptr());
+        // SAFETY: as in on_data(); there are as many blocks as the core may look at.
+        unsafe { lhc_on_partner(&ops, flow, config, blocks, n as u32, call, &mut actions) };
         self.pool.check();
         actions
     }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::bindings::{
     LH_ACK, LH_FIN, LH_PARSED_FRAGMENT, LH_PARSED_NOT_TCP, LH_PARSED_TCP, LH_RST, LH_SYN,
-    lh_flow_key, lh_sack_block, lh_segment, lhc_before, lhc_parse,
+    lh_flow_key, lh_sack_block, lh_segment, lhc_before, lhc_edit_strip, lhc_parse,
 };
 
 /// One TCP segment; all numbers in host byte order (core/segment.h).
@@ -60,6 +60,14 @@ pub fn parse(
     }
 }
 
+/// Overwrites the option by which the other agent of a hop tells what it misses, which must not get
+/// past the hop. `packet` is what `segment` was parsed from. @return whether it was there.
+pub fn strip(packet: &mut [u8], segment: &Segment) -> bool {
+    let bytes = packet.len() as u32;
+    // SAFETY: the length is that of the slice, the rest is read only.
+    unsafe { lhc_edit_strip(packet.as_mut_ptr(), bytes, segment) != 0 }
+}
+
 /// The core's own `a < b` on sequence numbers (RFC 9293 section 3.4).
 pub fn seq_before(a: u32, b: u32) -> bool {
     // SAFETY: a pure function of two numbers.
@@ -102,6 +110,17 @@ impl lh_flow_key {
         match self.family {
             4 => IpAddr::V4(Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3])),
             _ => IpAddr::V6(Ipv6Addr::from(*bytes)),
+        }
+    }
+
+    /// The same connection as the agent at the hop's other end names it.
+    pub fn from_the_other_end(&self) -> Self {
+        Self {
+            mh: self.fh,
+            fh: self.mh,
+            mh_port: self.fh_port,
+            fh_port: self.mh_port,
+            ..*self
         }
     }
 

@@ -225,7 +225,7 @@ impl File {
 }
 
 /// Schemes of the papers that are still to come: who asks for one has not mistyped.
-const PLANNED: [&str; 3] = ["snack", "csnoop", "dproxy"];
+const PLANNED: [&str; 2] = ["csnoop", "dproxy"];
 
 fn scheme_id(name: &str) -> Result<u32> {
     if let Some(id) = lasthop_core::scheme_by_name(name) {

@@ -19,6 +19,7 @@ mod privilege;
 pub mod programs;
 pub mod reference;
 pub mod report;
+pub mod role;
 mod runtime;
 mod shared;
 mod skb;

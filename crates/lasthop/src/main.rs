@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use lasthop::memory::Room;
+use lasthop::role::Role;
 use lasthop::{check, config, control, daemon, device, reference, report};
 use serde_json::Value;
 
@@ -49,6 +50,13 @@ struct Attach {
     devices: Vec<String>,
     #[arg(long, help = scheme_help())]
     scheme: Option<String>,
+    /// Which end of the hop this is [default: base]
+    ///
+    /// At the mobile end the rest of the network is beyond the hop, and no scheme can tell the
+    /// hop's losses from others by itself: `snack` asks the agent at the other end, all others
+    /// only watch there.
+    #[arg(long, value_enum)]
+    role: Option<Role>,
     /// Configuration file [default: /etc/lasthop/lasthop.toml if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -161,7 +169,15 @@ fn attach(args: &Attach) -> Result<()> {
     file.exclude.extend(args.exclude.iter().cloned());
     let scheme = args.scheme.clone().or_else(|| file.scheme.clone());
     let scheme = scheme.unwrap_or_else(|| "rack".into());
-    let setup = file.setup(&scheme, &Room::of_this_machine(args.devices.len()))?;
+    let mut setup = file.setup(&scheme, &Room::of_this_machine(args.devices.len()))?;
+    if let Some(role) = args.role {
+        setup.config.role = role.number(&args.devices)?;
+    }
+    if setup.config.rests() {
+        eprintln!(
+            "lasthop: at the mobile end of a hop scheme {scheme} can't tell the hop's losses from others and only watches: use --scheme snack with an agent at the other end"
+        );
+    }
     daemon::run(&daemon::Options {
         devices: args.devices.clone(),
         scheme,

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "flow.h"
+#include "arrival.h"
+
+/* For so long an ACK may come by to tell of a hole; as long as CPUs take to put packets in order. */
+#define LH_TELL_WAIT_US 1000
+/* Time to a repair as long as none was seen, and the least that is believed (Murray, Koziniec and
+ * Dixon 2009 name no figures). */
+#define LH_REPLAY_START_US 20000
+#define LH_REPLAY_LEAST_US 2000
+/* What jumps farther is no loss. */
+#define LH_GAP_MOST_BYTES (1U << 22)
+
+LH_INLINE u32 lh_now_us(struct lh_env *env)
+{
+	return env->now_ns / 1000;
+}
+
+LH_INLINE struct lh_hole *lh_hole_at(struct lh_flow *f, u32 i)
+{
+	lh_barrier(i);
+	return &f->arrival.hole[i & (LH_HOLES - 1)];
+}
+
+LH_INLINE void lh_hole_open(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
+{
+	u32 n = f->arrival.nr_holes;
+	struct lh_hole *h = lh_hole_at(f, n);
+
+	if (right - left > LH_GAP_MOST_BYTES)
+		return;
+	if (n >= LH_HOLES) {
+		lh_host_count(env, LH_C_holes_untold, 1);
+		return;
+	}
+	h->left = left;
+	h->right = right;
+	h->told_us = lh_now_us(env);
+	h->tries = h->again = 0;
+	f->arrival.nr_holes = n + 1;
+	lh_host_count(env, LH_C_holes, 1);
+}
+
+/* Whether @h was told of no later than at @told_us. */
+LH_INLINE bool lh_told_before(const struct lh_hole *h, u32 told_us)
+{
+	return h->tries && !lh_after(h->told_us, told_us);
+}
+
+/* How long a repair took that was told of once (Karn); by an eighth. */
+LH_INLINE void lh_replay_sample(struct lh_env *env, struct lh_flow *f, const struct lh_hole *h)
+{
+	u32 took = lh_now_us(env) - h->told_us, mean = f->arrival.replay_us;
+
+	if (h->tries != 1 || took > LH_SEC / 1000)
+		return;
+	took = lh_max(took, (u32)LH_REPLAY_LEAST_US);
+	f->arrival.replay_us = mean ? mean - mean / 8 + took / 8 : took;
+}
+
+/* Takes the holes out that have been closed (left is right), in order. */
+LH_ENTRY int lh_holes_pack(struct lh_flow *f)
+{
+	u32 n = 0;
+	int i;
+
+	if (!f)
+		return 0;
+	lh_for (i, LH_HOLES) {
+		struct lh_hole *h = lh_hole_at(f, i);
+
+		if ((u32)i >= f->arrival.nr_holes)
+			break;
+		if (h->left == h->right)
+			continue;
+		if (n != (u32)i)
+			*lh_hole_at(f, n) = *h;
+		n++;
+	}
+	f->arrival.nr_holes = n;
+	return 0;
+}
+
+/* Hole @i loses what @s brings. What is left on both sides of it stays two holes, if there is
+ * room; else one, and the part behind is the sender's. */
+LH_ENTRY int lh_hole_fill(struct lh_flow *f, const struct lh_segment *s, u32 i)
+{
+	struct lh_hole *h;
+	u32 right, n;
+	int k;
+
+	if (!f || !s)
+		return 0;
+	h = lh_hole_at(f, i);
+	right = h->right;
+	if (!lh_after(s->seq, h->left)) {
+		h->left = lh_before(s->end, right) ? s->end : right;
+		return 0;
+	}
+	h->right = s->seq;
+	if (h->tries)
+		h->again = 1; /* as lh_holes_convict(): the repair begins with the lowest number */
+	n = f->arrival.nr_holes;
+	if (!lh_before(s->end, right) || n >= LH_HOLES)
+		return 0;
+	lh_for (k, LH_HOLES) {
+		u32 at = n - k;
+
+		if (at <= i + 1 || at >= LH_HOLES)
+			break;
+		*lh_hole_at(f, at) = *lh_hole_at(f, at - 1);
+	}
+	*lh_hole_at(f, i + 1) = *h;
+	lh_hole_at(f, i + 1)->again = 0;
+	lh_hole_at(f, i + 1)->left = s->end;
+	lh_hole_at(f, i + 1)->right = right;
+	f->arrival.nr_holes = n + 1;
+	return 1;
+}
+
+/* What lay lower and was told of no later than what has just come in is lost once more: repairs
+ * go out in the order of their requests, lowest number first. @below: number of that hole. */
+LH_INLINE void lh_holes_convict(struct lh_flow *f, u32 below, u32 told_us)
+{
+	int i;
+
+	lh_for (i, LH_HOLES) {
+		struct lh_hole *h = lh_hole_at(f, i);
+
+		if ((u32)i >= below)
+			break;
+		if (h->left != h->right && lh_told_before(h, told_us))
+			h->again = 1;
+	}
+}
+
+LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	struct lh_arrival *a;
+	int i;
+
+	if (!env || !f || !s || s->seq == s->end)
+		return 0;
+	a = &f->arrival;
+	if (!a->known) {
+		a->max = s->end;
+		a->known = 1;
+		return 0;
+	}
+	lh_for (i, LH_HOLES) {
+		struct lh_hole *h = lh_hole_at(f, i);
+
+		if ((u32)i >= a->nr_holes || !lh_before(h->left, s->end))
+			break;
+		if (!lh_after(h->right, s->seq))
+			continue;
+		if (h->tries) {
+			lh_replay_sample(env, f, h);
+			lh_holes_convict(f, i, h->told_us);
+		}
+		if (lh_hole_fill(f, s, i))
+			break; /* it lay within this one */
+	}
+	lh_holes_pack(f);
+	if (lh_after(s->seq, a->max))
+		lh_hole_open(env, f, a->max, s->seq);
+	a->max = lh_later(a->max, s->end);
+	return 0;
+}
+
+LH_ENTRY int lh_arrival_acked(struct lh_flow *f, u32 ack)
+{
+	int i;
+
+	if (!f || !f->arrival.nr_holes)
+		return 0;
+	lh_for (i, LH_HOLES) {
+		struct lh_hole *h = lh_hole_at(f, i);
+
+		if ((u32)i >= f->arrival.nr_holes || !lh_before(h->left, ack))
+			break;
+		h->left = lh_before(ack, h->right) ? ack : h->right;
+	}
+	return lh_holes_pack(f);
+}
+
+/* How long after it was last told of @h is due without an ACK to tell it: twice the usual time of a
+ * repair. (Murray, Koziniec and Dixon 2009 ask again at two, three and four times that, so that the
+ * second and third repetition cross with the answer to the one before.) */
+LH_INLINE u32 lh_hole_wait_us(const struct lh_flow *f, const struct lh_hole *h)
+{
+	u32 mean = f->arrival.replay_us ? f->arrival.replay_us : LH_REPLAY_START_US;
+
+	if (h->again)
+		return 0;
+	if (!h->tries)
+		return LH_TELL_WAIT_US;
+	return 2 * mean;
+}
+
+/* Holes that fit into an option of the ACK @s, in the 40 bytes that there are (RFC 9293
+ * section 3.1); 0: none, or @s is not to be edited. */
+LH_INLINE u32 lh_tell_room(const struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 used = s->hdr_bytes - s->l4_offset;
+
+	if ((s->flags & ~(LH_ACK | LH_ECE)) || (s->opts & LH_OPT_AUTH) ||
+	    (f->flags & LH_FLOW_AUTH) || used + LH_MISSING_BYTES(1) > 60)
+		return 0;
+	return lh_min((60 - used - LH_MISSING_BYTES(0)) / 8, (u32)LH_MISSING_MOST);
+}
+
+/* Whether @h is to be told of now. @ack: an ACK can take the first word of it along. */
+LH_INLINE bool lh_hole_due(struct lh_env *env, const struct lh_flow *f, const struct lh_hole *h,
+			   bool ack)
+{
+	if (ack && !h->tries)
+		return true;
+	return lh_now_us(env) - h->told_us >= lh_hole_wait_us(f, h);
+}
+
+LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     struct lh_actions *out)
+{
+	u32 room = 0, most, n = 0;
+	int i;
+
+	if (!env || !f || !out || !f->arrival.nr_holes || !env->partner)
+		return 0;
+	if (s && (s->payload_bytes || (s->flags & (LH_SYN | LH_FIN | LH_RST))))
+		return 0; /* the timer does */
+	if (s)
+		room = lh_tell_room(f, s);
+	most = room ? room : LH_TELL_MOST;
+	lh_for (i, LH_HOLES) {
+		struct lh_hole *h = lh_hole_at(f, i);
+		u32 k = n;
+
+		if ((u32)i >= f->arrival.nr_holes || n >= most)
+			break;
+		if (!lh_hole_due(env, f, h, s))
+			continue;
+		if (h->tries >= LH_CFG(env)->max_local) {
+			h->left = h->right; /* the sender's, from here on */
+			lh_host_count(env, LH_C_holes_untold, 1);
+			continue;
+		}
+		h->told_us = lh_now_us(env);
+		h->tries++;
+		h->again = 0;
+		lh_barrier(k);
+		out->tell[k & (LH_TELL_MOST - 1)].left = h->left;
+		out->tell[k & (LH_TELL_MOST - 1)].right = h->right;
+		n++;
+	}
+	lh_holes_pack(f);
+	out->nr_tell = n;
+	out->tell_by = !n ? LH_TELL_NOT : room ? LH_TELL_OPTION : LH_TELL_MESSAGE;
+	if (n)
+		lh_host_count(env, room ? LH_C_told_options : LH_C_told_messages, 1);
+	return n;
+}
+
+LH_INLINE u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 least = ~0U;
+	int i;
+
+	if (!env->partner || !f->arrival.nr_holes)
+		return 0;
+	lh_for (i, LH_HOLES) {
+		const struct lh_hole *h = &f->arrival.hole[i & (LH_HOLES - 1)];
+		u32 since, wait;
+
+		if ((u32)i >= f->arrival.nr_holes)
+			break;
+		since = lh_now_us(env) - h->told_us;
+		wait = lh_hole_wait_us(f, h);
+		least = lh_min(least, wait > since ? wait - since : 0);
+	}
+	/* Up to the microsecond in which it is due. */
+	return least == ~0U ? 0 : env->now_ns + (u64)least * 1000;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The arrival detector (docs/design.md, section 5.9): data that comes over the hop is followed by
+ * its sequence numbers, and what is missing is told to the agent at the hop's other end, which has
+ * it cached. Before the hop the order is the sender's own, so that a gap here is a loss of the
+ * hop's, or one further up that the other agent does not have: what it does not have it does not
+ * repair.
+ *
+ * When to tell: at once on the next ACK that leaves over the hop, or by a message where none
+ * comes, has no room or is not ours to edit. Again when no repair came for twice the usual time, or
+ * when one came that had been asked for later: a hop keeps the order, and so the earlier request or
+ * its repair was lost (Murray, Koziniec and Dixon 2009).
+ */
+#ifndef LH_ARRIVAL_H
+#define LH_ARRIVAL_H
+
+#include "types.h"
+
+#define LH_HOLES 16 /* a power of two: what is missing beyond is the sender's to repair */
+#define LH_TELL_MOST 4 /* holes per message; in an option at most three */
+
+/* What is missing: [left, right), told of or not. */
+struct lh_hole {
+	u32 left, right; /* sequence numbers */
+	u32 told_us; /* when it was last told of, or opened; modulo 2^32 us */
+	u8 tries; /* times that it was told of */
+	u8 again; /* 1: the last one was in vain */
+	u8 pad[2];
+};
+
+/* Half of a connection as it comes in over the hop: what MH sends. */
+struct lh_arrival {
+	u32 max; /* behind the highest that has arrived; with known */
+	u32 known;
+	u32 nr_holes;
+	u32 replay_us; /* mean time from telling to the repair; 0: none was seen */
+	struct lh_hole hole[LH_HOLES]; /* ascending, apart from each other */
+};
+
+/* A segment with data, or a FIN, has come over the hop. Its numbers have been accepted. */
+LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
+
+/* The receiver's ACK leaves over the hop: it has everything below @ack. */
+LH_ENTRY int lh_arrival_acked(struct lh_flow *f, u32 ack);
+
+/*
+ * Tells of what is due: in the ACK @s that leaves over the hop, or without one (NULL: the timer) by
+ * a message. Sets @out's tell.
+ */
+LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     struct lh_actions *out);
+
+/* When lh_arrival_tell() is wanted although no ACK leaves; 0: never. */
+LH_INLINE u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f);
+
+#endif /* LH_ARRIVAL_H */

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Scheme snack (docs/design.md, section 5.9): packet traces of a hop with an agent at either end.
+
+use lasthop_core::Config;
+use lasthop_core::bindings::*;
+
+use crate::ends::Random;
+use crate::hop::{Cargo, End, Hop, Plan, lose_first};
+
+const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
+
+/// What was lost on the hop came to the receiver within so many ms of the first that showed it.
+fn repaired_within(hop: &Hop, lost: &[u32], shown_by: u32) -> u64 {
+    let last = lost.iter().map(|seq| hop.came_ms[seq]).max();
+    last.expect("something was lost") - hop.came_ms[&shown_by]
+}
+
+/// Kim and Chung (2007), figure 1, left: from FH to MH. MH's end detects and tells in the first
+/// duplicate ACK, the base repairs all four at once, and FH notices nothing.
+#[test]
+fn four_drops_on_the_way_down_are_repaired_within_a_local_round_trip() {
+    let mut hop = Hop::new(Plan::default());
+    hop.loses = lose_first(End::Base, FOUR);
+    hop.run(1_000);
+    assert!(hop.all_came());
+    assert_eq!(repaired_within(&hop, FOUR, 6_000), 10);
+    assert_eq!(hop.lines("missing").len(), 1, "{:?}", hop.trace);
+    assert!(hop.lines("missing")[0].ends_with("mobile ack 2000 missing 2000-6000"));
+    assert_eq!(hop.count(End::Base, LH_C_retransmits_asked), 4);
+    assert_eq!(hop.count(End::Base, LH_C_local_retransmits), 4);
+    assert_eq!(hop.lines("base data 7000").len(), 1, "what was not lost");
+    assert_eq!(hop.signs_of_loss(), 0, "{:?}", hop.seen);
+}
+
+/// The same, right: from MH to FH. The base detects; FH's ACKs are 40 ms away, so that it tells by
+/// a message, and the mobile end repairs. The duplicates that FH sends meanwhile end there.
+#[test]
+fn four_drops_on_the_way_up_are_repaired_within_a_local_round_trip() {
+    let mut hop = Hop::new(Plan {
+        down: false,
+        ..Plan::default()
+    });
+    hop.loses = lose_first(End::Mobile, FOUR);
+    hop.run(1_000);
+    assert!(hop.all_came());
+    // A millisecond more: for so long an ACK might have come by.
+    assert_eq!(repaired_within(&hop, FOUR, 6_000), 11);
+    assert_eq!(hop.lines("tells").len(), 1, "{:?}", hop.trace);
+    assert!(hop.lines("tells")[0].ends_with("base tells 2000-6000"));
+    assert_eq!(hop.count(End::Mobile, LH_C_retransmits_asked), 4);
+    assert_eq!(hop.count(End::Mobile, LH_C_local_retransmits), 4);
+    assert_eq!(hop.signs_of_loss(), 0, "{:?}", hop.seen);
+    assert!(hop.count(End::Mobile, LH_C_suppressed_acks) >= 4);
+}
+
+/// Figure 3's losses (packets 2 to 4), by what snack makes of them, and over IPv6.
+#[test]
+fn three_drops_over_ipv6() {
+    for down in [true, false] {
+        let mut hop = Hop::new(Plan {
+            down,
+            v6: true,
+            ..Plan::default()
+        });
+        let from = if down { End::Base } else { End::Mobile };
+        hop.loses = lose_first(from, &[1_000, 2_000, 3_000]);
+        hop.run(1_000);
+        assert!(hop.all_came());
+        assert!(repaired_within(&hop, &[1_000, 2_000, 3_000], 4_000) <= 11);
+        assert_eq!(hop.signs_of_loss(), 0, "{:?} {:#?}", hop.seen, hop.trace);
+    }
+}
+
+/// Figure 4: data and all ACKs lost. No ACK tells anything, but the base's timer, which needs no
+/// duplicate to run, repairs before FH's timeout of 200 ms at least.
+#[test]
+fn a_lost_tail_is_the_timers_at_the_base() {
+    let mut hop = Hop::new(Plan::default());
+    let mut down = lose_first(End::Base, &[8_000, 9_000]);
+    hop.loses = Box::new(move |end, cargo, s| down(end, cargo, s));
+    hop.run(1_000);
+    assert!(hop.all_came(), "{:?}", hop.trace);
+    assert!(hop.came_ms[&8_000] - hop.came_ms[&7_000] < 200);
+    // One after the other: nothing behind the last one shows that it is missing as well.
+    assert_eq!(hop.count(End::Base, LH_C_retransmits_timer), 2);
+    assert_eq!(hop.signs_of_loss(), 0, "{:?} {:#?}", hop.seen, hop.trace);
+}
+
+/// A request that got lost is repeated when no repair came for twice the usual time.
+#[test]
+fn a_lost_request_is_repeated() {
+    let mut hop = Hop::new(Plan::default());
+    let (mut data, mut told) = (lose_first(End::Base, &[2_000]), 0);
+    hop.loses = Box::new(move |end, cargo, s| {
+        let tells = s.as_ref().is_some_and(|s| s.nr_missing != 0);
+        told += i32::from(tells);
+        data(end, cargo, s) || (tells && told == 1)
+    });
+    hop.run(1_000);
+    assert!(hop.all_came());
+    let told = [hop.lines("missing").len(), hop.lines("tells").len()];
+    assert_eq!(told.iter().sum::<usize>(), 2, "{:?}", hop.trace);
+    assert_eq!(hop.count(End::Base, LH_C_retransmits_asked), 1);
+    // 40 ms: twice what is assumed as long as no repair was seen.
+    assert!(repaired_within(&hop, &[2_000], 3_000) <= 51);
+}
+
+/// Murray, Koziniec and Dixon (2009): what was asked for later has come, so the earlier request or
+/// its repair was lost. It is asked for again at once.
+#[test]
+fn a_lost_repair_is_told_by_a_later_one() {
+    let mut hop = Hop::new(Plan::default());
+    let mut gone = 0;
+    let mut data = lose_first(End::Base, &[2_000, 3_000]);
+    hop.loses = Box::new(move |end, cargo, s| {
+        if data(end, cargo, s) {
+            return true;
+        }
+        // Its repair, too.
+        let again = end == End::Base && s.as_ref().is_some_and(|s| crate::hop::rel(s.seq) == 2_000);
+        gone += i32::from(again);
+        again && gone == 1
+    });
+    hop.run(1_000);
+    assert!(hop.all_came());
+    assert_eq!(
+        hop.count(End::Base, LH_C_retransmits_asked),
+        3,
+        "{:#?}",
+        hop.trace
+    );
+    assert!(
+        repaired_within(&hop, &[2_000], 4_000) <= 22,
+        "{:?}",
+        hop.trace
+    );
+}
+
+/// What the wire lost is its sender's: told of or not, nobody here has it, and the sender hears of it.
+#[test]
+fn losses_of_the_wire_are_shown() {
+    for down in [true, false] {
+        let mut hop = Hop::new(Plan {
+            down,
+            timeout_ns: 500_000_000,
+            ..Plan::default()
+        });
+        let mut gone = false;
+        hop.wire_loses = Box::new(move |s| {
+            let lost = s.payload_bytes != 0 && crate::hop::rel(s.seq) == 2_000 && !gone;
+            gone |= lost;
+            lost
+        });
+        hop.run(3_000);
+        assert!(hop.all_came());
+        assert!(hop.signs_of_loss() >= 5, "down {down}: {:?}", hop.seen);
+        let end = if down { End::Base } else { End::Mobile };
+        assert_eq!(hop.count(end, LH_C_suppressed_acks), 0);
+        assert_eq!(hop.count(end, LH_C_local_retransmits), 0);
+    }
+}
+
+/// Loss of the hop and of the wire in one window: the one is hidden, the other is shown.
+#[test]
+fn losses_of_both_are_told_apart_on_the_way_up() {
+    let mut hop = Hop::new(Plan {
+        down: false,
+        timeout_ns: 500_000_000,
+        ..Plan::default()
+    });
+    hop.loses = lose_first(End::Mobile, &[2_000]);
+    let mut gone = false;
+    hop.wire_loses = Box::new(move |s| {
+        let lost = s.payload_bytes != 0 && crate::hop::rel(s.seq) == 5_000 && !gone;
+        gone |= lost;
+        lost
+    });
+    hop.run(3_000);
+    assert!(hop.all_came());
+    let shown = |at| {
+        hop.seen
+            .iter()
+            .filter(|(ack, b)| *ack == at && !b.is_empty())
+            .count()
+    };
+    assert_eq!(shown(2_000), 0, "{:?}", hop.seen);
+    assert!(shown(5_000) > 0, "{:?}", hop.seen);
+}
+
+/// Without an answer from the other end the base is `sack`, and the mobile end lets all pass.
+#[test]
+fn alone_the_base_repairs_and_the_mobile_end_does_not() {
+    for down in [true, false] {
+        let mut hop = Hop::new(Plan {
+            down,
+            partner: false,
+            timeout_ns: 500_000_000,
+            ..Plan::default()
+        });
+        let from = if down { End::Base } else { End::Mobile };
+        hop.loses = lose_first(from, FOUR);
+        hop.run(5_000);
+        assert!(hop.all_came());
+        assert_eq!(hop.lines("missing").len() + hop.lines("tells").len(), 0);
+        let repairs = hop.count(from, LH_C_local_retransmits);
+        assert_eq!(repairs, if down { 4 } else { 0 });
+        assert_eq!(hop.signs_of_loss() == 0, down);
+    }
+}
+
+/// At the mobile end no scheme that goes by ACKs does anything.
+#[test]
+fn at_the_mobile_end_other_schemes_rest() {
+    for config in [
+        Config::default(),
+        Config::snoop(),
+        Config::sack(),
+        Config::slack(),
+    ] {
+        let mut hop = Hop::new(Plan {
+            down: false,
+            mobile: Some(Config {
+                role: LH_ROLE_MOBILE,
+                ..config
+            }),
+            base: None,
+            timeout_ns: 500_000_000,
+            ..Plan::default()
+        });
+        hop.loses = lose_first(End::Mobile, FOUR);
+        hop.run(5_000);
+        assert!(hop.all_came());
+        assert_eq!(hop.count(End::Mobile, LH_C_cached_segments), 0);
+        assert_eq!(hop.count(End::Mobile, LH_C_local_retransmits), 0);
+        assert!(hop.signs_of_loss() > 0);
+        assert!(hop.agent(End::Mobile).next_deadline().is_none());
+    }
+}
+
+/// Timestamps and three blocks fill the header: a message tells in their place.
+#[test]
+fn a_message_tells_what_has_no_room() {
+    let mut hop = Hop::new(Plan {
+        timestamps: true,
+        segments: 14,
+        ..Plan::default()
+    });
+    const LOST: &[u32] = &[2_000, 4_000, 6_000, 8_000];
+    hop.loses = lose_first(End::Base, LOST);
+    // The repairs go as well, so that there are four blocks to tell of.
+    hop.run(1_000);
+    assert!(hop.all_came());
+    assert!(!hop.lines("tells").is_empty(), "{:?}", hop.trace);
+    assert!(!hop.lines("missing").is_empty(), "{:?}", hop.trace);
+    assert_eq!(hop.count(End::Base, LH_C_retransmits_asked), 4);
+}
+
+/// Without SACK the duplicates are bare, and the list is all that tells of a burst.
+#[test]
+fn without_sack_a_burst_is_repaired_at_once_as_well() {
+    for down in [true, false] {
+        let mut hop = Hop::new(Plan {
+            down,
+            sack: false,
+            ..Plan::default()
+        });
+        let from = if down { End::Base } else { End::Mobile };
+        hop.loses = lose_first(from, FOUR);
+        hop.run(1_000);
+        assert!(hop.all_came());
+        assert!(repaired_within(&hop, FOUR, 6_000) <= 11);
+        assert_eq!(hop.signs_of_loss(), 0, "{:?}", hop.seen);
+    }
+}
+
+/// A well-formed lie: one repair per segment and local round trip, `max_local` per segment, and
+/// nothing towards FH.
+#[test]
+fn a_liar_gets_a_repair_per_segment_and_round_trip() {
+    let mut hop = Hop::new(Plan {
+        segments: 10,
+        ..Plan::default()
+    });
+    hop.loses = Box::new(|end, _, s| {
+        end == End::Mobile && s.as_ref().is_some_and(|s| s.payload_bytes == 0)
+    });
+    hop.run(60); // nothing is acknowledged
+    let (key, from) = (hop.key(End::Base), crate::hop::FIRST);
+    let (mut repairs, start) = (0, hop.now);
+    let before = hop.count(End::Base, LH_C_local_retransmits);
+    for i in 0..100u64 {
+        let at = start + i * 100_000;
+        let all = [(from, from.wrapping_add(10_000)), (5, 4), (9, 9)];
+        let base = hop.agent_mut(End::Base);
+        let out = base.on_partner(&key, &all, at);
+        assert!(out.to_fh.is_empty());
+        repairs += out.to_mh.len();
+    }
+    // In 10 ms, as long as the round trip is: each once, those that left last not at all.
+    assert!(repairs <= 10, "{repairs}");
+    for i in 0..10_000u64 {
+        let at = start + 10_000_000 + i * 1_000_000;
+        let base = hop.agent_mut(End::Base);
+        base.on_partner(&key, &[(from, from.wrapping_add(10_000))], at);
+    }
+    let all = hop.count(End::Base, LH_C_local_retransmits) - before;
+    assert!(all <= 100, "{all}");
+}
+
+/// Random losses of data, ACKs, requests and repairs alike, both directions: everything arrives, the
+/// sender's help is needed for little, and no repair is for nothing more often than a loss explains.
+#[test]
+fn random_losses_are_repaired() {
+    for (seed, down) in (0..12).zip([true, false].into_iter().cycle()) {
+        let mut random = Random(seed + 1);
+        let lost = std::rc::Rc::new(std::cell::Cell::new(0u64));
+        let mut hop = Hop::new(Plan {
+            down,
+            segments: 2_000,
+            window: 60,
+            timestamps: seed % 3 == 0,
+            timeout_ns: 300_000_000,
+            ..Plan::default()
+        });
+        let count = lost.clone();
+        hop.loses = Box::new(move |_, cargo, s| {
+            let hit = random.below(20) == 0;
+            let data = s.as_ref().is_some_and(|s| s.payload_bytes != 0);
+            count.set(count.get() + u64::from(hit && data));
+            assert!(matches!(cargo, Cargo::Told(_)) || s.is_some());
+            hit
+        });
+        hop.run(100_000);
+        assert!(hop.all_came(), "seed {seed}");
+        let from = if down { End::Base } else { End::Mobile };
+        let repairs = hop.count(from, LH_C_local_retransmits);
+        let lost = lost.get();
+        assert!(lost > 80, "{lost}");
+        assert!(
+            repairs * 10 <= lost * 12,
+            "seed {seed}: {repairs} repairs for {lost} losses"
+        );
+        assert!(
+            repairs * 10 >= lost * 9,
+            "seed {seed}: {repairs} repairs for {lost} losses"
+        );
+    }
+}
