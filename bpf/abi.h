@@ -7,6 +7,7 @@
 #define LH_ABI_H
 
 #include "../core/flow.h"
+#include "../core/partner.h"
 
 #define LH_SLOT_BYTES 2048
 #define LH_SLOT_PKT_BYTES (LH_SLOT_BYTES - 32)
@@ -116,7 +117,8 @@ struct lh_setup {
 	u32 nr_rules;
 	u32 has_match; /* 1: only flows that a match rule covers are assisted */
 	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
-	u32 pad;
+	u32 port; /* of messages between agents, 0: none are heard or sent */
+	u64 can; /* enum lh_can, lhc_can(config.scheme) */
 	u64 stale_ns; /* heartbeat older than this: pass everything */
 };
 
@@ -142,6 +144,15 @@ struct lh_shared {
 	u64 unanswered; /* flows of which one end alone was heard */
 };
 
+/* Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,
+ * which user space writes. */
+struct lh_partners_entry {
+	u32 lock; /* 1: taken; compare-and-swap */
+	u32 pad;
+	u64 counter; /* the last one given to a message of LH_STREAM_KERNEL */
+	struct lh_partners partners; /* its epoch is user space's */
+};
+
 /* skb->cb of a test run of lh_kick or lh_sweep. */
 enum lh_cb {
 	LH_CB_FLOW, /* kick: index; sweep: first index */
@@ -149,6 +160,7 @@ enum lh_cb {
 	LH_CB_LINK, /* kick: enum lh_link */
 	LH_CB_FORCE =
 		LH_CB_LINK, /* sweep: 1 forgets also live flows, held ACKs are emitted first */
+	LH_CB_TO = LH_CB_FLOW, /* say: index + 1 of a partner, 0: all of the link */
 };
 
 /* What a kick is to tell the core of the link, in place of the time. */

@@ -5,7 +5,7 @@
  * actions. No protocol logic here (core/agent.h). ARCHITECTURE.md follows a
  * packet through it.
  */
-#include "verify.bpf.h"
+#include "channel.bpf.h"
 
 #define LH_MAX_SLICES 128 /* 64 KiB of segments of 536 bytes, about */
 
@@ -366,7 +366,7 @@ int lh_ingress(struct __sk_buff *skb)
 	if (!sc || !(env = lh_env(skb)))
 		return TCX_NEXT;
 	if (!lh_read(skb, sc, env, false))
-		return TCX_NEXT;
+		return lh_setup.port ? lh_hear(skb, sc, env) : TCX_NEXT;
 	if (!lh_sums_right(skb, sc)) {
 		lh_host_count(env, LH_C_bypass_checksum, 1);
 		return TCX_NEXT;

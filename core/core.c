@@ -252,6 +252,129 @@ int lhc_before(u32 a, u32 b)
 	return lh_before(a, b);
 }
 
+u64 lhc_siphash(const u8 *key, const u8 *data, u32 len)
+{
+	u64 k0 = lh_swapped(lh_half(key)), k1 = lh_swapped(lh_half(key + 8)), rest = 0;
+	struct lh_sip s;
+	u32 i;
+
+	lh_sip_begin(&s, k0, k1);
+	for (i = 0; i + 8 <= len; i += 8)
+		lh_sip_word(&s, lh_swapped(lh_half(data + i)));
+	for (; i < len; i++)
+		rest |= (u64)data[i] << i % 8 * 8;
+	return lh_sip_end(&s, rest, len);
+}
+
+void lhc_key_init(struct lh_key *key, const u8 *bytes)
+{
+	lh_key_init(key, bytes);
+}
+
+int lhc_message_find(const u8 *packet, u32 len, u32 l2_bytes, u32 port, struct lh_message *m)
+{
+	u32 hdr_len = len < LH_HDR_BYTES ? len : LH_HDR_BYTES, at;
+	struct lh_hdr hdr;
+
+	__builtin_memset(&hdr, 0, sizeof(hdr));
+	__builtin_memset(m, 0, sizeof(*m));
+	__builtin_memcpy(hdr.b, packet, hdr_len);
+	at = lh_message_find(&hdr, l2_bytes, port, m);
+	if (!at || m->bytes > LH_MESSAGE_BYTES_MAX)
+		return at;
+	if (at + m->bytes > len)
+		m->bytes = 0; /* truncated */
+	else
+		__builtin_memcpy(m->w, packet + at, m->bytes);
+	return at;
+}
+
+int lhc_message_for(const struct lh_message *m, const struct lh_us *us)
+{
+	return lh_message_for(m, us);
+}
+
+int lhc_message_address(struct lh_message *m, const struct lh_us *us, struct lh_sender *to)
+{
+	return lh_message_address(m, us, to);
+}
+
+int lhc_message_packet(u8 *packet, const struct lh_message *m, const struct lh_sender *to,
+		       u32 l2_bytes, u32 port)
+{
+	struct lh_hdr hdr;
+	u32 n;
+
+	__builtin_memset(&hdr, 0, sizeof(hdr));
+	n = lh_message_headers(&hdr, m, to, l2_bytes, port);
+	if (!n || m->bytes > LH_MESSAGE_BYTES_MAX)
+		return 0;
+	__builtin_memcpy(packet, hdr.b, n);
+	__builtin_memcpy(packet + n, m->w, m->bytes);
+	return n + m->bytes;
+}
+
+int lhc_message_seal(struct lh_message *m, const struct lh_key *key)
+{
+	return lh_message_seal(m, key);
+}
+
+int lhc_message_open(struct lh_message *m, const struct lh_keys *keys)
+{
+	return lh_message_open(m, keys);
+}
+
+void lhc_hello_put(struct lh_message *m, const struct lh_hello *hello)
+{
+	lh_hello_put(m, hello);
+}
+
+void lhc_hello_get(const struct lh_message *m, struct lh_hello *hello)
+{
+	lh_hello_get(m, hello);
+}
+
+int lhc_missing_put(struct lh_message *m, const struct lh_missing *missing)
+{
+	return lh_missing_put(m, missing);
+}
+
+void lhc_missing_get(const struct lh_message *m, struct lh_missing *missing)
+{
+	lh_missing_get(m, missing);
+}
+
+void lhc_missing_turn(struct lh_missing *missing, const struct lh_flow_key *ours)
+{
+	lh_missing_turn(missing, ours);
+}
+
+int lhc_partners_take(struct lh_partners *t, const struct lh_message *m, u64 now_ns)
+{
+	return lh_partners_take(t, m, now_ns);
+}
+
+void lhc_partner_hello(const struct lh_partner *partner, u64 can, u64 now_ns,
+		       struct lh_hello *hello)
+{
+	lh_partner_hello(partner, can, now_ns, hello);
+}
+
+int lhc_partner_up(const struct lh_partner *partner, u64 now_ns)
+{
+	return lh_partner_up(partner, now_ns);
+}
+
+int lhc_partners_find(const struct lh_partners *t, const struct lh_sender *from, u64 now_ns)
+{
+	return lh_partners_find(t, from, now_ns);
+}
+
+u64 lhc_can(u32 scheme)
+{
+	return 0; /* no scheme repairs what another agent misses yet */
+}
+
 #define LH_NAME(name, doc) #name,
 #define LH_DOC(name, doc) doc,
 

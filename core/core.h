@@ -8,6 +8,7 @@
 #define LH_CORE_H
 
 #include "flow.h"
+#include "partner.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,6 +80,29 @@ u64 lhc_lrto_ns(const struct lh_flow *flow, const struct lh_config *cfg);
 u64 lhc_hold_ns(const struct lh_flow *flow, const struct lh_config *cfg);
 struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *flow, u32 pos);
 int lhc_before(u32 a, u32 b);
+/* SipHash-2-4 of @len bytes; @key: 16 bytes. */
+u64 lhc_siphash(const u8 *key, const u8 *data, u32 len);
+/* Messages between agents: message.h, partner.h. Opened and sealed they stand in m->w, m->bytes long. */
+void lhc_key_init(struct lh_key *key, const u8 *bytes);
+int lhc_message_find(const u8 *packet, u32 len, u32 l2_bytes, u32 port, struct lh_message *m);
+int lhc_message_for(const struct lh_message *m, const struct lh_us *us);
+int lhc_message_address(struct lh_message *m, const struct lh_us *us, struct lh_sender *to);
+/* The whole packet of a sealed message; @packet has 320 bytes of room. @return its length. */
+int lhc_message_packet(u8 *packet, const struct lh_message *m, const struct lh_sender *to,
+		       u32 l2_bytes, u32 port);
+int lhc_message_seal(struct lh_message *m, const struct lh_key *key);
+int lhc_message_open(struct lh_message *m, const struct lh_keys *keys);
+void lhc_hello_put(struct lh_message *m, const struct lh_hello *hello);
+void lhc_hello_get(const struct lh_message *m, struct lh_hello *hello);
+int lhc_missing_put(struct lh_message *m, const struct lh_missing *missing);
+void lhc_missing_get(const struct lh_message *m, struct lh_missing *missing);
+void lhc_missing_turn(struct lh_missing *missing, const struct lh_flow_key *ours);
+int lhc_partners_take(struct lh_partners *t, const struct lh_message *m, u64 now_ns);
+void lhc_partner_hello(const struct lh_partner *partner, u64 can, u64 now_ns,
+		       struct lh_hello *hello);
+int lhc_partner_up(const struct lh_partner *partner, u64 now_ns);
+int lhc_partners_find(const struct lh_partners *t, const struct lh_sender *from, u64 now_ns);
+u64 lhc_can(u32 scheme); /* enum lh_can, of an agent with this scheme */
 const char *lhc_counter_name(u32 id); /* NULL past the last */
 const char *lhc_counter_doc(u32 id);
 /* All parameters at their defaults, scheme `rack`. */

@@ -65,7 +65,20 @@
 	X(resynchronised, "times that both ends agreed on numbers unknown to us, and the flow was picked up anew as in mid-stream") \
 	X(flows_created, "flows entered into the table") \
 	X(flows_removed, "flows removed from the table: closed, reset, idle or displaced") \
-	X(timer_kicks, "times that a flow's timer had work done")
+	X(timer_kicks, "times that a flow's timer had work done") \
+	X(messages_accepted, "messages of other agents of the link that counted") \
+	X(messages_malformed, "packets to the port of such messages that were none: truncated, too long, senseless") \
+	X(messages_version, "messages of a version or type unknown here") \
+	X(messages_key, "messages sealed with a key that is not ours") \
+	X(messages_forged, "messages with a wrong authentication code") \
+	X(messages_own, "messages of our own that came back") \
+	X(messages_replayed, "messages that had come before, came too late, or from an earlier life of their sender") \
+	X(messages_unconfirmed, "messages of agents that had not answered us yet") \
+	X(messages_limited, "messages beyond the rate that one agent may have") \
+	X(messages_full, "messages of agents that found no place among the known ones") \
+	X(messages_off_link, "packets to the port of messages that a router had forwarded: passed") \
+	X(messages_sent, "messages that the programs sent") \
+	X(messages_unsent, "messages that the programs could not send")
 /* clang-format on */
 
 #define LH_COUNTER_ENUM(name, doc) LH_C_##name,

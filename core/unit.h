@@ -20,8 +20,10 @@
 #include "guard.c"
 #include "hold.c"
 #include "lifecycle.c"
+#include "message.c"
 #include "order.c"
 #include "outage.c"
+#include "partner.c"
 #include "queue.c"
 #include "ring.c"
 #include "rtt.c"
@@ -29,6 +31,7 @@
 #include "scheme.c"
 #include "segment.c"
 #include "share.c"
+#include "siphash.c"
 #include "window.c"
 #include "wired.c"
 

@@ -41,6 +41,26 @@ pub const LH_SHARE_LEAST: u32 = 4;
 pub const LH_SMALL_BYTES: u32 = 96;
 pub const LH_SMALL_MOST: u32 = 64;
 pub const LH_SHARE_STALE_NS: u64 = 10000000000;
+pub const LH_MESSAGE_MAGIC: u32 = 1279807565;
+pub const LH_MESSAGE_VERSION: u32 = 1;
+pub const LH_MESSAGE_WORDS: u32 = 32;
+pub const LH_HEAD_WORDS: u32 = 4;
+pub const LH_BODY_BYTES: u32 = 192;
+pub const LH_MAC_BYTES: u32 = 8;
+pub const LH_MESSAGE_BYTES_MAX: u32 = 232;
+pub const LH_MESSAGE_BYTES_MIN: u32 = 40;
+pub const LH_MESSAGE_HDR_MAX: u32 = 62;
+pub const LH_MESSAGE_TOS: u32 = 192;
+pub const LH_MESSAGE_HOPS: u32 = 255;
+pub const LH_MESSAGE_PORT: u32 = 30467;
+pub const LH_MISSING_MAX: u32 = 8;
+pub const LH_MAX_PARTNERS: u32 = 64;
+pub const LH_PARTNER_WINDOW: u32 = 64;
+pub const LH_PARTNER_ALIVE_NS: u32 = 4000000000;
+pub const LH_PARTNER_ANSWER_NS: u64 = 10000000000;
+pub const LH_PARTNER_FORGET_NS: u64 = 60000000000;
+pub const LH_PARTNER_RATE: u32 = 1000;
+pub const LH_PARTNER_BURST: u32 = 256;
 pub const LH_SLOT_BYTES: u32 = 2048;
 pub const LH_SLOT_PKT_BYTES: u32 = 2016;
 pub const LH_CACHE_PKT_MAX: u32 = 1888;
@@ -1112,7 +1132,20 @@ pub const LH_C_resynchronised: lh_counter = 53;
 pub const LH_C_flows_created: lh_counter = 54;
 pub const LH_C_flows_removed: lh_counter = 55;
 pub const LH_C_timer_kicks: lh_counter = 56;
-pub const LH_NR_COUNTERS: lh_counter = 57;
+pub const LH_C_messages_accepted: lh_counter = 57;
+pub const LH_C_messages_malformed: lh_counter = 58;
+pub const LH_C_messages_version: lh_counter = 59;
+pub const LH_C_messages_key: lh_counter = 60;
+pub const LH_C_messages_forged: lh_counter = 61;
+pub const LH_C_messages_own: lh_counter = 62;
+pub const LH_C_messages_replayed: lh_counter = 63;
+pub const LH_C_messages_unconfirmed: lh_counter = 64;
+pub const LH_C_messages_limited: lh_counter = 65;
+pub const LH_C_messages_full: lh_counter = 66;
+pub const LH_C_messages_off_link: lh_counter = 67;
+pub const LH_C_messages_sent: lh_counter = 68;
+pub const LH_C_messages_unsent: lh_counter = 69;
+pub const LH_NR_COUNTERS: lh_counter = 70;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " What the ACK of this call is beside its class, looked at once."]
 #[repr(C)]
@@ -1319,12 +1352,12 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 57usize],
+    pub n: [u64; 70usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 456usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 560usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -1962,6 +1995,347 @@ impl Default for lh_flow {
         }
     }
 }
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_sip {
+    pub v0: u64,
+    pub v1: u64,
+    pub v2: u64,
+    pub v3: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_sip"][::core::mem::size_of::<lh_sip>() - 32usize];
+    ["Alignment of lh_sip"][::core::mem::align_of::<lh_sip>() - 8usize];
+    ["Offset of field: lh_sip::v0"][::core::mem::offset_of!(lh_sip, v0) - 0usize];
+    ["Offset of field: lh_sip::v1"][::core::mem::offset_of!(lh_sip, v1) - 8usize];
+    ["Offset of field: lh_sip::v2"][::core::mem::offset_of!(lh_sip, v2) - 16usize];
+    ["Offset of field: lh_sip::v3"][::core::mem::offset_of!(lh_sip, v3) - 24usize];
+};
+pub const LH_MESSAGE_HELLO: lh_message_type = 1;
+pub const LH_MESSAGE_MISSING: lh_message_type = 2;
+pub type lh_message_type = ::core::ffi::c_uint;
+#[doc = " counted by a process; none does yet"]
+pub const LH_STREAM_USER: lh_stream = 0;
+#[doc = " by the programs on the device"]
+pub const LH_STREAM_KERNEL: lh_stream = 1;
+pub const LH_NR_STREAMS: lh_stream = 2;
+pub type lh_stream = ::core::ffi::c_uint;
+#[doc = " MISSING is answered with repairs from the cache"]
+pub const LH_CAN_REPAIR_MISSING: lh_can = 1;
+#[doc = " What an agent can do for the other one; a bitmap."]
+pub type lh_can = ::core::ffi::c_uint;
+pub const LH_OPENED: lh_opened = 0;
+#[doc = " no message, truncated, too long, or a body that makes no sense"]
+pub const LH_OPENED_MALFORMED: lh_opened = 1;
+#[doc = " a version or type that we don't know"]
+pub const LH_OPENED_VERSION: lh_opened = 2;
+#[doc = " sealed with none of our keys"]
+pub const LH_OPENED_KEY: lh_opened = 3;
+#[doc = " wrong MAC"]
+pub const LH_OPENED_FORGED: lh_opened = 4;
+#[doc = " our own, come back"]
+pub const LH_OPENED_OWN: lh_opened = 5;
+#[doc = " came before, too late, or from an earlier life of its sender"]
+pub const LH_OPENED_REPLAYED: lh_opened = 6;
+#[doc = " who sent it has not yet answered us (partner.h)"]
+pub const LH_OPENED_UNCONFIRMED: lh_opened = 7;
+#[doc = " too many of this sender"]
+pub const LH_OPENED_LIMITED: lh_opened = 8;
+#[doc = " no place for another sender"]
+pub const LH_OPENED_FULL: lh_opened = 9;
+pub const LH_NR_OPENED: lh_opened = 10;
+#[doc = " What became of a message."]
+pub type lh_opened = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_key {
+    #[doc = " as lh_sip_begin() takes them"]
+    pub k0: u64,
+    #[doc = " as lh_sip_begin() takes them"]
+    pub k1: u64,
+    #[doc = " lh_key_id(), 0: no key"]
+    pub id: u32,
+    pub pad: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_key"][::core::mem::size_of::<lh_key>() - 24usize];
+    ["Alignment of lh_key"][::core::mem::align_of::<lh_key>() - 8usize];
+    ["Offset of field: lh_key::k0"][::core::mem::offset_of!(lh_key, k0) - 0usize];
+    ["Offset of field: lh_key::k1"][::core::mem::offset_of!(lh_key, k1) - 8usize];
+    ["Offset of field: lh_key::id"][::core::mem::offset_of!(lh_key, id) - 16usize];
+    ["Offset of field: lh_key::pad"][::core::mem::offset_of!(lh_key, pad) - 20usize];
+};
+#[doc = " The first one seals, either opens: so a key can be changed without a pause."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_keys {
+    pub key: [lh_key; 2usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_keys"][::core::mem::size_of::<lh_keys>() - 48usize];
+    ["Alignment of lh_keys"][::core::mem::align_of::<lh_keys>() - 8usize];
+    ["Offset of field: lh_keys::key"][::core::mem::offset_of!(lh_keys, key) - 0usize];
+};
+#[doc = " Where a message is from, as its packet says."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_sender {
+    #[doc = " network byte order; IPv4 in the first four, the rest zero"]
+    pub addr: [u8; 16usize],
+    #[doc = " layer 2, zeros where the device has none"]
+    pub hw: [u8; 6usize],
+    #[doc = " 4 or 6"]
+    pub family: u8,
+    #[doc = " TTL or hop limit that was left"]
+    pub hops: u8,
+    #[doc = " whom the packet was for, as @addr"]
+    pub to: [u8; 16usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_sender"][::core::mem::size_of::<lh_sender>() - 40usize];
+    ["Alignment of lh_sender"][::core::mem::align_of::<lh_sender>() - 1usize];
+    ["Offset of field: lh_sender::addr"][::core::mem::offset_of!(lh_sender, addr) - 0usize];
+    ["Offset of field: lh_sender::hw"][::core::mem::offset_of!(lh_sender, hw) - 16usize];
+    ["Offset of field: lh_sender::family"][::core::mem::offset_of!(lh_sender, family) - 22usize];
+    ["Offset of field: lh_sender::hops"][::core::mem::offset_of!(lh_sender, hops) - 23usize];
+    ["Offset of field: lh_sender::to"][::core::mem::offset_of!(lh_sender, to) - 24usize];
+};
+#[doc = " A message, and what is known of it in host byte order. Aligned words, since the verifier wants\n them so."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_message {
+    #[doc = " as on the wire"]
+    pub w: [u64; 32usize],
+    pub epoch: u64,
+    pub counter: u64,
+    #[doc = " of the whole message"]
+    pub bytes: u32,
+    pub key_id: u32,
+    pub body_bytes: u32,
+    #[doc = " enum lh_message_type"]
+    pub type_: u8,
+    #[doc = " enum lh_stream"]
+    pub stream: u8,
+    pub pad: [u8; 2usize],
+    pub from: lh_sender,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_message"][::core::mem::size_of::<lh_message>() - 328usize];
+    ["Alignment of lh_message"][::core::mem::align_of::<lh_message>() - 8usize];
+    ["Offset of field: lh_message::w"][::core::mem::offset_of!(lh_message, w) - 0usize];
+    ["Offset of field: lh_message::epoch"][::core::mem::offset_of!(lh_message, epoch) - 256usize];
+    ["Offset of field: lh_message::counter"]
+        [::core::mem::offset_of!(lh_message, counter) - 264usize];
+    ["Offset of field: lh_message::bytes"][::core::mem::offset_of!(lh_message, bytes) - 272usize];
+    ["Offset of field: lh_message::key_id"][::core::mem::offset_of!(lh_message, key_id) - 276usize];
+    ["Offset of field: lh_message::body_bytes"]
+        [::core::mem::offset_of!(lh_message, body_bytes) - 280usize];
+    ["Offset of field: lh_message::type_"][::core::mem::offset_of!(lh_message, type_) - 284usize];
+    ["Offset of field: lh_message::stream"][::core::mem::offset_of!(lh_message, stream) - 285usize];
+    ["Offset of field: lh_message::pad"][::core::mem::offset_of!(lh_message, pad) - 286usize];
+    ["Offset of field: lh_message::from"][::core::mem::offset_of!(lh_message, from) - 288usize];
+};
+#[doc = " Who we are on the device."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_us {
+    #[doc = " network byte order, IPv4 in the first four; zeros: none"]
+    pub addr4: [u8; 16usize],
+    #[doc = " network byte order, IPv4 in the first four; zeros: none"]
+    pub addr6: [u8; 16usize],
+    #[doc = " layer 2, zeros where the device has none"]
+    pub hw: [u8; 6usize],
+    pub pad: [u8; 2usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_us"][::core::mem::size_of::<lh_us>() - 40usize];
+    ["Alignment of lh_us"][::core::mem::align_of::<lh_us>() - 1usize];
+    ["Offset of field: lh_us::addr4"][::core::mem::offset_of!(lh_us, addr4) - 0usize];
+    ["Offset of field: lh_us::addr6"][::core::mem::offset_of!(lh_us, addr6) - 16usize];
+    ["Offset of field: lh_us::hw"][::core::mem::offset_of!(lh_us, hw) - 32usize];
+    ["Offset of field: lh_us::pad"][::core::mem::offset_of!(lh_us, pad) - 38usize];
+};
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_hello {
+    #[doc = " enum lh_can"]
+    pub can: u64,
+    #[doc = " the sender's clock"]
+    pub time_ns: u64,
+    #[doc = " of whom it answers, 0: nobody"]
+    pub echo_epoch: u64,
+    #[doc = " their clock, as their last HELLO had it"]
+    pub echo_time_ns: u64,
+    #[doc = " how long ago that came"]
+    pub kept_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_hello"][::core::mem::size_of::<lh_hello>() - 40usize];
+    ["Alignment of lh_hello"][::core::mem::align_of::<lh_hello>() - 8usize];
+    ["Offset of field: lh_hello::can"][::core::mem::offset_of!(lh_hello, can) - 0usize];
+    ["Offset of field: lh_hello::time_ns"][::core::mem::offset_of!(lh_hello, time_ns) - 8usize];
+    ["Offset of field: lh_hello::echo_epoch"]
+        [::core::mem::offset_of!(lh_hello, echo_epoch) - 16usize];
+    ["Offset of field: lh_hello::echo_time_ns"]
+        [::core::mem::offset_of!(lh_hello, echo_time_ns) - 24usize];
+    ["Offset of field: lh_hello::kept_ns"][::core::mem::offset_of!(lh_hello, kept_ns) - 32usize];
+};
+#[doc = " Data that did not come over the hop."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_missing {
+    #[doc = " The connection as the *receiver of the message* has it, who sent the data over the hop:\n mh is where they go, fh where they come from."]
+    pub key: lh_flow_key,
+    #[doc = " blocks, 1 to LH_MISSING_MAX"]
+    pub nr: u32,
+    pub block: [lh_sack_block; 8usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_missing"][::core::mem::size_of::<lh_missing>() - 112usize];
+    ["Alignment of lh_missing"][::core::mem::align_of::<lh_missing>() - 4usize];
+    ["Offset of field: lh_missing::key"][::core::mem::offset_of!(lh_missing, key) - 0usize];
+    ["Offset of field: lh_missing::nr"][::core::mem::offset_of!(lh_missing, nr) - 44usize];
+    ["Offset of field: lh_missing::block"][::core::mem::offset_of!(lh_missing, block) - 48usize];
+};
+#[doc = " Which counters of a stream have come."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_replay {
+    #[doc = " the highest, 0: none yet"]
+    pub top: u64,
+    #[doc = " bit n: top - n has come"]
+    pub seen: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_replay"][::core::mem::size_of::<lh_replay>() - 16usize];
+    ["Alignment of lh_replay"][::core::mem::align_of::<lh_replay>() - 8usize];
+    ["Offset of field: lh_replay::top"][::core::mem::offset_of!(lh_replay, top) - 0usize];
+    ["Offset of field: lh_replay::seen"][::core::mem::offset_of!(lh_replay, seen) - 8usize];
+};
+#[doc = " An agent at the other end, in one of its lives."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_partner {
+    #[doc = " of this life, 0: the place is free"]
+    pub epoch: u64,
+    pub stream: [lh_replay; 2usize],
+    #[doc = " our clock: its first and its last message"]
+    pub first_ns: u64,
+    #[doc = " our clock: its first and its last message"]
+    pub heard_ns: u64,
+    #[doc = " when its messages would have come at LH_PARTNER_RATE"]
+    pub spent_ns: u64,
+    #[doc = " our clock: its last HELLO; 0: none"]
+    pub hello_ns: u64,
+    #[doc = " its clock in there"]
+    pub hello_time_ns: u64,
+    #[doc = " enum lh_can"]
+    pub can: u64,
+    #[doc = " of the hop, from agent to agent; 0: no sample"]
+    pub rtt_min_ns: u64,
+    #[doc = " of the hop, from agent to agent; 0: no sample"]
+    pub srtt_ns: u64,
+    pub nr_accepted: u64,
+    pub nr_replayed: u64,
+    pub nr_unconfirmed: u64,
+    pub nr_limited: u64,
+    #[doc = " our clock: its last HELLO from there"]
+    pub at_ns: u64,
+    #[doc = " where it is"]
+    pub at: lh_sender,
+    pub confirmed: u8,
+    pub pad: [u8; 7usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_partner"][::core::mem::size_of::<lh_partner>() - 192usize];
+    ["Alignment of lh_partner"][::core::mem::align_of::<lh_partner>() - 8usize];
+    ["Offset of field: lh_partner::epoch"][::core::mem::offset_of!(lh_partner, epoch) - 0usize];
+    ["Offset of field: lh_partner::stream"][::core::mem::offset_of!(lh_partner, stream) - 8usize];
+    ["Offset of field: lh_partner::first_ns"]
+        [::core::mem::offset_of!(lh_partner, first_ns) - 40usize];
+    ["Offset of field: lh_partner::heard_ns"]
+        [::core::mem::offset_of!(lh_partner, heard_ns) - 48usize];
+    ["Offset of field: lh_partner::spent_ns"]
+        [::core::mem::offset_of!(lh_partner, spent_ns) - 56usize];
+    ["Offset of field: lh_partner::hello_ns"]
+        [::core::mem::offset_of!(lh_partner, hello_ns) - 64usize];
+    ["Offset of field: lh_partner::hello_time_ns"]
+        [::core::mem::offset_of!(lh_partner, hello_time_ns) - 72usize];
+    ["Offset of field: lh_partner::can"][::core::mem::offset_of!(lh_partner, can) - 80usize];
+    ["Offset of field: lh_partner::rtt_min_ns"]
+        [::core::mem::offset_of!(lh_partner, rtt_min_ns) - 88usize];
+    ["Offset of field: lh_partner::srtt_ns"]
+        [::core::mem::offset_of!(lh_partner, srtt_ns) - 96usize];
+    ["Offset of field: lh_partner::nr_accepted"]
+        [::core::mem::offset_of!(lh_partner, nr_accepted) - 104usize];
+    ["Offset of field: lh_partner::nr_replayed"]
+        [::core::mem::offset_of!(lh_partner, nr_replayed) - 112usize];
+    ["Offset of field: lh_partner::nr_unconfirmed"]
+        [::core::mem::offset_of!(lh_partner, nr_unconfirmed) - 120usize];
+    ["Offset of field: lh_partner::nr_limited"]
+        [::core::mem::offset_of!(lh_partner, nr_limited) - 128usize];
+    ["Offset of field: lh_partner::at_ns"][::core::mem::offset_of!(lh_partner, at_ns) - 136usize];
+    ["Offset of field: lh_partner::at"][::core::mem::offset_of!(lh_partner, at) - 144usize];
+    ["Offset of field: lh_partner::confirmed"]
+        [::core::mem::offset_of!(lh_partner, confirmed) - 184usize];
+    ["Offset of field: lh_partner::pad"][::core::mem::offset_of!(lh_partner, pad) - 185usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_partners {
+    #[doc = " our own; messages with it are our own"]
+    pub epoch: u64,
+    #[doc = " of the search that is under way: index + 1, 0: none"]
+    pub found: u32,
+    #[doc = " of the search that is under way: index + 1, 0: none"]
+    pub place: u32,
+    #[doc = " 1: a later life of the same sender is known"]
+    pub rival: u32,
+    pub pad: u32,
+    pub partner: [lh_partner; 64usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_partners"][::core::mem::size_of::<lh_partners>() - 12312usize];
+    ["Alignment of lh_partners"][::core::mem::align_of::<lh_partners>() - 8usize];
+    ["Offset of field: lh_partners::epoch"][::core::mem::offset_of!(lh_partners, epoch) - 0usize];
+    ["Offset of field: lh_partners::found"][::core::mem::offset_of!(lh_partners, found) - 8usize];
+    ["Offset of field: lh_partners::place"][::core::mem::offset_of!(lh_partners, place) - 12usize];
+    ["Offset of field: lh_partners::rival"][::core::mem::offset_of!(lh_partners, rival) - 16usize];
+    ["Offset of field: lh_partners::pad"][::core::mem::offset_of!(lh_partners, pad) - 20usize];
+    ["Offset of field: lh_partners::partner"]
+        [::core::mem::offset_of!(lh_partners, partner) - 24usize];
+};
+impl Default for lh_partners {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 #[doc = " Memory and counters lent by the caller, and the state that its flows share\n (zeroed at first, lhc_device_bytes() long); @ctx is passed through. Semantics as\n lh_host_* in env.h: get_* return 0 when there is nothing left."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2196,6 +2570,92 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn lhc_before(a: u32, b: u32) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    #[doc = " SipHash-2-4 of @len bytes; @key: 16 bytes."]
+    pub fn lhc_siphash(key: *const u8, data: *const u8, len: u32) -> u64;
+}
+unsafe extern "C" {
+    #[doc = " Messages between agents: message.h, partner.h. Opened and sealed they stand in m->w, m->bytes long."]
+    pub fn lhc_key_init(key: *mut lh_key, bytes: *const u8);
+}
+unsafe extern "C" {
+    pub fn lhc_message_find(
+        packet: *const u8,
+        len: u32,
+        l2_bytes: u32,
+        port: u32,
+        m: *mut lh_message,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_message_for(m: *const lh_message, us: *const lh_us) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_message_address(
+        m: *mut lh_message,
+        us: *const lh_us,
+        to: *mut lh_sender,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    #[doc = " The whole packet of a sealed message; @packet has 320 bytes of room. @return its length."]
+    pub fn lhc_message_packet(
+        packet: *mut u8,
+        m: *const lh_message,
+        to: *const lh_sender,
+        l2_bytes: u32,
+        port: u32,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_message_seal(m: *mut lh_message, key: *const lh_key) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_message_open(m: *mut lh_message, keys: *const lh_keys) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_hello_put(m: *mut lh_message, hello: *const lh_hello);
+}
+unsafe extern "C" {
+    pub fn lhc_hello_get(m: *const lh_message, hello: *mut lh_hello);
+}
+unsafe extern "C" {
+    pub fn lhc_missing_put(m: *mut lh_message, missing: *const lh_missing) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_missing_get(m: *const lh_message, missing: *mut lh_missing);
+}
+unsafe extern "C" {
+    pub fn lhc_missing_turn(missing: *mut lh_missing, ours: *const lh_flow_key);
+}
+unsafe extern "C" {
+    pub fn lhc_partners_take(
+        t: *mut lh_partners,
+        m: *const lh_message,
+        now_ns: u64,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_partner_hello(
+        partner: *const lh_partner,
+        can: u64,
+        now_ns: u64,
+        hello: *mut lh_hello,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_partner_up(partner: *const lh_partner, now_ns: u64) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_partners_find(
+        t: *const lh_partners,
+        from: *const lh_sender,
+        now_ns: u64,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    pub fn lhc_can(scheme: u32) -> u64;
 }
 unsafe extern "C" {
     pub fn lhc_counter_name(id: u32) -> *const ::core::ffi::c_char;
@@ -2473,14 +2933,17 @@ pub struct lh_setup {
     pub has_match: u32,
     #[doc = " 1: the time is skb->tstamp (differential test)"]
     pub test_clock: u32,
-    pub pad: u32,
+    #[doc = " of messages between agents, 0: none are heard or sent"]
+    pub port: u32,
+    #[doc = " enum lh_can, lhc_can(config.scheme)"]
+    pub can: u64,
     #[doc = " heartbeat older than this: pass everything"]
     pub stale_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 216usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 224usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
     ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 152usize];
@@ -2502,8 +2965,9 @@ const _: () = {
         [::core::mem::offset_of!(lh_setup, has_match) - 196usize];
     ["Offset of field: lh_setup::test_clock"]
         [::core::mem::offset_of!(lh_setup, test_clock) - 200usize];
-    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 204usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 208usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 204usize];
+    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 208usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 216usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {
@@ -2560,6 +3024,41 @@ const _: () = {
     ["Offset of field: lh_shared::unanswered"]
         [::core::mem::offset_of!(lh_shared, unanswered) - 40usize];
 };
+#[doc = " Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,\n which user space writes."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_partners_entry {
+    #[doc = " 1: taken; compare-and-swap"]
+    pub lock: u32,
+    pub pad: u32,
+    #[doc = " the last one given to a message of LH_STREAM_KERNEL"]
+    pub counter: u64,
+    #[doc = " its epoch is user space's"]
+    pub partners: lh_partners,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_partners_entry"][::core::mem::size_of::<lh_partners_entry>() - 12328usize];
+    ["Alignment of lh_partners_entry"][::core::mem::align_of::<lh_partners_entry>() - 8usize];
+    ["Offset of field: lh_partners_entry::lock"]
+        [::core::mem::offset_of!(lh_partners_entry, lock) - 0usize];
+    ["Offset of field: lh_partners_entry::pad"]
+        [::core::mem::offset_of!(lh_partners_entry, pad) - 4usize];
+    ["Offset of field: lh_partners_entry::counter"]
+        [::core::mem::offset_of!(lh_partners_entry, counter) - 8usize];
+    ["Offset of field: lh_partners_entry::partners"]
+        [::core::mem::offset_of!(lh_partners_entry, partners) - 16usize];
+};
+impl Default for lh_partners_entry {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 #[doc = " kick: index; sweep: first index"]
 pub const LH_CB_FLOW: lh_cb = 0;
 #[doc = " kick: generation; sweep: number of entries, at most LH_SWEEP_MAX"]
@@ -2567,6 +3066,8 @@ pub const LH_CB_GENERATION: lh_cb = 1;
 #[doc = " kick: enum lh_link"]
 pub const LH_CB_LINK: lh_cb = 2;
 pub const LH_CB_FORCE: lh_cb = 2;
+#[doc = " say: index + 1 of a partner, 0: all of the link"]
+pub const LH_CB_TO: lh_cb = 0;
 #[doc = " skb->cb of a test run of lh_kick or lh_sweep."]
 pub type lh_cb = ::core::ffi::c_uint;
 pub const LH_LINK_SAME: lh_link = 0;

@@ -5,6 +5,7 @@
 //!   the BPF maps' values for user space.
 //! * [`Config`], [`counters`], [`schemes`]: what a command line needs.
 //! * [`parse`], [`Segment`], [`Key`]: a packet's headers as values.
+//! * [`Message`], [`Partners`]: what the agents of a hop say to each other.
 //! * [`Host`], [`Flow`], [`Actions`]: the core's entry points over lent memory.
 //! * [`Agent`]: a whole agent over byte buffers, for tests, fuzzers, replay.
 //!
@@ -15,6 +16,7 @@
 pub mod agent;
 pub mod config;
 pub mod host;
+pub mod message;
 pub mod names;
 pub mod packet;
 pub mod params;
@@ -31,6 +33,7 @@ pub mod bindings {
 pub use agent::{Agent, Outcome, Setup};
 pub use config::{Config, MSEC_NS, SEC_NS};
 pub use host::{Actions, Call, Entry, Flow, Host};
+pub use message::{Hello, KEY_BYTES, Message, Missing, Partner, Partners, Sender, Us};
 pub use names::{Named, counters, scheme_by_name, schemes};
 pub use params::{Kind, Param, param_by_key, params};
 pub use pool::{Limits, Pool};

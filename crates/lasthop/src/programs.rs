@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::{
-    self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_SEGS,
-    LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_rack, LH_SCHEME_slack,
-    LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_rule, lh_setup,
+    self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_CB_LINK, LH_CB_TO,
+    LH_FLOW_SEGS, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_rack,
+    LH_SCHEME_slack, LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_keys,
+    lh_partners_entry, lh_rule, lh_setup, lh_us,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
@@ -59,6 +60,8 @@ pub struct Setup {
     pub cache_flow_bytes: u64,
     /// --match and --exclude.
     pub rules: Vec<lh_rule>,
+    /// UDP port of messages between agents; 0: none are heard or sent.
+    pub port: u16,
     /// The programs' time is `__sk_buff.tstamp`, for tests.
     pub test_clock: bool,
 }
@@ -75,6 +78,7 @@ impl Default for Setup {
             cache_total_bytes: CACHE_MOST_BYTES,
             cache_flow_bytes: 8 << 20,
             rules: Vec::new(),
+            port: 0,
             test_clock: false,
         }
     }
@@ -105,7 +109,8 @@ impl Setup {
                     .any(|rule| rule.action == bindings::LH_RULE_MATCH),
             ),
             test_clock: u32::from(self.test_clock),
-            pad: 0,
+            port: u32::from(self.port),
+            can: lasthop_core::message::can(self.config.scheme),
             stale_ns: STALE.as_nanos() as u64,
         }
     }
@@ -122,6 +127,8 @@ pub enum Program {
     Kick,
     /// Forgets flows that are over.
     Sweep,
+    /// Says hello to other agents.
+    Say,
 }
 
 impl Program {
@@ -131,6 +138,7 @@ impl Program {
             Self::Egress => "lh_egress",
             Self::Kick => "lh_kick",
             Self::Sweep => "lh_sweep",
+            Self::Say => "lh_say",
         }
     }
 }
@@ -181,6 +189,7 @@ impl Agent {
             flows: handle(&mut object, "flows")?,
             counters: handle(&mut object, "counters")?,
             slots: handle(&mut object, "slots")?,
+            partners: handle(&mut object, "partners")?,
             setup: raw,
         };
         Ok(Self {
@@ -373,6 +382,59 @@ impl Agent {
         let device = find(&mut self.object, ".bss.device")?;
         let zeros = vec![0u8; device.value_size() as usize];
         Ok(device.update(&0u32.to_ne_bytes(), &zeros, MapFlags::ANY)?)
+    }
+
+    /// Begins a life of the agent, in which it knows no other one: a time since 1970, since a
+    /// restart must be newer than what was before.
+    ///
+    /// # Errors
+    /// The map can't be written.
+    pub fn begin_life(&self, epoch: u64) -> Result<()> {
+        let mut entry = lh_partners_entry::default();
+        entry.partners.epoch = epoch;
+        self.put("partners", bytes::of(&entry))
+    }
+
+    /// The keys of messages: the first seals, both open.
+    ///
+    /// # Errors
+    /// The map can't be written.
+    pub fn set_keys(&self, keys: &lh_keys) -> Result<()> {
+        self.put("keys", bytes::of(keys))
+    }
+
+    /// Who we are on the device.
+    ///
+    /// # Errors
+    /// The map can't be written.
+    pub fn set_us(&self, us: &lh_us) -> Result<()> {
+        self.put("us", bytes::of(us))
+    }
+
+    fn put(&self, name: &str, value: &[u8]) -> Result<()> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.with_context(|| format!("no BPF map {name}"))?;
+        Ok(map.update(&0u32.to_ne_bytes(), value, MapFlags::ANY)?)
+    }
+
+    /// Says hello to the partner at an index of the table, or to whoever is on the link. False: it
+    /// could not be sent.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program.
+    pub fn say_hello(&self, to: Option<usize>, family: u32) -> Result<bool> {
+        Ok(self.said(to, family)?.is_some())
+    }
+
+    /// The same; returns the packet that was sent.
+    ///
+    /// # Errors
+    /// As [`Agent::say_hello`].
+    pub fn said(&self, to: Option<usize>, family: u32) -> Result<Option<Vec<u8>>> {
+        let to = to.map_or(0, |index| index as u32 + 1);
+        let context = context_with(&[(LH_CB_TO, to)]);
+        let outcome = self.run(Program::Say, &template(family), &context, 1)?;
+        Ok((outcome.retval == 0).then_some(outcome.data))
     }
 
     /// The ring buffer of events.

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
-    self, LH_SLOT_BYTES, LH_SYNS_PER_FLOW, lh_counters, lh_flow_entry, lh_setup,
+    self, LH_SLOT_BYTES, LH_SYNS_PER_FLOW, lh_counters, lh_flow_entry, lh_partners,
+    lh_partners_entry, lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
@@ -39,6 +40,7 @@ pub struct View {
     pub(crate) flows: MapHandle,
     pub(crate) counters: MapHandle,
     pub(crate) slots: MapHandle,
+    pub(crate) partners: MapHandle,
 }
 
 impl View {
@@ -169,6 +171,18 @@ impl View {
     pub fn slot(&self, index: u32) -> Result<Option<bindings::lh_slot>> {
         let value = self.slots.lookup(&index.to_ne_bytes(), MapFlags::ANY)?;
         Ok(value.and_then(|v| bytes::read(&v)))
+    }
+
+    /// The agents at the other end of the link; a copy that may be torn.
+    ///
+    /// # Errors
+    /// The map can't be read.
+    pub fn partners(&self) -> Result<Box<lh_partners>> {
+        let value = self.partners.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
+        let entry = value.and_then(|v| bytes::read::<lh_partners_entry>(&v));
+        entry
+            .map(|entry| Box::new(entry.partners))
+            .context("no partners")
     }
 
     /// Bytes of kernel memory that the maps take.

@@ -21,6 +21,7 @@ fn the_verifier_has_not_too_much_to_look_at() {
                     scheme: id,
                     ..Config::default()
                 },
+                port: 30_467, // with messages between agents
                 ..setup()
             };
             let agent = load(&setup);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the agents at the two ends of a hop say to each other: comes in, goes out. Form and belief
+ * are the core's (core/message.h, core/partner.h). Without a key lh_setup.port is 0, and the
+ * verifier drops all of this.
+ */
+#ifndef LH_CHANNEL_BPF_H
+#define LH_CHANNEL_BPF_H
+
+#include "verify.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_keys);
+} keys SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_us);
+} us SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_partners_entry);
+} partners SEC(".maps");
+
+/* A message on its way in or out. */
+struct lh_mail {
+	struct lh_message message;
+	struct lh_hello hello;
+	struct lh_missing missing;
+	struct lh_sender to;
+	struct lh_hdr hdr;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_mail);
+} mails SEC(".maps");
+
+LH_INLINE struct lh_mail *lh_mail(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&mails, &zero);
+}
+
+LH_INLINE struct lh_partners_entry *lh_partners(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&partners, &zero);
+}
+
+/* As a flow's (bpf/table.bpf.h). Who does not get it drops the message: a HELLO comes again. */
+LH_FUNC int lh_partners_lock(struct lh_partners_entry *e)
+{
+	int i, got = 0;
+
+	bpf_for (i, 0, LH_LOCK_SPINS) {
+		if (!*(volatile u32 *)&e->lock && !__sync_val_compare_and_swap(&e->lock, 0, 1)) {
+			got = 1;
+			break;
+		}
+	}
+	return got;
+}
+
+LH_INLINE void lh_partners_unlock(struct lh_partners_entry *e)
+{
+	__sync_lock_test_and_set(&e->lock, 0);
+}
+
+/* What another agent misses of a flow of ours: mail->missing, by the key of our table. No scheme
+ * has an answer yet. */
+LH_INLINE int lh_told(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+		      struct lh_mail *mail)
+{
+	lh_missing_get(&mail->message, &mail->missing);
+	return 0;
+}
+
+/* Opens the message at @at in the packet. @return enum lh_opened. */
+LH_FUNC int lh_open(struct __sk_buff *skb, struct lh_message *m, u32 at, u64 now_ns)
+{
+	struct lh_partners_entry *e = lh_partners();
+	u32 zero = 0, len = m->bytes;
+	struct lh_keys *k = bpf_map_lookup_elem(&keys, &zero);
+	int opened;
+
+	lh_barrier(len);
+	if (!k || !e || lh_outside(len, LH_MESSAGE_BYTES_MIN, LH_MESSAGE_BYTES_MAX) ||
+	    bpf_skb_load_bytes(skb, at, m->w, len))
+		return LH_OPENED_MALFORMED;
+	opened = lh_message_open(m, k);
+	if (opened != LH_OPENED)
+		return opened;
+	if (!lh_partners_lock(e))
+		return LH_OPENED_LIMITED;
+	opened = lh_partners_take(&e->partners, m, now_ns);
+	lh_partners_unlock(e);
+	return opened;
+}
+
+/* A packet whose headers are in sc->hdr and that is not TCP: a message, perhaps. @return the
+ * program's verdict; what is not for us passes as it came. */
+LH_FUNC int lh_hear(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
+{
+	struct lh_mail *mail = lh_mail();
+	u32 zero = 0, opened;
+	struct lh_us *we = bpf_map_lookup_elem(&us, &zero);
+	int at;
+
+	if (!mail || !we || skb->vlan_present)
+		return TCX_NEXT;
+	at = lh_message_find(&sc->hdr, lh_setup.l2_bytes, lh_setup.port, &mail->message);
+	if (!at || !lh_message_for(&mail->message, we))
+		return TCX_NEXT;
+	if (mail->message.from.hops != LH_MESSAGE_HOPS) {
+		lh_host_count(env, LH_C_messages_off_link, 1);
+		return TCX_NEXT;
+	}
+	opened = lh_open(skb, &mail->message, at, env->now_ns);
+	lh_barrier(opened);
+	if (opened < LH_NR_OPENED)
+		lh_host_count(env, LH_C_messages_accepted + opened, 1);
+	if (opened == LH_OPENED && mail->message.type == LH_MESSAGE_MISSING)
+		lh_told(skb, sc, env, mail);
+	return TCX_DROP;
+}
+
+/* The partner that the frame in sc->hdr came from: index + 1, 0: none that is up. */
+LH_INLINE u32 lh_partner_behind(const struct lh_scratch *sc, struct lh_mail *mail, u64 now_ns)
+{
+	struct lh_partners_entry *e = lh_partners();
+	int i;
+
+	if (!lh_setup.port || !e)
+		return 0;
+	__builtin_memset(&mail->to, 0, sizeof(mail->to));
+	if (lh_setup.l2_bytes)
+		for (i = 0; i < 6; i++)
+			mail->to.hw[i] = sc->hdr.b[6 + i];
+	return lh_partners_find(&e->partners, &mail->to, now_ns);
+}
+
+/* Sends mail->message, which is sealed, to mail->to on the packet of a test run. */
+LH_INLINE int lh_post(struct __sk_buff *skb, struct lh_mail *mail)
+{
+	/* Without layer 2 the test run's own stays before it: see lh_kick_offset(). */
+	u32 at = lh_setup.l2_bytes ? 0 : 14, len = mail->message.bytes;
+	u32 n = lh_message_headers(&mail->hdr, &mail->message, &mail->to, lh_setup.l2_bytes,
+				   lh_setup.port);
+
+	lh_barrier(n);
+	lh_barrier(len);
+	if (lh_outside(n, 28, LH_MESSAGE_HDR_MAX) ||
+	    lh_outside(len, LH_MESSAGE_BYTES_MIN, LH_MESSAGE_BYTES_MAX))
+		return -1;
+	/* Such a device goes by the packet's protocol, which is that of the test run. */
+	if (at && (mail->to.family == 6) != (skb->protocol == lh_be16(0x86dd)))
+		return -1;
+	if (bpf_skb_change_tail(skb, at + n + len, 0) ||
+	    bpf_skb_store_bytes(skb, at, mail->hdr.b, n, 0) ||
+	    bpf_skb_store_bytes(skb, at + n, mail->message.w, len, 0))
+		return -1;
+	lh_mark(skb);
+	return bpf_clone_redirect(skb, lh_setup.ifindex, 0);
+}
+
+/*
+ * Sends the message whose type and body stand in mail->message to mail->to (its family alone: to all
+ * of the link) on the packet of a test run, which it spoils. @return 0: sent.
+ */
+LH_FUNC int lh_send_message(struct __sk_buff *skb, struct lh_mail *mail, struct lh_env *env)
+{
+	struct lh_partners_entry *e = lh_partners();
+	struct lh_message *m = &mail->message;
+	u32 zero = 0;
+	struct lh_keys *k = bpf_map_lookup_elem(&keys, &zero);
+	struct lh_us *we = bpf_map_lookup_elem(&us, &zero);
+	int err = -1;
+
+	if (lh_setup.port && e && k && we && k->key[0].id && lh_message_address(m, we, &mail->to)) {
+		m->epoch = e->partners.epoch;
+		m->stream = LH_STREAM_KERNEL;
+		m->counter = __sync_fetch_and_add(&e->counter, 1) + 1;
+		if (lh_message_seal(m, &k->key[0]))
+			err = lh_post(skb, mail);
+	}
+	if (err)
+		lh_host_count(env, LH_C_messages_unsent, 1);
+	else
+		lh_host_count(env, LH_C_messages_sent, 1);
+	return err;
+}
+
+/* The address of partner @to - 1 into mail->to. @return 0: it is not up. */
+LH_INLINE int lh_address_to(struct lh_mail *mail, u32 to, u64 now_ns)
+{
+	struct lh_partners_entry *e = lh_partners();
+	struct lh_partner *p;
+	u32 i = to - 1;
+
+	if (!to || !e)
+		return 0;
+	lh_barrier(i);
+	p = &e->partners.partner[i & (LH_MAX_PARTNERS - 1)];
+	mail->to = p->at;
+	return lh_partner_up(p, now_ns);
+}
+
+/*
+ * Tells partner @to - 1 (lh_partner_behind()) what of our flow @ours did not come over the hop:
+ * mail->missing.nr and .block. From a test run, whose packet it spoils.
+ */
+LH_INLINE int lh_tell(struct __sk_buff *skb, struct lh_mail *mail, struct lh_env *env,
+		      const struct lh_flow_key *ours, u32 to)
+{
+	lh_missing_turn(&mail->missing, ours);
+	if (!lh_address_to(mail, to, env->now_ns) ||
+	    !lh_missing_put(&mail->message, &mail->missing))
+		return -1;
+	return lh_send_message(skb, mail, env);
+}
+
+/* Test run by user space, once a second: HELLO to partner cb[LH_CB_TO] - 1, or to all of the link
+ * in the packet's family. @return 0: sent. */
+SEC("tc")
+int lh_say(struct __sk_buff *skb)
+{
+	struct lh_partners_entry *e = lh_partners();
+	struct lh_mail *mail = lh_mail();
+	u32 to = skb->cb[LH_CB_TO];
+	struct lh_partner *p = NULL;
+	struct lh_env *env;
+
+	if (!lh_setup.port || !e || !mail || !(env = lh_env(skb)))
+		return 1;
+	__builtin_memset(&mail->to, 0, sizeof(mail->to));
+	mail->to.family = skb->protocol == lh_be16(0x86dd) ? 6 : 4;
+	if (to) {
+		u32 i = to - 1;
+
+		lh_barrier(i);
+		p = &e->partners.partner[i & (LH_MAX_PARTNERS - 1)];
+		if (!p->epoch)
+			return 1;
+		mail->to = p->at;
+	}
+	lh_partner_hello(p, lh_setup.can, env->now_ns, &mail->hello);
+	lh_hello_put(&mail->message, &mail->hello);
+	return lh_send_message(skb, mail, env) != 0;
+}
+
+#endif /* LH_CHANNEL_BPF_H */
