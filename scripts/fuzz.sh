@@ -12,7 +12,7 @@ verb=${1:-run}
 targets=${2:-all}
 seconds=${3:-60}
 if [ "$targets" = all ]; then
-	targets="packet transfer configuration control capture"
+	targets="packet transfer message configuration control capture"
 	# The BPF programs beside the native core, over the same inputs as transfer.
 	if [ "$verb" = run ] && [ "$(id -u)" = 0 ]; then targets+=" twin"; fi
 fi

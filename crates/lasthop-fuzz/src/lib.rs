@@ -8,6 +8,7 @@ pub mod capture;
 pub mod configuration;
 pub mod control;
 pub mod input;
+pub mod message;
 pub mod packet;
 pub mod transfer;
 pub mod twin;
@@ -25,7 +26,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target {
         name: "packet",
         corpus: "packet",
@@ -37,6 +38,12 @@ pub const TARGETS: [Target; 6] = [
         corpus: "transfer",
         root: false,
         run: transfer::run,
+    },
+    Target {
+        name: "message",
+        corpus: "message",
+        root: false,
+        run: message::run,
     },
     Target {
         name: "configuration",

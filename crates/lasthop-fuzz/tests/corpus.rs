@@ -52,6 +52,11 @@ fn transfer() {
 }
 
 #[test]
+fn message() {
+    replay("message");
+}
+
+#[test]
 fn configuration() {
     replay("configuration");
 }

@@ -51,6 +51,9 @@ pub struct File {
     /// These are not.
     pub exclude: Vec<String>,
     runtime_dir: Option<PathBuf>,
+    /// Keys by which other agents know us.
+    pub key: Option<PathBuf>,
+    port: Option<u16>,
 }
 
 /// Reads a configuration file.
@@ -176,6 +179,8 @@ impl File {
             "mark" => self.mark = Some(units::mark(&value::text(&value)?)?),
             "match" => self.matches = value::rules(&value, false)?,
             "exclude" => self.exclude = value::rules(&value, true)?,
+            "key" => self.key = Some(value::text(&value)?.into()),
+            "port" => self.port = Some(value::count(&value, 1..=65_535)? as u16),
             "runtime_dir" => self.runtime_dir = Some(value::text(&value)?.into()),
             _ => {
                 let param = param_by_key(key).ok_or_else(|| unknown(key))?;

@@ -6,6 +6,7 @@
 //! stuck anywhere, the heartbeat stops, and the programs let everything pass. Only answers are
 //! made and sent on threads of their own: tables are long, and who asked may read slowly.
 
+mod hello;
 mod live;
 mod options;
 mod place;
@@ -140,10 +141,10 @@ fn serve(
         }
         if now >= next_sweep {
             next_sweep = now + SWEEP;
-            places
-                .iter()
-                .filter_map(|place| place.live.as_ref())
-                .for_each(sweep);
+            for place in places.iter_mut() {
+                place.live.iter().for_each(sweep);
+                place.say_hello();
+            }
         }
         if now >= next_look {
             next_look = now + LOOK;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use lasthop::memory::Room;
 use lasthop::role::Role;
-use lasthop::{check, config, control, daemon, device, reference, report};
+use lasthop::{check, config, control, daemon, device, keyfile, peers, reference, report};
 use serde_json::Value;
 
 /// TCP-aware agent for the interface that faces a lossy link
@@ -27,8 +27,10 @@ enum Verb {
     Attach(Attach),
     Status(Status),
     Flows(Flows),
+    Peers(Peers),
     Check(Check),
     Link(Link),
+    Key(Key),
     /// Print a configuration file that explains every setting and shows its default
     #[command(after_help = "Example:\n  lasthop defaults > /etc/lasthop/lasthop.toml")]
     Defaults,
@@ -66,6 +68,9 @@ struct Attach {
     /// Leave connections with an end in PREFIX (and on PORT) alone; may be repeated
     #[arg(long, value_name = "PREFIX[:PORT]")]
     exclude: Vec<String>,
+    /// File with the keys by which the agents of a link know each other [default: none]
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// End when a device goes away, instead of waiting for it
     #[arg(long)]
     once: bool,
@@ -94,6 +99,44 @@ struct Flows {
     device: Option<String>,
     #[command(flatten)]
     common: Common,
+}
+
+/// Show agents at the other ends of links
+///
+/// They are heard once the same key is given to both (`attach --key`).
+#[derive(Args)]
+#[command(after_help = "Example:\n  lasthop peers -j wlan0 | jq .rtt_us")]
+struct Peers {
+    /// Only of this device
+    #[arg(value_name = "DEV")]
+    device: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Make or change the keys of agents
+///
+/// A key is changed without a pause in three steps, on all agents one after another: the new key
+/// below the old one in the file, then above it, then alone; `lasthop key reload` after each.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  umask 077; lasthop key new > /etc/lasthop/key\n  lasthop attach wlan0 --key /etc/lasthop/key"
+)]
+struct Key {
+    #[command(subcommand)]
+    verb: KeyVerb,
+}
+
+#[derive(Subcommand)]
+enum KeyVerb {
+    /// Print a new key
+    New,
+    /// Have the agents of this network namespace read their key files again
+    Reload {
+        /// Configuration file, for its runtime_dir
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
 }
 
 /// See whether this machine can do it
@@ -167,6 +210,7 @@ fn attach(args: &Attach) -> Result<()> {
     let mut file = config::read_or_default(args.config.as_deref())?;
     file.matches.extend(args.matches.iter().cloned());
     file.exclude.extend(args.exclude.iter().cloned());
+    file.key = args.key.clone().or(file.key);
     let scheme = args.scheme.clone().or_else(|| file.scheme.clone());
     let scheme = scheme.unwrap_or_else(|| "rack".into());
     let mut setup = file.setup(&scheme, &Room::of_this_machine(args.devices.len()))?;
@@ -182,6 +226,7 @@ fn attach(args: &Attach) -> Result<()> {
         devices: args.devices.clone(),
         scheme,
         setup,
+        keys: file.key.clone(),
         runtime_dir: file.runtime_dir(),
         once: args.once,
         json: args.json,
@@ -236,6 +281,33 @@ fn flows(args: &Flows) -> Result<()> {
         print!("{}", report::flows_for_people(&flows));
     }
     complain(&silent)
+}
+
+fn peers(args: &Peers) -> Result<()> {
+    let device = args.device.as_deref().map(device::real_name);
+    let (peers, silent) = ask(&args.common, device.as_deref(), "peers")?;
+    if args.common.json {
+        print_lines(&peers);
+    } else if peers.is_empty() && silent.is_empty() {
+        println!("no other agents heard");
+    } else if !peers.is_empty() {
+        print!("{}", peers::for_people(&peers));
+    }
+    complain(&silent)
+}
+
+fn key(args: &Key) -> Result<()> {
+    let config = match &args.verb {
+        KeyVerb::New => {
+            println!("{}", keyfile::new()?);
+            return Ok(());
+        }
+        KeyVerb::Reload { config } => config,
+    };
+    let runtime_dir = config::read_or_default(config.as_deref())?.runtime_dir();
+    let answers = control::ask_all(&runtime_dir, None, "key reload")?;
+    answers.lines.iter().for_each(|line| println!("{line}"));
+    complain(&answers.silent)
 }
 
 fn link(args: &Link) -> Result<()> {
@@ -300,7 +372,9 @@ fn main() -> ExitCode {
         Verb::Attach(args) => attach(args),
         Verb::Status(args) => status(args),
         Verb::Flows(args) => flows(args),
+        Verb::Peers(args) => peers(args),
         Verb::Link(args) => link(args),
+        Verb::Key(args) => key(args),
         Verb::Check(args) => {
             return if check_all(args) {
                 ExitCode::SUCCESS

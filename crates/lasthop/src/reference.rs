@@ -2,6 +2,7 @@
 //! The reference of all JSON fields: docs/json.md.
 
 use crate::check;
+use crate::peers::PEER_FIELDS;
 use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, STATUS_FIELDS};
 
 /// The reference of all fields, as docs/json.md holds it.
@@ -22,10 +23,12 @@ pub fn page() -> String {
         "# JSON output of lasthop\n\nWith `-j`, one object a line (JSON Lines). Names and units are stable; new fields\nmay be added. A test compares this page with the program (`lasthop fields`).\n\n\
          ## `lasthop status -j`, a line per device\n\n{}\n### Counters\n\nSince the device was attached; they start anew when it goes and comes back.\n\n| counter | counts |\n| --- | --- |\n{counters}\n\
          ## `lasthop flows -j`, a line per connection\n\n{}\n\
+         ## `lasthop peers -j`, a line per agent at the other end of a link\n\n{}\n\
          ## `lasthop check -j`, a line per check\n\n{}\n\
          ## `lasthop attach -j`, a line per event\n\n{}",
         table(STATUS_FIELDS),
         table(FLOW_FIELDS),
+        table(PEER_FIELDS),
         table(check::FIELDS),
         table(EVENT_FIELDS),
     )

@@ -165,7 +165,7 @@ pub fn status(served: &Served<'_>) -> Value {
 }
 
 /// Milliseconds are enough for people.
-fn round(seconds: f64) -> f64 {
+pub(crate) fn round(seconds: f64) -> f64 {
     (seconds * 1000.0).round() / 1000.0
 }
 
@@ -232,7 +232,7 @@ pub fn flow(device: &str, entry: &lh_flow_entry, now_ns: u64) -> Value {
     })
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => "-".into(),

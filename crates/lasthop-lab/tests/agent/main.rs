@@ -3,6 +3,7 @@
 //! and ratios of the same run only, no absolute times: these machines are shared.
 
 mod attack;
+mod channel;
 mod content;
 mod devices;
 mod ecn;

@@ -20,7 +20,7 @@ const fn key(key: &'static str, shown: &'static str, text: &'static str) -> Key 
 }
 
 /// The host's keys; the parameters stand after the second.
-pub const KEYS: [Key; 11] = [
+pub const KEYS: [Key; 13] = [
     key(
         "scheme",
         "\"rack\"",
@@ -82,6 +82,18 @@ pub const KEYS: [Key; 11] = [
         "exclude",
         "[]",
         "But not those in this list. As --exclude, which adds to it.",
+    ),
+    key(
+        "key",
+        "\"/etc/lasthop/key\"",
+        "File with one or two keys, mode 0600: what agents at the two ends of a link say to each \
+         other is sealed with the first and opened with either. `lasthop key new` makes one. \
+         Without this key nothing is sent, and nothing heard. The file is just an example.",
+    ),
+    key(
+        "port",
+        "30467",
+        "UDP port of these messages, on both sides the same. They never leave the link.",
     ),
     key(
         "runtime_dir",

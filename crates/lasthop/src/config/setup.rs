@@ -2,6 +2,7 @@
 //! From the file's keys to what the programs are loaded with.
 
 use anyhow::Result;
+use lasthop_core::bindings::LH_MESSAGE_PORT;
 
 use super::{File, Profile, scheme_id};
 use crate::memory::{Asked, Room};
@@ -36,6 +37,11 @@ impl File {
             rules: rules
                 .collect::<Result<_, _>>()
                 .map_err(anyhow::Error::msg)?,
+            // No key, no messages.
+            port: match self.key {
+                Some(_) => self.port.unwrap_or(LH_MESSAGE_PORT as u16),
+                None => 0,
+            },
             ..base
         })
     }

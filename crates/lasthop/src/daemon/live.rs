@@ -7,9 +7,10 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::lh_event;
+use lasthop_core::bindings::{lh_event, lh_keys};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
+use super::hello::Hello;
 use crate::bytes;
 use crate::device::{self, Device};
 use crate::monotonic::now_ns;
@@ -21,12 +22,14 @@ pub(super) struct Live {
     ring: RingBuffer<'static>,
     queue: Rc<RefCell<VecDeque<lh_event>>>,
     pub(super) ifindex: u32,
+    hello: Hello,
     /// The link was there when it was last asked.
     running: bool,
 }
 
 impl Live {
-    pub(super) fn start(mut agent: Agent, device: &Device) -> Result<Self> {
+    /// `keys`: by which other agents are known; none: no messages.
+    pub(super) fn start(mut agent: Agent, device: &Device, keys: Option<&lh_keys>) -> Result<Self> {
         let queue = Rc::new(RefCell::new(VecDeque::new()));
         let sink = Rc::clone(&queue);
         let events = agent.events()?;
@@ -43,6 +46,10 @@ impl Live {
         }
         // First the sign of life, then the programs: the first ACK may need it.
         agent.heartbeat(now_ns());
+        let hello = Hello::begin(&agent)?;
+        if let Some(keys) = keys {
+            agent.set_keys(keys)?;
+        }
         agent.attach()?;
         if device.too_large() {
             tracing::warn!(
@@ -56,6 +63,7 @@ impl Live {
             ring,
             queue,
             ifindex: device.ifindex,
+            hello,
             running: device::running(&device.name).unwrap_or(true),
         })
     }
@@ -75,6 +83,16 @@ impl Live {
                 );
             }
             Err(error) => tracing::debug!("{name}: carrier: {error:#}"),
+        }
+    }
+
+    /// Says hello to other agents, if we have a key.
+    pub(super) fn say_hello(&mut self, name: &str) {
+        if self.agent.setup().port == 0 {
+            return;
+        }
+        if let Err(error) = self.hello.say(&self.agent, name) {
+            tracing::debug!("{name}: hello: {error:#}");
         }
     }
 

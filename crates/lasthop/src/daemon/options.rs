@@ -14,6 +14,8 @@ pub struct Options {
     pub scheme: String,
     /// What the programs are loaded with, but for the device.
     pub setup: Setup,
+    /// Where the keys are by which other agents know us; none: no messages.
+    pub keys: Option<PathBuf>,
     /// Directory of control sockets and locks.
     pub runtime_dir: PathBuf,
     /// End when a device goes away instead of waiting for it.

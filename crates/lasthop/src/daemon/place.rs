@@ -6,13 +6,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
+use lasthop_core::bindings::lh_keys;
 use serde_json::{Value, json};
 
 use super::live::{Live, load};
 use super::options::Options;
 use crate::control::{Control, Question};
 use crate::device::{self, Device};
+use crate::keyfile;
 use crate::monotonic::now_ns;
+use crate::peers;
 use crate::programs::Agent;
 use crate::report::{self, Served};
 
@@ -32,6 +35,7 @@ pub(super) struct Place {
     complaint: String,
     /// A name of the device's that another agent holds.
     not_ours: String,
+    keys: Option<lh_keys>,
     pub(super) control: Control,
 }
 
@@ -45,6 +49,7 @@ impl Place {
             retry: Instant::now(),
             complaint: String::new(),
             not_ours: String::new(),
+            keys: options.keys.as_deref().map(keyfile::read).transpose()?,
             control: Control::claim(&options.runtime_dir, &device.name)?,
         })
     }
@@ -81,7 +86,8 @@ impl Place {
         device: &Device,
         options: &Options,
     ) -> Result<()> {
-        let live = Live::start(agent, device).with_context(|| self.name.clone())?;
+        let live =
+            Live::start(agent, device, self.keys.as_ref()).with_context(|| self.name.clone())?;
         let mib = live.agent.memory_bytes() >> 20;
         self.live = Some(live);
         let text = format!(
@@ -133,7 +139,7 @@ impl Place {
 
     /// Has the question answered: on a thread of its own, for reading a full table takes seconds,
     /// and who asks may read slowly. Only what needs the programs themselves is done here.
-    pub(super) fn answer(&self, question: Question, options: &Options) {
+    pub(super) fn answer(&mut self, question: Question, options: &Options) {
         let view = self.live.as_ref().map(|live| live.agent.view());
         let (name, scheme) = (self.name.clone(), options.scheme.clone());
         match question.request.as_str() {
@@ -157,11 +163,47 @@ impl Place {
                     })
                 })
             }),
+            "peers" => question.answer(move |out| {
+                let partners = view.map(|view| view.partners()).transpose();
+                let partners = partners.map_err(std::io::Error::other)?;
+                partners.map_or(Ok(()), |partners| {
+                    partners.known().try_for_each(|partner| {
+                        writeln!(out, "{}", peers::peer(&name, partner, now_ns()))
+                    })
+                })
+            }),
+            "key reload" => question.say(self.reload_keys(options)),
             "link up" => question.say(self.link(true, &scheme)),
             "link down" => question.say(self.link(false, &scheme)),
             other => {
                 tracing::debug!("{name}: asked for {other:?}, which nobody knows");
             }
+        }
+    }
+
+    /// Says hello to other agents.
+    pub(super) fn say_hello(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.say_hello(&self.name);
+        }
+    }
+
+    /// Takes the keys that are in the file by now. What is wrong there leaves those that we have.
+    fn reload_keys(&mut self, options: &Options) -> String {
+        let name = &self.name;
+        let Some(path) = &options.keys else {
+            return format!("{name}: attached without a key file\n");
+        };
+        let done = keyfile::read(path).and_then(|keys| {
+            self.keys = Some(keys);
+            match &self.live {
+                Some(live) => live.agent.set_keys(&keys),
+                None => Ok(()),
+            }
+        });
+        match done {
+            Ok(()) => format!("{name}: keys reloaded\n"),
+            Err(error) => format!("{name}: still the keys from before: {error:#}\n"),
         }
     }
 

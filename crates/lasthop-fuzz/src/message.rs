@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Messages between agents (core/message.h, core/partner.h): bytes of strangers, and a talk of those
+//! who have the key, in whatever order.
+
+use lasthop_core::bindings::{
+    LH_MAX_PARTNERS, LH_MESSAGE_MISSING, LH_OPENED, lh_flow_key, lh_key, lh_keys,
+};
+use lasthop_core::message::hello_to;
+use lasthop_core::{Hello, Message, Missing, Partners};
+
+use crate::input::Input;
+
+const PORT: u16 = 30_467;
+const MSEC: u64 = 1_000_000;
+const OURS: u64 = 7;
+
+fn keys() -> lh_keys {
+    lh_keys::new(&[lh_key::new(&[1; 16]), lh_key::new(&[2; 16])])
+}
+
+/// Without the key nothing opens, whether as a packet or as what it carries.
+fn of_a_stranger(bytes: &[u8]) {
+    for l2_bytes in [0, 14] {
+        if let Some(mut found) = Message::find(bytes, l2_bytes, PORT) {
+            assert!(matches!(found.from.family, 4 | 6));
+            assert_ne!(found.open(&keys()), LH_OPENED);
+        }
+    }
+    let mut message = Message::received(bytes, [10, 0, 0, 1].into());
+    assert_ne!(message.open(&keys()), LH_OPENED);
+}
+
+/// Somebody of a few, in one of a few lives, says something.
+fn said(input: &mut Input<'_>, now_ns: u64) -> Message {
+    let who = input.below(80) as u8;
+    let epoch = 8 + u64::from(who) * 4 + input.below(4) as u64;
+    let stream = u32::from(input.byte() & 1);
+    let counter = u64::from(input.short());
+    let mut message = Message::new([10, 0, 0, who].into(), epoch, stream, counter);
+    let how = input.byte();
+    if how & 1 != 0 {
+        let key = lh_flow_key {
+            family: if how & 2 != 0 { 6 } else { 4 },
+            ..lh_flow_key::default()
+        };
+        let blocks: Vec<(u32, u32)> = (0..1 + how % 8)
+            .map(|_| (input.word(), input.word()))
+            .collect();
+        assert!(message.put_missing(&Missing::of(&key, &blocks)));
+    } else {
+        message.put_hello(&Hello {
+            echo_epoch: if how & 2 != 0 { OURS } else { 0 },
+            echo_time_ns: now_ns.wrapping_sub(u64::from(input.short()) * MSEC),
+            kept_ns: u64::from(input.short()) * MSEC,
+            ..hello_to(None, 0, now_ns)
+        });
+    }
+    message.seal(&keys().key[usize::from(how >> 7)]);
+    message
+}
+
+/// A byte says whether a stranger's bytes follow, or a talk.
+pub fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    if input.byte() & 1 != 0 {
+        return of_a_stranger(input.bytes(usize::MAX));
+    }
+    let mut partners = Partners::new(OURS);
+    let mut now_ns = MSEC;
+    while !input.is_empty() {
+        now_ns += u64::from(input.byte()) * 10 * MSEC;
+        let mut message = said(&mut input, now_ns);
+        let wire = message.wire();
+        message = Message::received(&wire, message.from.ip());
+        if message.open(&keys()) != LH_OPENED {
+            continue;
+        }
+        let before = partners.clone();
+        let taken = partners.take(&message, now_ns) == LH_OPENED;
+        assert!(partners.known().count() <= LH_MAX_PARTNERS as usize);
+        let mut same = before.known().filter(|p| p.epoch == message.epoch);
+        let known = same.next();
+        assert!(same.next().is_none(), "one place for each life");
+        if taken && u32::from(message.type_) == LH_MESSAGE_MISSING {
+            assert!(known.is_some_and(|p| p.confirmed == 1));
+        }
+        if taken {
+            assert_ne!(partners.take(&message, now_ns), LH_OPENED, "it came before");
+        }
+        for partner in before.known().filter(|p| p.up(now_ns)) {
+            let there = partners.known().any(|p| p.epoch == partner.epoch);
+            let later = message.from.addr == partner.at.addr && message.epoch > partner.epoch;
+            assert!(
+                there || later,
+                "only a later life of its own takes its place"
+            );
+        }
+    }
+}

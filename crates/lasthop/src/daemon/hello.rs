@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! HELLO to the agents at the other end of a device's link, once a second. The programs send it, and
+//! hear what comes; here is what they can't know: when it is time, and who we are on the device.
+
+use std::net::Ipv6Addr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use lasthop_core::bindings::LH_PARTNER_FORGET_NS;
+use lasthop_core::{Sender, Us};
+use nix::ifaddrs::getifaddrs;
+
+use crate::monotonic::now_ns;
+use crate::programs::Agent;
+
+/// What the programs know of us.
+#[derive(Debug, Default)]
+pub(super) struct Hello {
+    us: Us,
+}
+
+impl Hello {
+    /// A new life of the agent. Nothing is heard or sent before keys are set.
+    pub(super) fn begin(agent: &Agent) -> Result<Self> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        agent.begin_life(now.map_or(1, |t| t.as_nanos() as u64))?;
+        Ok(Self::default())
+    }
+
+    /// Says hello to all of the link, and to each of those who were heard.
+    pub(super) fn say(&mut self, agent: &Agent, device: &str) -> Result<()> {
+        let us = who_we_are(device, agent.setup().l2_bytes);
+        if us != self.us {
+            agent.set_us(&us)?;
+            self.us = us;
+        }
+        for (family, addr) in [(4, us.addr4), (6, us.addr6)] {
+            if addr != [0; 16] {
+                agent.say_hello(None, family)?;
+            }
+        }
+        let now = now_ns();
+        for (i, partner) in agent.partners()?.partner.iter().enumerate() {
+            let silent_ns = now.saturating_sub(partner.heard_ns);
+            if partner.epoch != 0 && silent_ns < LH_PARTNER_FORGET_NS {
+                agent.say_hello(Some(i), partner.at.family.into())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Our addresses on the device: the first of IPv4, and of IPv6 the link's own if there is one.
+fn who_we_are(device: &str, l2_bytes: u32) -> Us {
+    let mut us = Us::default();
+    let Ok(addresses) = getifaddrs() else {
+        return us;
+    };
+    let mut global = [0; 16];
+    for address in addresses.filter(|a| a.interface_name == device) {
+        let Some(address) = address.address else {
+            continue;
+        };
+        if let Some(v4) = address.as_sockaddr_in() {
+            if us.addr4 == [0; 16] {
+                us.addr4 = Sender::at(v4.ip().into()).addr;
+            }
+        } else if let Some(v6) = address.as_sockaddr_in6() {
+            let ip: Ipv6Addr = v6.ip();
+            let kept = match ip.is_unicast_link_local() {
+                true => &mut us.addr6,
+                false => &mut global,
+            };
+            if *kept == [0; 16] {
+                *kept = ip.octets();
+            }
+        } else if let Some(link) = address.as_link_addr()
+            && l2_bytes != 0
+        {
+            us.hw = link.addr().unwrap_or_default();
+        }
+    }
+    if us.addr6 == [0; 16] {
+        us.addr6 = global;
+    }
+    us
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_has_its_addresses() {
+        let us = who_we_are("lo", 14);
+        if us.addr4 != [0; 16] {
+            assert_eq!(us.addr4[..4], [127, 0, 0, 1]);
+        }
+        assert_eq!(us.hw, [0; 6]);
+        assert_eq!(who_we_are("nosuch0", 14), Us::default());
+    }
+}
