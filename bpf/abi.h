@@ -71,6 +71,10 @@ struct lh_flow_entry {
 	u32 nr_pending;
 	struct lh_flow_key key;
 	u32 kick_sent; /* 1: an event for user space is under way */
+	u32 partner; /* index + 1 of the agent at the hop's other end, 0: none is known */
+	u32 nr_tell; /* of tell: what the next kick is to tell that agent */
+	struct lh_sack_block tell[LH_TELL_MOST];
+	u64 partner_ns; /* when the partner was last looked for */
 	u64 deadline_ns; /* what the core asked for, 0: none */
 	u64 armed_ns; /* when the timer fires, 0: not armed */
 	u64 created_ns;

@@ -79,15 +79,6 @@ LH_INLINE void lh_partners_unlock(struct lh_partners_entry *e)
 	__sync_lock_test_and_set(&e->lock, 0);
 }
 
-/* What another agent misses of a flow of ours: mail->missing, by the key of our table. No scheme
- * has an answer yet. */
-LH_INLINE int lh_told(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
-		      struct lh_mail *mail)
-{
-	lh_missing_get(&mail->message, &mail->missing);
-	return 0;
-}
-
 /* Opens the message at @at in the packet. @return enum lh_opened. */
 LH_FUNC int lh_open(struct __sk_buff *skb, struct lh_message *m, u32 at, u64 now_ns)
 {
@@ -108,6 +99,28 @@ LH_FUNC int lh_open(struct __sk_buff *skb, struct lh_message *m, u32 at, u64 now
 	opened = lh_partners_take(&e->partners, m, now_ns);
 	lh_partners_unlock(e);
 	return opened;
+}
+
+/* What another agent misses of a flow of ours, by the key of our table. The repairs go out with the
+ * next kick. */
+LH_FUNC int lh_told(struct lh_scratch *sc, struct lh_env *env, struct lh_mail *mail)
+{
+	struct lh_flow_value *v;
+	u32 index = 0;
+
+	if (!(lh_setup.policy & LH_POLICY_PARTNER) ||
+	    !lh_missing_get(&mail->message, &mail->missing))
+		return 0;
+	v = lh_flow_find(env, &mail->missing.key, &index);
+	if (!v)
+		return 0;
+	lh_on_partner(env, &v->entry.flow, &mail->missing, &sc->act);
+	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
+	if (sc->act.nr_retransmit)
+		lh_defer(&v->entry, index, &sc->act, 0);
+	lh_unlock(&v->entry);
+	lh_env_done(env);
+	return 1;
 }
 
 /* A packet whose headers are in sc->hdr and that is not TCP: a message, perhaps. @return the
@@ -133,23 +146,61 @@ LH_FUNC int lh_hear(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env 
 	if (opened < LH_NR_OPENED)
 		lh_host_count(env, LH_C_messages_accepted + opened, 1);
 	if (opened == LH_OPENED && mail->message.type == LH_MESSAGE_MISSING)
-		lh_told(skb, sc, env, mail);
+		lh_told(sc, env, mail);
 	return TCX_DROP;
 }
 
-/* The partner that the frame in sc->hdr came from: index + 1, 0: none that is up. */
-LH_INLINE u32 lh_partner_behind(const struct lh_scratch *sc, struct lh_mail *mail, u64 now_ns)
-{
-	struct lh_partners_entry *e = lh_partners();
-	int i;
+#define LH_LOOK_NS (100 * LH_MSEC) /* between two searches for a flow's partner */
 
-	if (!lh_setup.port || !e)
+#define LH_NO_HW ~0U /* no layer-2 address at hand: no search */
+
+/* The partner that frames of @e's flow go to: whose layer-2 address stands at @at in @hdr, or on a
+ * device without layer 2 whoever there is. Sets env->partner. A function of its own: called on both
+ * ways of a packet. */
+LH_ENTRY int lh_partner_of(struct lh_flow_entry *e, struct lh_env *env, const struct lh_hdr *hdr,
+			   u32 at)
+{
+	struct lh_partners_entry *all = lh_partners();
+	struct lh_mail *mail = lh_mail();
+	struct lh_partner *p;
+	u32 i;
+
+	if (!e || !env || !hdr || !all || !mail)
 		return 0;
-	__builtin_memset(&mail->to, 0, sizeof(mail->to));
-	if (lh_setup.l2_bytes)
-		for (i = 0; i < 6; i++)
-			mail->to.hw[i] = sc->hdr.b[6 + i];
-	return lh_partners_find(&e->partners, &mail->to, now_ns);
+	env->partner = 0;
+	env->partner_rtt_ns = 0;
+	i = e->partner - 1;
+	lh_barrier(i);
+	p = &all->partners.partner[i & (LH_MAX_PARTNERS - 1)];
+	if (!e->partner || !lh_partner_up(p, env->now_ns)) {
+		u32 k;
+
+		if (at == LH_NO_HW || lh_since(env->now_ns, e->partner_ns) < LH_LOOK_NS)
+			return 0;
+		e->partner_ns = env->now_ns;
+		__builtin_memset(&mail->to, 0, sizeof(mail->to));
+		if (lh_setup.l2_bytes)
+			for (k = 0; k < 6; k++)
+				mail->to.hw[k] = hdr->b[(at + k) & LH_HDR_MASK];
+		e->partner = lh_partners_find(&all->partners, &mail->to, env->now_ns);
+		if (!e->partner)
+			return 0;
+		i = e->partner - 1;
+		lh_barrier(i);
+		p = &all->partners.partner[i & (LH_MAX_PARTNERS - 1)];
+	}
+	env->partner = p->can & LH_CAN_REPAIR_MISSING ? 1 : 0;
+	env->partner_rtt_ns = p->rtt_min_ns;
+	return env->partner;
+}
+
+/* Asks the core's question: is there an agent at the other end of the hop? @at: where @hdr has the
+ * layer-2 address of the other end. */
+LH_INLINE void lh_know_partner(struct lh_flow_entry *e, struct lh_env *env,
+			       const struct lh_hdr *hdr, u32 at)
+{
+	if (lh_setup.port && (lh_setup.policy & LH_POLICY_PARTNER))
+		lh_partner_of(e, env, hdr, at);
 }
 
 /* Sends mail->message, which is sealed, to mail->to on the packet of a test run. */
@@ -218,14 +269,47 @@ LH_INLINE int lh_address_to(struct lh_mail *mail, u32 to, u64 now_ns)
 	return lh_partner_up(p, now_ns);
 }
 
-/*
- * Tells partner @to - 1 (lh_partner_behind()) what of our flow @ours did not come over the hop:
- * mail->missing.nr and .block. From a test run, whose packet it spoils.
- */
-LH_INLINE int lh_tell(struct __sk_buff *skb, struct lh_mail *mail, struct lh_env *env,
-		      const struct lh_flow_key *ours, u32 to)
+/* The next kick tells the partner what @act says. Under the lock. */
+LH_INLINE void lh_tell_later(struct lh_flow_entry *e, u32 index, const struct lh_actions *act)
 {
-	lh_missing_turn(&mail->missing, ours);
+	e->nr_tell = act->nr_tell;
+	__builtin_memcpy(e->tell, act->tell, sizeof(e->tell));
+	lh_send_event(e, index);
+}
+
+/* What this kick is to tell, noted before or by the timer just now (sc->act), goes where it is found
+ * without the lock. @return index + 1 of the partner, 0: nothing. */
+LH_INLINE u32 lh_take_tell(struct lh_flow_entry *e, struct lh_scratch *sc)
+{
+	struct lh_mail *mail = lh_mail();
+	u32 n = e->nr_tell, i;
+
+	if (!lh_setup.port || !mail)
+		return 0;
+	if (sc->act.tell_by == LH_TELL_MESSAGE) {
+		n = sc->act.nr_tell;
+		__builtin_memcpy(e->tell, sc->act.tell, sizeof(e->tell));
+	}
+	e->nr_tell = 0;
+	if (!n || n > LH_TELL_MOST)
+		return 0;
+	mail->missing.nr = n;
+	for (i = 0; i < LH_TELL_MOST; i++)
+		mail->missing.block[i] = e->tell[i];
+	sc->key = e->key;
+	return e->partner;
+}
+
+/* Sends mail->missing, of our flow sc->key, to partner @to - 1. From a test run, whose packet it
+ * spoils. */
+LH_FUNC int lh_send_missing(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+			    u32 to)
+{
+	struct lh_mail *mail = lh_mail();
+
+	if (!mail)
+		return -1;
+	lh_missing_turn(&mail->missing, &sc->key);
 	if (!lh_address_to(mail, to, env->now_ns) ||
 	    !lh_missing_put(&mail->message, &mail->missing))
 		return -1;

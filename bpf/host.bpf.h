@@ -229,6 +229,8 @@ LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
 	env->alive = lh_alive(env->now_ns);
 	env->slots_taken = env->chunks_taken = 0;
 	env->accepted = 1; /* tc sees packets before the queue does */
+	env->partner = 0; /* until the flow is known: bpf/channel.bpf.h */
+	env->partner_rtt_ns = 0;
 	env->handshakes =
 		*(volatile u64 *)&lh_shared.unanswered * LH_UNANSWERED_PART < lh_setup.nr_flows;
 	return env;

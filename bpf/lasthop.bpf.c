@@ -153,10 +153,13 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 		if (!v)
 			return 0;
 	}
+	lh_know_partner(&v->entry, env, &sc->hdr, 0);
 	before = lh_weight(&v->entry.flow);
 	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
 	lh_count_weight(before, lh_weight(&v->entry.flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
+	if (sc->act.tell_by == LH_TELL_MESSAGE)
+		lh_tell_later(&v->entry, index, &sc->act);
 	lh_unlock(&v->entry);
 	if (sc->act.tell_by == LH_TELL_OPTION)
 		lh_annotate(skb, sc);
@@ -200,34 +203,6 @@ LH_INLINE void lh_hold(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh
 	held->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
 	held->partial = lh_partial(skb);
 	held->family = e->key.family;
-}
-
-/* The repairs from number @from on can't ride on this packet: the next kick
- * sends them. Under the lock. */
-LH_ENTRY int lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_actions *act, u32 from)
-{
-	int i;
-
-	if (!e || !act)
-		return 0;
-	bpf_for (i, 0, LH_MAX_RETRANSMIT) {
-		u32 k = i, n = e->nr_pending, id;
-		struct lh_slot *slot;
-
-		if (k < from || k >= act->nr_retransmit || n >= LH_PENDING_MAX)
-			continue;
-		lh_barrier(k);
-		lh_barrier(n);
-		id = act->retransmit[k & (LH_MAX_RETRANSMIT - 1)].slot;
-		slot = bpf_map_lookup_elem(&slots, &id);
-		if (!slot)
-			continue;
-		e->pending[n & (LH_PENDING_MAX - 1)].slot = id;
-		e->pending[n & (LH_PENDING_MAX - 1)].generation = slot->generation;
-		e->nr_pending = n + 1;
-	}
-	lh_send_event(e, index);
-	return 0;
 }
 
 /*
@@ -326,6 +301,7 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	}
 	if (!env->alive)
 		lh_host_count(env, LH_C_bypass_stale, 1);
+	lh_know_partner(&v->entry, env, &sc->hdr, 6);
 	before = lh_weight(&v->entry.flow);
 	if (!v->entry.flow.peer)
 		lh_peer_join(env, &v->entry.flow, &sc->key);
@@ -463,11 +439,12 @@ LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 {
 	u32 link = skb->cb[LH_CB_LINK];
 	struct lh_flow_entry *e = &v->entry;
-	u32 n, copies;
+	u32 n, copies, tells;
 	int i;
 
 	e->kick_sent = 0;
 	lh_set_room(env, e);
+	lh_know_partner(e, env, &sc->hdr, LH_NO_HW);
 	if (link == LH_LINK_SAME)
 		lh_on_timer(env, &e->flow, &sc->act);
 	else
@@ -479,6 +456,7 @@ LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	if (sc->act.nr_retransmit)
 		lh_defer(e, index, &sc->act, 0);
 	e->kick_sent = 0; /* this is the kick */
+	tells = lh_take_tell(e, sc);
 	n = e->nr_pending;
 	e->nr_pending = 0;
 	__builtin_memcpy(sc->todo, e->pending, sizeof(sc->todo));
@@ -493,6 +471,8 @@ LH_FUNC int lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 			break;
 		lh_kick_one(skb, v, env, &sc->todo[i & (LH_PENDING_MAX - 1)]);
 	}
+	if (tells)
+		lh_send_missing(skb, sc, env, tells);
 	return n + copies;
 }
 

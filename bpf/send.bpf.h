@@ -193,6 +193,34 @@ LH_ENTRY int lh_load_vehicle(struct __sk_buff *skb, struct lh_slot *slot, u32 at
 	return 0;
 }
 
+/* The repairs from number @from on can't ride on this packet: the next kick
+ * sends them. Under the lock. */
+LH_ENTRY int lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_actions *act, u32 from)
+{
+	int i;
+
+	if (!e || !act)
+		return 0;
+	bpf_for (i, 0, LH_MAX_RETRANSMIT) {
+		u32 k = i, n = e->nr_pending, id;
+		struct lh_slot *slot;
+
+		if (k < from || k >= act->nr_retransmit || n >= LH_PENDING_MAX)
+			continue;
+		lh_barrier(k);
+		lh_barrier(n);
+		id = act->retransmit[k & (LH_MAX_RETRANSMIT - 1)].slot;
+		slot = bpf_map_lookup_elem(&slots, &id);
+		if (!slot)
+			continue;
+		e->pending[n & (LH_PENDING_MAX - 1)].slot = id;
+		e->pending[n & (LH_PENDING_MAX - 1)].generation = slot->generation;
+		e->nr_pending = n + 1;
+	}
+	lh_send_event(e, index);
+	return 0;
+}
+
 /* Our mark and the priority of repairs (the papers' second queue). */
 LH_INLINE void lh_mark(struct __sk_buff *skb)
 {

@@ -339,15 +339,15 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
 	return 0;
 }
 
-LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f,
-			   const struct lh_sack_block *missing, u32 nr, struct lh_actions *out)
+LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct lh_missing *missing,
+			   struct lh_actions *out)
 {
 	if (!env || !f || !missing || !out)
 		return 0;
 	lh_actions_init(out);
 	lh_env_time(env, f);
 	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_PARTNER))
-		lh_asked_take(env, f, missing, nr, out);
+		lh_asked_take(env, f, missing->block, missing->nr, out);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

@@ -17,6 +17,7 @@
 
 #include "edit.h"
 #include "lifecycle.h"
+#include "message.h"
 
 /* A TCP segment of the flow leaves towards MH. It always goes on. */
 LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -34,10 +35,10 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
  * wrong or missing. */
 LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh_actions *out);
 
-/* The agent at the hop's other end misses the first @nr of @missing (LH_TELL_MOST places), of data
- * that leave here; in a message, whose sender is who it claims to be (env->partner is 1). */
-LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f,
-			   const struct lh_sack_block *missing, u32 nr, struct lh_actions *out);
+/* The agent at the hop's other end misses @missing of data that leave here, as a message of its
+ * own says. @missing->key is the flow's; of the blocks LH_TELL_MOST are looked at. */
+LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct lh_missing *missing,
+			   struct lh_actions *out);
 
 /*
  * Hosts call this once a second for flows with something cached, while the pool gets scarce

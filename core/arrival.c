@@ -61,11 +61,11 @@ LH_INLINE void lh_replay_sample(struct lh_env *env, struct lh_flow *f, const str
 /* Takes the holes out that have been closed (left is right), in order. */
 LH_ENTRY int lh_holes_pack(struct lh_flow *f)
 {
-	u32 n = 0;
 	int i;
 
 	if (!f)
 		return 0;
+	f->arrival.kept = 0;
 	lh_for (i, LH_HOLES) {
 		struct lh_hole *h = lh_hole_at(f, i);
 
@@ -73,11 +73,10 @@ LH_ENTRY int lh_holes_pack(struct lh_flow *f)
 			break;
 		if (h->left == h->right)
 			continue;
-		if (n != (u32)i)
-			*lh_hole_at(f, n) = *h;
-		n++;
+		*lh_hole_at(f, f->arrival.kept) = *h;
+		f->arrival.kept++;
 	}
-	f->arrival.nr_holes = n;
+	f->arrival.nr_holes = f->arrival.kept;
 	return 0;
 }
 
@@ -222,7 +221,7 @@ LH_INLINE bool lh_hole_due(struct lh_env *env, const struct lh_flow *f, const st
 LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			     struct lh_actions *out)
 {
-	u32 room = 0, most, n = 0;
+	u32 room = 0, most, n;
 	int i;
 
 	if (!env || !f || !out || !f->arrival.nr_holes || !env->partner)
@@ -234,9 +233,9 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 	most = room ? room : LH_TELL_MOST;
 	lh_for (i, LH_HOLES) {
 		struct lh_hole *h = lh_hole_at(f, i);
-		u32 k = n;
+		u32 k = out->nr_tell;
 
-		if ((u32)i >= f->arrival.nr_holes || n >= most)
+		if ((u32)i >= f->arrival.nr_holes || k >= most)
 			break;
 		if (!lh_hole_due(env, f, h, s))
 			continue;
@@ -251,10 +250,10 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 		lh_barrier(k);
 		out->tell[k & (LH_TELL_MOST - 1)].left = h->left;
 		out->tell[k & (LH_TELL_MOST - 1)].right = h->right;
-		n++;
+		out->nr_tell++;
 	}
 	lh_holes_pack(f);
-	out->nr_tell = n;
+	n = out->nr_tell;
 	out->tell_by = !n ? LH_TELL_NOT : room ? LH_TELL_OPTION : LH_TELL_MESSAGE;
 	if (n)
 		lh_host_count(env, room ? LH_C_told_options : LH_C_told_messages, 1);

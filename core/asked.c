@@ -60,42 +60,39 @@ LH_ENTRY int lh_asked_block(struct lh_env *env, struct lh_flow *f, u32 i, struct
 
 LH_ENTRY int lh_asked_repair(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	u32 left = 0;
 	int i;
 
 	if (!env || !f || !out)
 		return 0;
+	f->asked.kept = 0;
 	lh_for (i, LH_TELL_MOST) {
-		u32 k = left;
+		u32 k = f->asked.kept;
 
 		if ((u32)i >= f->asked.nr)
 			break;
-		if (!left && lh_asked_block(env, f, i, out))
+		if (!k && lh_asked_block(env, f, i, out))
 			continue;
 		lh_barrier(k);
 		f->asked.block[k & (LH_TELL_MOST - 1)] = f->asked.block[i & (LH_TELL_MOST - 1)];
-		left++;
+		f->asked.kept++;
 	}
-	f->asked.nr = left;
+	f->asked.nr = f->asked.kept;
 	f->asked.rest_ns = 0;
-	if (left)
+	if (f->asked.nr)
 		f->asked.rest_ns =
 			env->now_ns + (out->nr_retransmit ? LH_ASKED_REST_NS : LH_ASKED_FULL_NS);
 	return 0;
 }
 
-LH_ENTRY int lh_asked_take(struct lh_env *env, struct lh_flow *f,
-			   const struct lh_sack_block *blocks, u32 nr, struct lh_actions *out)
+LH_INLINE void lh_asked_take(struct lh_env *env, struct lh_flow *f,
+			     const struct lh_sack_block *blocks, u32 nr, struct lh_actions *out)
 {
-	u32 n = 0;
-	int i;
+	u32 n = 0, i;
 
-	if (!env || !f || !blocks || !out)
-		return 0;
 	for (i = 0; i < LH_TELL_MOST; i++) {
-		u32 left = blocks[i].left, right = blocks[i].right;
+		u32 left = blocks[i].left, right = blocks[i].right, k = n;
 
-		if ((u32)i >= nr)
+		if (i >= nr)
 			break;
 		/* Only what FH has sent and MH has not acknowledged can be missing. */
 		left = lh_later(left, f->una);
@@ -103,16 +100,17 @@ LH_ENTRY int lh_asked_take(struct lh_env *env, struct lh_flow *f,
 			right = f->max;
 		if (!lh_before(left, right))
 			continue;
-		f->asked.block[n & (LH_TELL_MOST - 1)].left = left;
-		f->asked.block[n & (LH_TELL_MOST - 1)].right = right;
+		lh_barrier(k);
+		f->asked.block[k & (LH_TELL_MOST - 1)].left = left;
+		f->asked.block[k & (LH_TELL_MOST - 1)].right = right;
 		n++;
 	}
 	if (!n)
-		return 0;
+		return;
 	f->asked.nr = n;
 	f->asked.at_ns = env->now_ns;
 	lh_host_count(env, LH_C_asked, 1);
-	return lh_asked_repair(env, f, out);
+	lh_asked_repair(env, f, out);
 }
 
 LH_INLINE bool lh_asked_head(struct lh_env *env, const struct lh_flow *f)

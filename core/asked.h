@@ -14,14 +14,15 @@
 /* A list that is being worked off: what one call has no room for the timer sends. */
 struct lh_asked {
 	struct lh_sack_block block[LH_TELL_MOST]; /* what is left of it */
-	u32 nr;
+	u32 nr, kept; /* kept: of lh_asked_repair(), as lh_arrival.kept */
 	u64 at_ns; /* when it came */
 	u64 rest_ns; /* when to go on; 0: nothing is left */
 };
 
-/* The first @nr of @blocks are missing beyond the hop. */
-LH_ENTRY int lh_asked_take(struct lh_env *env, struct lh_flow *f,
-			   const struct lh_sack_block *blocks, u32 nr, struct lh_actions *out);
+/* The first @nr of @blocks, of which there are LH_TELL_MOST places at least, are missing beyond the
+ * hop. */
+LH_INLINE void lh_asked_take(struct lh_env *env, struct lh_flow *f,
+			     const struct lh_sack_block *blocks, u32 nr, struct lh_actions *out);
 
 /* Goes on with the list. */
 LH_ENTRY int lh_asked_repair(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);

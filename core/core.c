@@ -124,13 +124,13 @@ void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const stru
 }
 
 void lhc_on_partner(const struct lh_host_ops *ops, struct lh_flow *flow,
-		    const struct lh_config *cfg, const struct lh_sack_block *missing, u32 nr,
+		    const struct lh_config *cfg, const struct lh_missing *missing,
 		    const struct lh_call *call, struct lh_actions *out)
 {
 	struct lh_host host = {*ops};
 	struct lh_env env = env_of(&host, cfg, call);
 
-	lh_on_partner(&env, flow, missing, nr, out);
+	lh_on_partner(&env, flow, missing, out);
 }
 
 void lhc_on_sweep(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
@@ -372,7 +372,7 @@ int lhc_partners_find(const struct lh_partners *t, const struct lh_sender *from,
 
 u64 lhc_can(u32 scheme)
 {
-	return 0; /* no scheme repairs what another agent misses yet */
+	return lh_policy_of(scheme) & LH_POLICY_PARTNER ? LH_CAN_REPAIR_MISSING : 0;
 }
 
 #define LH_NAME(name, doc) #name,

@@ -52,9 +52,8 @@ void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const str
 		  const struct lh_call *call, struct lh_actions *out);
 void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		 u32 up, const struct lh_call *call, struct lh_actions *out);
-/* @missing: LH_TELL_MOST places. */
 void lhc_on_partner(const struct lh_host_ops *ops, struct lh_flow *flow,
-		    const struct lh_config *cfg, const struct lh_sack_block *missing, u32 nr,
+		    const struct lh_config *cfg, const struct lh_missing *missing,
 		    const struct lh_call *call, struct lh_actions *out);
 void lhc_on_sweep(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		  const struct lh_call *call);

@@ -9,7 +9,7 @@ use crate::bindings::{
     LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
     LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_uncached_size,
     LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER, LH_TELL_MESSAGE,
-    LH_TELL_OPTION, lh_sack_block,
+    LH_TELL_OPTION, lh_missing, lh_sack_block,
 };
 use crate::config::Config;
 use crate::host::{Actions, Call, Flow, Host};
@@ -262,14 +262,18 @@ impl Agent {
         let Some(tracked) = self.flows.get_mut(key) else {
             return Outcome::default();
         };
-        let blocks: Vec<_> = missing
-            .iter()
-            .map(|&(left, right)| lh_sack_block { left, right })
-            .collect();
+        let mut list = lh_missing {
+            key: *key,
+            ..Default::default()
+        };
+        for (block, &(left, right)) in list.block.iter_mut().zip(missing) {
+            *block = lh_sack_block { left, right };
+            list.nr += 1;
+        }
         let config = &self.setup.config;
         let actions = self
             .host
-            .on_partner(&mut tracked.flow, config, &blocks, &call);
+            .on_partner(&mut tracked.flow, config, &list, &call);
         self.finish(key, actions, None)
     }
 

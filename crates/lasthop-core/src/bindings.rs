@@ -166,13 +166,16 @@ pub struct lh_arrival {
     pub nr_holes: u32,
     #[doc = " mean time from telling to the repair; 0: none was seen"]
     pub replay_us: u32,
+    #[doc = " of lh_holes_pack(): in memory, where the verifier does not count along"]
+    pub kept: u32,
+    pub pad: u32,
     #[doc = " ascending, apart from each other"]
     pub hole: [lh_hole; 16usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 272usize];
+    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 280usize];
     ["Alignment of lh_arrival"][::core::mem::align_of::<lh_arrival>() - 4usize];
     ["Offset of field: lh_arrival::max"][::core::mem::offset_of!(lh_arrival, max) - 0usize];
     ["Offset of field: lh_arrival::known"][::core::mem::offset_of!(lh_arrival, known) - 4usize];
@@ -180,7 +183,9 @@ const _: () = {
         [::core::mem::offset_of!(lh_arrival, nr_holes) - 8usize];
     ["Offset of field: lh_arrival::replay_us"]
         [::core::mem::offset_of!(lh_arrival, replay_us) - 12usize];
-    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 16usize];
+    ["Offset of field: lh_arrival::kept"][::core::mem::offset_of!(lh_arrival, kept) - 16usize];
+    ["Offset of field: lh_arrival::pad"][::core::mem::offset_of!(lh_arrival, pad) - 20usize];
+    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 24usize];
 };
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
@@ -465,7 +470,10 @@ const _: () = {
 pub struct lh_asked {
     #[doc = " what is left of it"]
     pub block: [lh_sack_block; 4usize],
+    #[doc = " kept: of lh_asked_repair(), as lh_arrival.kept"]
     pub nr: u32,
+    #[doc = " kept: of lh_asked_repair(), as lh_arrival.kept"]
+    pub kept: u32,
     #[doc = " when it came"]
     pub at_ns: u64,
     #[doc = " when to go on; 0: nothing is left"]
@@ -478,6 +486,7 @@ const _: () = {
     ["Alignment of lh_asked"][::core::mem::align_of::<lh_asked>() - 8usize];
     ["Offset of field: lh_asked::block"][::core::mem::offset_of!(lh_asked, block) - 0usize];
     ["Offset of field: lh_asked::nr"][::core::mem::offset_of!(lh_asked, nr) - 32usize];
+    ["Offset of field: lh_asked::kept"][::core::mem::offset_of!(lh_asked, kept) - 36usize];
     ["Offset of field: lh_asked::at_ns"][::core::mem::offset_of!(lh_asked, at_ns) - 40usize];
     ["Offset of field: lh_asked::rest_ns"][::core::mem::offset_of!(lh_asked, rest_ns) - 48usize];
 };
@@ -1942,7 +1951,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1744usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1752usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -1950,41 +1959,41 @@ const _: () = {
     ["Offset of field: lh_flow::sacked_max"]
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
     ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 16usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 288usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 344usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 880usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 892usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 920usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 948usize];
-    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 960usize];
-    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1016usize];
-    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1056usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1120usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1168usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1264usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1320usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1368usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1400usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1472usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1544usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1632usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1664usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1668usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1672usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 296usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 352usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 888usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 900usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 928usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 956usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 968usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1024usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1064usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1128usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1176usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1272usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1328usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1376usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1408usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1480usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1552usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1640usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1672usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1676usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1680usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1680usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1688usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1696usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1688usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1696usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1704usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1704usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1712usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1712usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1720usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1720usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1728usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1728usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1736usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1736usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1744usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -2481,13 +2490,11 @@ unsafe extern "C" {
     );
 }
 unsafe extern "C" {
-    #[doc = " @missing: LH_TELL_MOST places."]
     pub fn lhc_on_partner(
         ops: *const lh_host_ops,
         flow: *mut lh_flow,
         cfg: *const lh_config,
-        missing: *const lh_sack_block,
-        nr: u32,
+        missing: *const lh_missing,
         call: *const lh_call,
         out: *mut lh_actions,
     );
@@ -2809,6 +2816,13 @@ pub struct lh_flow_entry {
     pub key: lh_flow_key,
     #[doc = " 1: an event for user space is under way"]
     pub kick_sent: u32,
+    #[doc = " index + 1 of the agent at the hop's other end, 0: none is known"]
+    pub partner: u32,
+    #[doc = " of tell: what the next kick is to tell that agent"]
+    pub nr_tell: u32,
+    pub tell: [lh_sack_block; 4usize],
+    #[doc = " when the partner was last looked for"]
+    pub partner_ns: u64,
     #[doc = " what the core asked for, 0: none"]
     pub deadline_ns: u64,
     #[doc = " when the timer fires, 0: not armed"]
@@ -2821,7 +2835,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2232usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2288usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -2832,18 +2846,26 @@ const _: () = {
     ["Offset of field: lh_flow_entry::key"][::core::mem::offset_of!(lh_flow_entry, key) - 16usize];
     ["Offset of field: lh_flow_entry::kick_sent"]
         [::core::mem::offset_of!(lh_flow_entry, kick_sent) - 60usize];
+    ["Offset of field: lh_flow_entry::partner"]
+        [::core::mem::offset_of!(lh_flow_entry, partner) - 64usize];
+    ["Offset of field: lh_flow_entry::nr_tell"]
+        [::core::mem::offset_of!(lh_flow_entry, nr_tell) - 68usize];
+    ["Offset of field: lh_flow_entry::tell"]
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 72usize];
+    ["Offset of field: lh_flow_entry::partner_ns"]
+        [::core::mem::offset_of!(lh_flow_entry, partner_ns) - 104usize];
     ["Offset of field: lh_flow_entry::deadline_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 64usize];
+        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 112usize];
     ["Offset of field: lh_flow_entry::armed_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 72usize];
+        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 80usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 128usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 88usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 136usize];
     ["Offset of field: lh_flow_entry::flow"]
-        [::core::mem::offset_of!(lh_flow_entry, flow) - 216usize];
+        [::core::mem::offset_of!(lh_flow_entry, flow) - 264usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 1960usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 2016usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

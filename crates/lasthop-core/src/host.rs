@@ -3,7 +3,7 @@
 
 use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
-    LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_MOST, LH_TELL_OPTION, lh_actions, lh_call, lh_flow, lh_peer,
+    LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_OPTION, lh_actions, lh_call, lh_flow, lh_missing, lh_peer,
     lh_retransmit, lh_sack_block, lh_seg, lhc_edit_ack, lhc_edit_tell, lhc_flow_free,
     lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data, lhc_on_link,
     lhc_on_partner, lhc_on_release, lhc_on_sweep, lhc_on_timer, lhc_peer_join, lhc_seg_at,
@@ -255,22 +255,18 @@ impl Host {
         actions
     }
 
-    /// The agent at the hop's other end misses `missing` of what left here; at most
-    /// `LH_TELL_MOST` of them are looked at.
+    /// The agent at the hop's other end misses what `missing` says of what left here.
     pub fn on_partner(
         &mut self,
         flow: &mut Flow,
         config: &Config,
-        missing: &[lh_sack_block],
+        missing: &lh_missing,
         call: &Call,
     ) -> Actions {
         let mut actions = Actions::default();
-        let mut blocks = [lh_sack_block::default(); LH_TELL_MOST as usize];
-        let n = missing.len().min(blocks.len());
-        blocks[..n].copy_from_slice(&missing[..n]);
-        let (ops, flow, blocks) = (self.pool.ops(), &mut *flow.0, blocks.as_ptr());
-        // SAFETY: as in on_data(); there are as many blocks as the core may look at.
-        unsafe { lhc_on_partner(&ops, flow, config, blocks, n as u32, call, &mut actions) };
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_partner(&ops, &mut *flow.0, config, missing, call, &mut actions) };
         self.pool.check();
         actions
     }
