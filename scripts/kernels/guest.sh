@@ -107,16 +107,17 @@ end_agent() {
 	wait $agent
 }
 
-# The verifier sees another program with each scheme: all of them must load.
+# The verifier sees another program with each scheme, and with a key: all of them must load.
 try_schemes() {
+	(umask 077 && lasthop key new >/tmp/key)
 	schemes=$(lasthop attach lossy0 --scheme '?' 2>&1 | sed -n 's/.*have: //p' | tr -d ,)
 	[ "$(echo "$schemes" | wc -w)" -ge 4 ] || echo "fail: schemes: only '$schemes'"
 	for scheme in $schemes; do
-		if start_agent lossy0 --scheme "$scheme"; then
+		if start_agent lossy0 --scheme "$scheme" --key /tmp/key; then
 			echo "ok: scheme $scheme: $(verified | tr '\n' ' ')"
 		else
 			echo "fail: scheme $scheme: $(head -n 5 /tmp/err | tr '\n' '|')"
-			RUST_LOG=lasthop=debug lasthop attach lossy0 --scheme "$scheme" 2>&1 </dev/null |
+			RUST_LOG=lasthop=debug lasthop attach lossy0 --scheme "$scheme" --key /tmp/key 2>&1 </dev/null |
 				grep -B 60 '^processed' # the verifier's last words
 		fi
 		end_agent

@@ -72,7 +72,7 @@ fn key(line: &str) -> Result<lh_key> {
         bail!("not {} hexadecimal digits", 2 * KEY_BYTES);
     }
     for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
-        *byte = u8::from_str_radix(str::from_utf8(pair)?, 16)?;
+        *byte = u8::from_str_radix(std::str::from_utf8(pair)?, 16)?;
     }
     Ok(lh_key::new(&bytes))
 }
