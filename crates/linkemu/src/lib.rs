@@ -28,7 +28,9 @@ mod clock;
 mod config;
 pub mod control;
 pub mod effect;
+mod entrance;
 mod error;
+mod exits;
 mod flows;
 mod frame;
 #[cfg(test)]

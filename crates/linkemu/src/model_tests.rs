@@ -2,6 +2,7 @@
 //! The link model in virtual time: no sockets, no clock, any user.
 
 use super::*;
+use crate::effect::Effect;
 use crate::frame_samples::{ARP, FULL, MS_PER_FRAME_BPS};
 use crate::queue::discipline::EXEMPT_HEADROOM_FRAMES;
 
@@ -267,7 +268,7 @@ impl Effect for Detour {
 #[test]
 fn an_effect_may_reorder_when_it_says_so() {
     let mut model = model(slow_link());
-    model.effects.push(Box::new(Detour(0)));
+    model.effects.0.push(Box::new(Detour(0)));
     model.configure(&slow_link());
     model.push(FULL, 0, 0);
     model.push(FULL, 1, 0);

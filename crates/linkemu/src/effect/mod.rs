@@ -11,7 +11,6 @@
 //! a change at run time keeps the state of its generator.
 
 use crate::config::{Direction, DirectionConfig};
-#[cfg(test)]
 use crate::frame::FrameMeta;
 use crate::random::Random;
 
@@ -35,29 +34,67 @@ pub use self::passage::{Effect, Passage};
 
 type Build = fn(&DirectionConfig, Random) -> Box<dyn Effect>;
 
+/// Where in its passage an effect meets a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// While it is transmitted: what takes the link's time.
+    Transmission,
+    /// On its way through the air: what keeps it from arriving.
+    Loss,
+    /// After that: when it arrives.
+    Delay,
+}
+
 /// Name (which also picks the random stream: never rename one) and constructor of each effect, in
-/// the order in which they act: first what takes link time, then loss, then delay. At most one
-/// of the rates is in force.
-const CHAIN: &[(&str, Build)] = &[
-    ("rate", rate::build),
-    ("rate_wave", rate_wave::build),
-    ("rate_trace", rate_trace::build),
-    ("outage", outage::build),
-    ("every", every::build),
-    (bernoulli::NAME, bernoulli::build),
-    ("gilbert", gilbert::build),
-    ("ber", ber::build),
-    ("delay", delay::build),
-    ("jitter", jitter::build),
-    ("flow_delay", flow_delay::build),
-    ("reorder", reorder::build),
-    ("batch", batch::build),
+/// the order in which they act, that of the stages. At most one of the rates is in force.
+const CHAIN: &[(Stage, &str, Build)] = &[
+    (Stage::Transmission, "rate", rate::build),
+    (Stage::Transmission, "rate_wave", rate_wave::build),
+    (Stage::Transmission, "rate_trace", rate_trace::build),
+    (Stage::Loss, "outage", outage::build),
+    (Stage::Loss, "every", every::build),
+    (Stage::Loss, bernoulli::NAME, bernoulli::build),
+    (Stage::Loss, "gilbert", gilbert::build),
+    (Stage::Loss, "ber", ber::build),
+    (Stage::Delay, "delay", delay::build),
+    (Stage::Delay, "jitter", jitter::build),
+    (Stage::Delay, "flow_delay", flow_delay::build),
+    (Stage::Delay, "reorder", reorder::build),
+    (Stage::Delay, "batch", batch::build),
 ];
 
-/// All effects of one direction.
-pub fn chain(config: &DirectionConfig, seed: u64, direction: Direction) -> Vec<Box<dyn Effect>> {
-    let build = |(name, build): &(&str, Build)| build(config, Random::new(seed, direction, name));
-    CHAIN.iter().map(build).collect()
+/// Effects of one direction that act one after another.
+pub struct Chain(pub(crate) Vec<Box<dyn Effect>>);
+
+impl Chain {
+    /// Those of the stages named, their generators seeded for `direction`.
+    pub fn new(
+        config: &DirectionConfig,
+        seed: u64,
+        direction: Direction,
+        stages: &[Stage],
+    ) -> Self {
+        let chosen = CHAIN.iter().filter(|(stage, ..)| stages.contains(stage));
+        let build = |(_, name, build): &(Stage, &str, Build)| {
+            build(config, Random::new(seed, direction, name))
+        };
+        Self(chosen.map(build).collect())
+    }
+
+    /// Takes over new settings.
+    pub fn configure(&mut self, config: &DirectionConfig) {
+        self.0.iter_mut().for_each(|e| e.configure(config));
+    }
+
+    /// Lets a frame pass.
+    pub fn apply(&mut self, frame: &FrameMeta, passage: &mut Passage) {
+        self.0.iter_mut().for_each(|e| e.apply(frame, passage));
+    }
+
+    /// Whether a later frame may be delivered before an earlier one.
+    pub fn may_overtake(&self) -> bool {
+        self.0.iter().any(|e| e.may_overtake())
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,20 @@ pub(crate) struct Waiting<T> {
     pub replaced: u32,
 }
 
+impl<T> Waiting<T> {
+    /// A frame that has just arrived.
+    pub fn new(token: T, meta: FrameMeta, label: Label, arrival_ns: u64) -> Self {
+        Self {
+            token,
+            meta,
+            label,
+            arrival_ns,
+            marked: false,
+            replaced: 0,
+        }
+    }
+}
+
 /// Frames in the order of their arrival.
 #[derive(Debug)]
 pub(crate) struct Backlog<T> {
