@@ -17,6 +17,11 @@ impl Clock {
         }
     }
 
+    /// What `CLOCK_MONOTONIC` showed then.
+    pub fn begin_ns(&self) -> u64 {
+        self.begin_ns
+    }
+
     /// Nanoseconds since the beginning.
     pub fn now_ns(&self) -> u64 {
         read(ClockId::CLOCK_MONOTONIC) - self.begin_ns

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Configuration of a relay: JSON in, validated values out.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::net::IpAddr;
 
 use crate::error::{Error, Result};
+use crate::mac::MacConfig;
 use crate::stations::{self, StationConfig};
 use crate::trace::RateTrace;
 
@@ -16,6 +18,7 @@ const MAX_QUEUE_FRAMES: usize = 1_000_000;
 const MAX_BURST_FRAMES: f64 = 1e6;
 /// Entries of a list that the control socket could still carry.
 const MAX_LIST_ENTRIES: usize = 65_536;
+const FIXED: &str = "can't change while the relay runs: start another";
 /// `IFNAMSIZ` without the terminating zero.
 const MAX_INTERFACE_NAME_BYTES: usize = 15;
 
@@ -36,6 +39,9 @@ pub struct Config {
     /// Frames that arrive on `b` and leave on `a`.
     #[serde(default)]
     pub b_to_a: DirectionConfig,
+    /// An 802.11 medium that both directions share, in place of their rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac: Option<MacConfig>,
 }
 
 /// Queue discipline of a link.
@@ -171,12 +177,24 @@ impl fmt::Display for Direction {
     }
 }
 
+/// What a change is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// From interface `a` to interface `b`.
+    AToB,
+    /// From interface `b` to interface `a`.
+    BToA,
+    /// The medium of both.
+    Mac,
+}
+
 /// A change at run time: only the keys that are named change.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Update {
-    /// Direction to change.
-    pub dir: Direction,
-    /// Keys of [`DirectionConfig`] with their new values.
+    /// What to change.
+    pub dir: Target,
+    /// Keys of [`DirectionConfig`], or of [`MacConfig`], with their new values.
     #[serde(flatten)]
     pub changes: Map<String, Value>,
 }
@@ -218,7 +236,23 @@ impl Config {
         }
         Direction::ALL
             .into_iter()
-            .try_for_each(|d| self.direction(d).validate(d))
+            .try_for_each(|d| self.direction(d).validate(d))?;
+        self.mac
+            .as_ref()
+            .map_or(Ok(()), |mac| self.validate_mac(mac))
+    }
+
+    fn validate_mac(&self, mac: &MacConfig) -> Result<()> {
+        if let Some((key, problem)) = mac.find_problem() {
+            return Err(Error::config(format!("mac.{key}"), problem));
+        }
+        for direction in Direction::ALL {
+            if let Some(key) = self.direction(direction).key_that_contradicts_mac() {
+                let problem = "contradicts mac, whose medium both directions share: leave it out";
+                return Err(Error::config(format!("{direction}.{key}"), problem));
+            }
+        }
+        Ok(())
     }
 
     /// Settings of one direction.
@@ -234,37 +268,48 @@ impl Config {
     /// # Errors
     /// An unknown key or a value out of range; the configuration is then as before.
     pub fn apply(&mut self, update: &Update) -> Result<()> {
-        let patched = self.direction(update.dir).patched(update)?;
+        let mut changed = self.clone();
         match update.dir {
-            Direction::AToB => self.a_to_b = patched,
-            Direction::BToA => self.b_to_a = patched,
+            Target::AToB => changed.a_to_b = self.a_to_b.patched(Direction::AToB, update)?,
+            Target::BToA => changed.b_to_a = self.b_to_a.patched(Direction::BToA, update)?,
+            Target::Mac => changed.mac = Some(self.patched_mac(update)?),
         }
+        changed.validate()?;
+        *self = changed;
         Ok(())
+    }
+
+    fn patched_mac(&self, update: &Update) -> Result<MacConfig> {
+        let refuse = |problem: String| Error::config("mac", problem);
+        let Some(mac) = &self.mac else {
+            let problem = "there is none, and none can be set up while the relay runs";
+            return Err(refuse(problem.to_owned()));
+        };
+        let patched: MacConfig =
+            patched(mac, &update.changes).map_err(|e| refuse(e.to_string()))?;
+        match mac.fixed_key_changed_by(&patched) {
+            Some(fixed) => Err(Error::config(format!("mac.{fixed}"), FIXED)),
+            None => Ok(patched),
+        }
     }
 }
 
 impl DirectionConfig {
     /// Goes through JSON, so that a new key needs no second list of optional fields.
-    fn patched(&self, update: &Update) -> Result<Self> {
-        let key = update.dir.name();
+    fn patched(&self, direction: Direction, update: &Update) -> Result<Self> {
+        let key = direction.name();
         // A trace that does not change stays as it was read: its file may have changed or gone.
         let keeps_trace = !update.changes.contains_key("rate_trace");
         let mut rest = self.clone();
         rest.rate_trace = RateTrace::default();
-        let mut value =
-            serde_json::to_value(rest).map_err(|e| Error::config(key, e.to_string()))?;
-        if let Value::Object(map) = &mut value {
-            map.extend(update.changes.clone());
-        }
-        let mut patched: Self =
-            serde_json::from_value(value).map_err(|e| Error::config(key, e.to_string()))?;
+        let mut patched = patched(&rest, &update.changes)
+            .map_err(|e: serde_json::Error| Error::config(key, e.to_string()))?;
         if keeps_trace {
             patched.rate_trace = self.rate_trace.clone();
         }
-        patched.validate(update.dir)?;
+        patched.validate(direction)?;
         if let Some(fixed) = self.fixed_key_changed_by(&patched) {
-            let what = "can't change while the relay runs: start another";
-            return Err(Error::config(format!("{key}.{fixed}"), what));
+            return Err(Error::config(format!("{key}.{fixed}"), FIXED));
         }
         Ok(patched)
     }
@@ -292,6 +337,20 @@ impl DirectionConfig {
             return Some("aqm");
         }
         (!addresses(self).eq(addresses(patched))).then_some("stations.addresses")
+    }
+
+    /// What sets a rate or a link of its own.
+    fn key_that_contradicts_mac(&self) -> Option<&'static str> {
+        let contradictions = [
+            ("rate_bps", self.rate_bps != 0),
+            ("rate_wave", !self.rate_wave.is_empty()),
+            ("rate_trace", !self.rate_trace.is_empty()),
+            ("stations", !self.stations.is_empty()),
+        ];
+        contradictions
+            .into_iter()
+            .find(|(_, is)| *is)
+            .map(|(key, _)| key)
     }
 
     fn validate(&self, direction: Direction) -> Result<()> {
@@ -416,6 +475,18 @@ impl DirectionConfig {
     }
 }
 
+/// Settings with some keys replaced: an object with what does not change, and those.
+fn patched<S: Serialize + DeserializeOwned>(
+    settings: &S,
+    changes: &Map<String, Value>,
+) -> std::result::Result<S, serde_json::Error> {
+    let mut value = serde_json::to_value(settings)?;
+    if let Value::Object(map) = &mut value {
+        map.extend(changes.clone());
+    }
+    serde_json::from_value(value)
+}
+
 fn default_seed() -> u64 {
     1
 }
@@ -432,115 +503,5 @@ fn check_interface(key: &str, name: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(a_to_b: &str) -> Result<Config> {
-        Config::from_json(&format!(r#"{{"a":"x","b":"y","a_to_b":{a_to_b}}}"#))
-    }
-
-    #[test]
-    fn defaults_are_a_plain_wire() {
-        let config = Config::from_json(r#"{"a":"x","b":"y"}"#).unwrap();
-        assert_eq!(config.seed, 1);
-        assert_eq!(config.a_to_b, DirectionConfig::default());
-        assert_eq!(config.b_to_a.rate_bps, 0);
-    }
-
-    #[test]
-    fn every_error_names_its_key_in_one_line() {
-        for (json, key) in [
-            (r#"{"loss":1.5}"#, "a_to_b.loss"),
-            (r#"{"loss":-0.1}"#, "a_to_b.loss"),
-            (r#"{"burst_loss":0.9}"#, "a_to_b.burst_loss"),
-            (r#"{"burst_loss":-0.1}"#, "a_to_b.burst_loss"),
-            (r#"{"burst_frames":0.5}"#, "a_to_b.burst_frames"),
-            (r#"{"ber":2}"#, "a_to_b.ber"),
-            (r#"{"queue_frames":0}"#, "a_to_b.queue_frames"),
-            (r#"{"rate_bps":10000000000000}"#, "a_to_b.rate_bps"),
-            (r#"{"delay_ns":10000000000000}"#, "a_to_b.delay_ns"),
-            (r#"{"outages_ns":[[5,5]]}"#, "a_to_b.outages_ns"),
-            (r#"{"jitter_ns":10000000000000}"#, "a_to_b.jitter_ns"),
-            (r#"{"batch_ns":10000000000000}"#, "a_to_b.batch_ns"),
-            (r#"{"reorder":1.5,"reorder_delay_ns":1}"#, "a_to_b.reorder"),
-            (r#"{"reorder":0.5}"#, "a_to_b.reorder_delay_ns"),
-            (r#"{"rate_wave":[[0,5]]}"#, "a_to_b.rate_wave"),
-            (r#"{"rate_wave":[[5,0]]}"#, "a_to_b.rate_wave"),
-            (r#"{"rate_wave":[[5]]}"#, "expected a tuple"),
-            (
-                r#"{"rate_wave":[[5,5]],"rate_trace":[1]}"#,
-                "a_to_b.rate_wave",
-            ),
-            (r#"{"rate_trace":[2,1]}"#, "rate_trace"),
-            (r#"{"rate_trace":"/nonexistent"}"#, "/nonexistent"),
-            (r#"{"rate_trace":5}"#, "rate_trace"),
-            (
-                r#"{"flow_delays_ns":[1,9999999999999]}"#,
-                "a_to_b.flow_delays_ns",
-            ),
-            (r#"{"los":0.1}"#, "los"),
-        ] {
-            let text = parse(json).unwrap_err().to_string();
-            assert!(text.contains(key) && !text.contains('\n'), "{json}: {text}");
-        }
-    }
-
-    #[test]
-    fn interfaces_are_checked() {
-        for (json, key) in [
-            (r#"{"a":"x","b":"x"}"#, "b:"),
-            (r#"{"a":"","b":"x"}"#, "a:"),
-            (r#"{"a":"x","b":"sixteen-letters-"}"#, "b:"),
-            (r#"{"a":"x"}"#, "`b`"),
-            (r#"{"a":"x","b":"y","c":1}"#, "`c`"),
-        ] {
-            let text = Config::from_json(json).unwrap_err().to_string();
-            assert!(text.contains(key), "{json}: {text}");
-        }
-    }
-
-    #[test]
-    fn update_changes_only_what_it_names() {
-        let mut config = parse(r#"{"rate_bps":1000,"loss":0.5}"#).unwrap();
-        let update = |text: &str| Update::from_json(text).unwrap();
-        config
-            .apply(&update(r#"{"dir":"a_to_b","loss":0.02}"#))
-            .unwrap();
-        assert_eq!((config.a_to_b.rate_bps, config.a_to_b.loss), (1000, 0.02));
-        assert_eq!(config.b_to_a, DirectionConfig::default());
-
-        let before = config.clone();
-        assert!(
-            config
-                .apply(&update(r#"{"dir":"a_to_b","loss":7}"#))
-                .is_err()
-        );
-        assert!(
-            config
-                .apply(&update(r#"{"dir":"a_to_b","lass":0.1}"#))
-                .is_err()
-        );
-        assert_eq!(config, before);
-        assert!(Update::from_json(r#"{"dir":"up"}"#).is_err());
-        assert!(Update::from_json(r#"{"loss":0.1}"#).is_err());
-    }
-
-    #[test]
-    fn a_trace_is_read_once_and_replaced_only_by_name() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("trace");
-        std::fs::write(&path, "4\n8\n").unwrap();
-        let mut config = parse(&format!(r#"{{"rate_trace":{path:?}}}"#)).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        let update = |text: &str| Update::from_json(text).unwrap();
-        config
-            .apply(&update(r#"{"dir":"a_to_b","loss":0.02}"#))
-            .unwrap();
-        assert_eq!(config.a_to_b.rate_trace.period_ms(), 8);
-        let wave = r#"{"dir":"a_to_b","rate_wave":[[1000,5]]}"#;
-        assert!(config.apply(&update(wave)).is_err());
-        let instead = r#"{"dir":"a_to_b","rate_wave":[[1000,5]],"rate_trace":[]}"#;
-        config.apply(&update(instead)).unwrap();
-        assert!(config.a_to_b.rate_trace.is_empty());
-    }
-}
+#[path = "config_tests.rs"]
+mod tests;

@@ -5,27 +5,35 @@
 //! | --- | --- |
 //! | `stats` | [`crate::Stats`] as one object |
 //! | `set {"dir": "a_to_b", "loss": 0.02}` | `{"ok":true}`; see [`crate::Update`] |
+//! | `set {"dir": "mac", "tries": 4}` | the same; see [`crate::mac::MacConfig`] |
+//! | `events` | `{"ok":true,"record_bytes":192}`, then binary records until either end goes; see [`crate::mac::Event::record`] |
 //! | anything else | `{"error":"..."}` |
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket;
 
 use crate::config::Update;
 use crate::error::{Error, Result};
 use crate::handle::RelayHandle;
+use crate::mac::RECORD_BYTES;
 
 /// Longest line that is read: some thousand outages fit.
 const MAX_LINE_BYTES: u64 = 64 << 10;
 const MAX_CLIENTS: usize = 16;
+/// How often an event stream on which nothing happens is looked at.
+const HANG_UP_CHECK: Duration = Duration::from_millis(250);
+const MAX_BATCH_RECORDS: usize = 256;
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// A control socket that serves until it is dropped, which removes its file.
@@ -137,7 +145,43 @@ fn serve(mut stream: UnixStream, handle: &RelayHandle) -> io::Result<()> {
         if bytes as u64 == MAX_LINE_BYTES && !line.ends_with('\n') {
             return writeln!(stream, "{}", error_json("line too long"));
         }
+        if line.trim() == "events" && handle.has_mac() {
+            return stream_events(&mut stream, handle);
+        }
         writeln!(stream, "{}", answer(line.trim(), handle))?;
+    }
+}
+
+/// Writes what the MAC learns until the relay stops or the client hangs up. A client that is slow
+/// holds up nobody: its records are dropped and counted.
+fn stream_events(stream: &mut UnixStream, handle: &RelayHandle) -> io::Result<()> {
+    let records = handle.events().subscribe();
+    let greeting = serde_json::json!({ "ok": true, "record_bytes": RECORD_BYTES });
+    writeln!(stream, "{greeting}")?;
+    let mut batch = Vec::with_capacity(MAX_BATCH_RECORDS * RECORD_BYTES);
+    loop {
+        match records.recv_timeout(HANG_UP_CHECK) {
+            Ok(first) => {
+                let more = records.try_iter().take(MAX_BATCH_RECORDS - 1);
+                batch.clear();
+                std::iter::once(first)
+                    .chain(more)
+                    .for_each(|r| batch.extend_from_slice(&r));
+                stream.write_all(&batch)?;
+            }
+            Err(RecvTimeoutError::Timeout) if !has_hung_up(stream) => {}
+            Err(_) => return Ok(()),
+        }
+    }
+}
+
+/// A client that has only finished asking is still there.
+fn has_hung_up(stream: &UnixStream) -> bool {
+    let mut fds = [PollFd::new(stream.as_fd(), PollFlags::empty())];
+    let gone = PollFlags::POLLHUP | PollFlags::POLLERR;
+    match poll(&mut fds, PollTimeout::ZERO) {
+        Ok(_) => fds[0].revents().is_some_and(|now| now.intersects(gone)),
+        Err(_) => false,
     }
 }
 
@@ -150,9 +194,10 @@ fn answer(line: &str, handle: &RelayHandle) -> String {
         "set" => Update::from_json(rest)
             .and_then(|update| handle.set(&update))
             .map(|()| r#"{"ok":true}"#.to_owned()),
+        "events" => Err(Error::config(verb, "needs a mac, and has none here")),
         _ => Err(Error::config(
             verb,
-            "unknown command, use stats or set JSON",
+            "unknown command, use stats, set JSON or events",
         )),
     };
     result.unwrap_or_else(|error| error_json(&error.to_string()))
@@ -212,6 +257,46 @@ mod tests {
         std::fs::write(&path, "data").unwrap();
         assert!(ControlServer::start(&path, handle()).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "data");
+    }
+
+    #[test]
+    fn events_are_streamed_until_either_end_goes() {
+        use crate::mac::{Event, EventKind};
+        let text = r#"{"a":"x","b":"y","mac":{"standard":"802.11b"}}"#;
+        let handle = Arc::new(RelayHandle::new(Config::from_json(text).unwrap()).unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("control");
+        let _server = ControlServer::start(&path, Arc::clone(&handle)).unwrap();
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(b"events\n").unwrap();
+        // Only finished asking: it must stay subscribed.
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut greeting = String::new();
+        reader.read_line(&mut greeting).unwrap();
+        assert!(greeting.contains(r#""record_bytes":192"#), "{greeting}");
+        let event = Event {
+            kind: EventKind::Delivered,
+            direction: crate::Direction::AToB,
+            attempt: 1,
+            frame_bytes: 60,
+            queued_ns: 1,
+            head_ns: 2,
+            at_ns: 3,
+            headers: None,
+        };
+        for number in 0..600u64 {
+            handle.events().publish(&event, 0);
+            let mut record = [0; RECORD_BYTES];
+            reader.read_exact(&mut record).unwrap();
+            assert_eq!(record[..], event.record(number, 0, 0));
+        }
+        handle.events().close();
+        assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+        // Without a MAC there is nothing to hear.
+        let plain = dir.path().join("plain");
+        let _other = ControlServer::start(&plain, self::handle()).unwrap();
+        assert!(request(&plain, "events").unwrap().contains("needs a mac"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::config::{Config, Update};
 use crate::error::{Error, Result};
+use crate::mac::EventHub;
 use crate::stats::Stats;
 
 /// Shared between the relay and other threads.
@@ -18,6 +19,7 @@ pub struct RelayHandle {
     stats: Mutex<Stats>,
     config_changed: AtomicBool,
     stopped: AtomicBool,
+    events: EventHub,
     /// Ends the relay's sleep.
     wake: EventFd,
 }
@@ -37,6 +39,7 @@ impl RelayHandle {
             stats: Mutex::new(stats),
             config_changed: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
+            events: EventHub::default(),
             wake,
         })
     }
@@ -67,6 +70,16 @@ impl RelayHandle {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.wake();
+    }
+
+    /// Whether there is a MAC that has news.
+    pub(crate) fn has_mac(&self) -> bool {
+        lock(&self.config).mac.is_some()
+    }
+
+    /// News of the MAC, on their way to whoever listens.
+    pub(crate) fn events(&self) -> &EventHub {
+        &self.events
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

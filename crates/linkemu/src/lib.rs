@@ -2,7 +2,7 @@
 //! Link emulator: relays Ethernet frames between two interfaces of one network namespace and
 //! gives each direction a rate, a delay, a queue and losses of its own.
 //!
-//! The crate has two halves. The *model* ([`LinkModel`], [`effect`]) knows neither sockets nor a
+//! The crate has two halves. The *model* ([`LinkModel`], [`effect`], [`mac`]) knows neither sockets nor a
 //! clock: frames come in with their arrival time, and leave with the *theoretical* time at which
 //! a link would have delivered them. The *relay* ([`Relay`]) reads and writes the frames and lets
 //! the model decide. Because every time is derived from earlier theoretical times, a process that
@@ -38,6 +38,8 @@ mod frame_samples;
 mod handle;
 mod hop;
 mod label;
+mod links;
+pub mod mac;
 mod model;
 mod outbox;
 mod pool;
@@ -51,7 +53,7 @@ mod stations;
 mod stats;
 mod trace;
 
-pub use config::{Aqm, Config, Direction, DirectionConfig, Update};
+pub use config::{Aqm, Config, Direction, DirectionConfig, Target, Update};
 pub use effect::lost_frames;
 pub use error::{Error, Result};
 pub use frame::{FrameMeta, MAX_FRAME_BYTES};
@@ -61,5 +63,5 @@ pub use model::{Exit, Fate, LinkModel, Verdict};
 pub use random::Random;
 pub use relay::Relay;
 pub use stations::StationConfig;
-pub use stats::{DirectionStats, Stats};
+pub use stats::{DirectionStats, MacStats, Stats};
 pub use trace::RateTrace;

@@ -41,14 +41,22 @@ Keys of a direction, all optional:
   stations: [{"addresses": ["10.0.0.2", "fd00::2"], "rate_bps", "loss",
     "queue_frames"}, ...]: receivers on the side of b, each with a queue and a
     transmitter of its own; all others share the link above
+An 802.11 medium that both directions share takes the place of their rates and
+stations; their losses then hit its data frames:
+  "mac": {"standard": "802.11a"|"802.11b"|"802.11g", "rate_mbps", "basic_rate_mbps"
+    (of ACKs), "preamble" ("long", "short"; 802.11b), "policy" ("ack", "no_ack",
+    "block_ack_burst", "block_ack_each"), "block_frames" (16), "tries" (7 in all),
+    "loss_per" ("attempt", "packet"), "control_loss" (of ACKs and the like),
+    "tx_watts" (0.6), "rx_watts" (0.3), "idle_watts" (0.3)}
 Switch tso, gso and gro off on both interfaces and their peers (ethtool -K):
 a super-packet is no frame, and is dropped and counted.
 The namespace's own IPv6 stack talks on the interfaces too; silence it with
   sysctl net.ipv6.conf.all.disable_ipv6=1"#;
 
-const SET_EXAMPLE: &str = r#"Example:
+const SET_EXAMPLE: &str = r#"Examples:
   linkemu set /run/linkemu.sock '{"dir": "a_to_b", "loss": 0.05, "rate_bps": 5000000}'
-  linkemu set /run/linkemu.sock '{"dir": "a_to_b", "rate_wave": [[30000000, 2000000000], [10000000, 2000000000]]}'"#;
+  linkemu set /run/linkemu.sock '{"dir": "a_to_b", "rate_wave": [[30000000, 2000000000], [10000000, 2000000000]]}'
+  linkemu set /run/linkemu.sock '{"dir": "mac", "tries": 4, "rate_mbps": 24}'"#;
 
 /// Link emulator: relays Ethernet frames between two interfaces with a rate, a delay, a queue and
 /// losses per direction.
@@ -69,7 +77,7 @@ enum Command {
         /// Control socket of the relay.
         path: PathBuf,
     },
-    /// Change one direction of a running relay; keys that are not named stay as they are.
+    /// Change one direction, or the MAC, of a running relay; keys that are not named stay as they are.
     #[command(after_help = SET_EXAMPLE)]
     Set {
         /// Control socket of the relay.

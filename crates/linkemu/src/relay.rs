@@ -15,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::flows::FlowTable;
 use crate::frame::{self, FrameMeta};
 use crate::handle::RelayHandle;
-use crate::hop::Hop;
 use crate::label::{self, Label};
+use crate::links::Links;
+use crate::mac::Headers;
 use crate::model::{Exit, Fate, Verdict};
 use crate::outbox::Outbox;
 use crate::pool::{Buffer, Pool};
@@ -37,13 +38,14 @@ pub struct Relay {
     ports: [Port; 2],
     /// In the order of [`Direction::ALL`]: lane i reads from port i and writes to the other.
     lanes: [Lane; 2],
+    links: Links<Buffer>,
     /// Of both directions: a connection has the same number in each.
     flows: FlowTable,
 }
 
-/// One direction: link model, buffers and counters.
+/// One direction: buffers and counters.
 struct Lane {
-    hop: Hop<Buffer>,
+    direction: Direction,
     lossless_link_control: bool,
     /// Somebody looks at more of a frame than its size.
     wants_labels: bool,
@@ -61,9 +63,10 @@ impl Relay {
     pub fn open(config: Config) -> Result<Self> {
         config.validate()?;
         let ports = [Port::open(&config.a)?, Port::open(&config.b)?];
-        let lanes = Direction::ALL.map(|d| Lane::new(config.direction(d), config.seed, d));
+        let lanes = Direction::ALL.map(|d| Lane::new(config.direction(d), d));
         Ok(Self {
             flows: FlowTable::new(&config),
+            links: Links::new(&config),
             handle: Arc::new(RelayHandle::new(config)?),
             ports,
             lanes,
@@ -97,11 +100,14 @@ impl Relay {
                 housekeeping_ns = turn_ns + HOUSEKEEPING_NS;
             }
             self.take_over_changes();
+            self.listen();
             self.turn(&clock, turn_ns, readable);
+            self.tell_events(&clock, turn_ns);
             self.handle.try_publish(|stats| self.report(stats, &clock));
             let wake_ns = self.wake_ns(&clock).min(housekeeping_ns);
             readable = self.wait(wake_ns.saturating_sub(clock.now_ns()))?;
         }
+        self.handle.events().close();
         self.keep_house(&clock, cpu_begin_ns);
         self.handle.publish(|stats| self.report(stats, &clock));
         Ok(self.handle.stats())
@@ -111,23 +117,40 @@ impl Relay {
     fn turn(&mut self, clock: &Clock, now_ns: u64, readable: [bool; 2]) {
         for ((lane, port), readable) in self.lanes.iter_mut().zip(&mut self.ports).zip(readable) {
             if readable {
-                lane.receive(port, clock, &mut self.flows);
+                lane.receive(port, clock, &mut self.links, &mut self.flows);
             }
         }
         let [a, b] = &mut self.ports;
         for (lane, port) in self.lanes.iter_mut().zip([b, a]) {
             // The time from before reading: what has arrived since is in the socket, not yet in
             // the queue, and must find the queue as it was at its arrival.
-            lane.deliver(port, clock, now_ns);
+            lane.deliver(port, clock, &mut self.links, now_ns);
+        }
+    }
+
+    /// Who listens is to hear of all that is done from now on.
+    fn listen(&mut self) {
+        if let Links::Shared(radio) = &mut self.links {
+            let read_headers = |buffer: &Buffer| Headers::of(buffer.frame());
+            radio.want_events(self.handle.events().is_wanted().then_some(read_headers));
+        }
+    }
+
+    /// Tells who listens what the MAC has learnt by `now_ns`.
+    fn tell_events(&mut self, clock: &Clock, now_ns: u64) {
+        let Links::Shared(radio) = &mut self.links else {
+            return;
+        };
+        let hub = self.handle.events();
+        while let Some(event) = radio.pop_event(now_ns) {
+            hub.publish(&event, clock.begin_ns());
         }
     }
 
     fn wake_ns(&self, clock: &Clock) -> u64 {
-        let due_ns = self
-            .lanes
-            .iter()
-            .filter_map(|lane| lane.wake_ns(clock))
-            .min();
+        let waits = self.lanes.iter().any(|lane| lane.outbox.len() > 0);
+        let retry_ns = waits.then(|| clock.now_ns() + BUSY_RETRY_NS);
+        let due_ns = self.links.next_due_ns().into_iter().chain(retry_ns).min();
         due_ns.unwrap_or(u64::MAX)
     }
 
@@ -163,6 +186,7 @@ impl Relay {
     fn take_over_changes(&mut self) {
         if let Some(config) = self.handle.take_changed_config() {
             self.flows.configure(&config);
+            self.links.configure(&config);
             for (lane, direction) in self.lanes.iter_mut().zip(Direction::ALL) {
                 lane.configure(config.direction(direction));
             }
@@ -181,15 +205,15 @@ impl Relay {
     fn report(&self, stats: &mut Stats, clock: &Clock) {
         stats.elapsed_ns = clock.now_ns();
         stats.interface_downs = self.ports.iter().map(Port::downs).sum();
-        stats.a_to_b = self.lanes[0].report();
-        stats.b_to_a = self.lanes[1].report();
+        stats.a_to_b = self.lanes[0].report(&self.links, stats.elapsed_ns);
+        stats.b_to_a = self.lanes[1].report(&self.links, stats.elapsed_ns);
     }
 }
 
 impl Lane {
-    fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
+    fn new(config: &DirectionConfig, direction: Direction) -> Self {
         Self {
-            hop: Hop::new(config, seed, direction),
+            direction,
             lossless_link_control: config.lossless_non_ip,
             wants_labels: wants_labels(config),
             pool: Pool::new(),
@@ -199,14 +223,19 @@ impl Lane {
     }
 
     fn configure(&mut self, config: &DirectionConfig) {
-        self.hop.configure(config);
         self.lossless_link_control = config.lossless_non_ip;
         self.wants_labels = wants_labels(config);
     }
 
-    fn receive(&mut self, port: &mut Port, clock: &Clock, flows: &mut FlowTable) {
+    fn receive(
+        &mut self,
+        port: &mut Port,
+        clock: &Clock,
+        links: &mut Links<Buffer>,
+        flows: &mut FlowTable,
+    ) {
         let Self {
-            hop,
+            direction,
             pool,
             lossless_link_control,
             wants_labels,
@@ -225,13 +254,13 @@ impl Lane {
                 true => label::label(arrival.frame),
                 false => Label::default(),
             };
-            accept(hop, pool, stats, &arrival, (meta, label));
+            accept(links, *direction, pool, stats, &arrival, (meta, label));
         });
     }
 
     /// Counts what was lost and sends what is due by `now_ns`.
-    fn deliver(&mut self, port: &mut Port, clock: &Clock, now_ns: u64) {
-        while let Some(exit) = self.hop.pop_due(now_ns) {
+    fn deliver(&mut self, port: &mut Port, clock: &Clock, links: &mut Links<Buffer>, now_ns: u64) {
+        while let Some(exit) = links.pop_due(self.direction, now_ns) {
             self.let_out(exit);
         }
         self.outbox
@@ -258,17 +287,11 @@ impl Lane {
         self.pool.give(exit.token);
     }
 
-    fn wake_ns(&self, clock: &Clock) -> Option<u64> {
-        let retry_ns = (self.outbox.len() > 0).then(|| clock.now_ns() + BUSY_RETRY_NS);
-        self.hop.next_due_ns().into_iter().chain(retry_ns).min()
-    }
-
-    fn report(&self) -> DirectionStats {
-        DirectionStats {
-            queue_frames: self.hop.queue_frames() as u64,
-            in_flight_frames: (self.hop.in_flight_frames() + self.outbox.len()) as u64,
-            ..self.stats
-        }
+    fn report(&self, links: &Links<Buffer>, now_ns: u64) -> DirectionStats {
+        let mut stats = self.stats;
+        links.report(self.direction, now_ns, &mut stats);
+        stats.in_flight_frames += self.outbox.len() as u64;
+        stats
     }
 }
 
@@ -279,7 +302,8 @@ fn wants_labels(config: &DirectionConfig) -> bool {
 
 /// Gives a frame that has arrived to the link.
 fn accept(
-    hop: &mut Hop<Buffer>,
+    links: &mut Links<Buffer>,
+    direction: Direction,
     pool: &mut Pool,
     stats: &mut DirectionStats,
     arrival: &Arrival,
@@ -291,10 +315,11 @@ fn accept(
         return;
     };
     frame::copy_with_tag(arrival.frame, arrival.tag, buffer.frame_mut());
-    let link = hop.link_of(arrival.frame);
-    if let Verdict::QueueDropped(buffer) = hop.push(link, meta, label, buffer, arrival.arrival_ns) {
+    let (frame, at_ns) = (arrival.frame, arrival.arrival_ns);
+    let verdict = links.push(direction, frame, (meta, label), buffer, at_ns);
+    if let Verdict::QueueDropped(buffer) = verdict {
         stats.on_queue_dropped(&meta);
         pool.give(buffer);
     }
-    stats.queue_max_frames = stats.queue_max_frames.max(hop.queue_frames() as u64);
+    stats.queue_max_frames = stats.queue_max_frames.max(links.queue_frames(direction));
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::frame::FrameMeta;
+use crate::mac::Energy;
 
 /// Counters of one direction since the relay began. Frames with a TCP payload are counted again
 /// under `data_`.
@@ -62,6 +63,29 @@ pub struct DirectionStats {
     pub late_max_ns: u64,
     /// Sum of the same over all sent frames: divided by `sent_frames`, the mean.
     pub late_total_ns: u64,
+    /// Of the MAC, if there is one.
+    #[serde(default)]
+    pub mac: MacStats,
+    /// Account of the radio that sends in this direction.
+    #[serde(default)]
+    pub energy: Energy,
+}
+
+/// Counters of the MAC in one direction; all 0 without one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MacStats {
+    /// Data frames on the air, each time counted.
+    pub attempts: u64,
+    /// Those that were not their frame's first.
+    pub retries: u64,
+    /// Those that met a frame of the other direction on the air.
+    pub collisions: u64,
+    /// Frames that were given up after their last attempt (whether or not they had come through).
+    pub final_drops: u64,
+    /// Frames that came through again after their ACK had been lost, and were filtered.
+    pub duplicates: u64,
+    /// Time on the air in nanoseconds of this direction's frames, requests, and their answers.
+    pub airtime_ns: u64,
 }
 
 /// Counters of a whole relay.

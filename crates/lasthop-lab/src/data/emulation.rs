@@ -95,6 +95,7 @@ fn wire_config(link: &LinkOptions, hops_ns: u64) -> Config {
             ..direction.clone()
         },
         b_to_a: direction,
+        mac: None,
     }
 }
 
@@ -109,6 +110,7 @@ pub fn air_config(link: &LinkOptions) -> Result<Config> {
         seed: link.seed,
         a_to_b: air_direction(link, Way::Down)?,
         b_to_a: air_direction(link, Way::Up)?,
+        mac: None,
     })
 }
 

@@ -153,7 +153,17 @@ impl Lab {
     }
 
     pub fn start_relay(&mut self, west_to_east: &str, east_to_west: &str) {
-        let config = Config::from_json(&config_json(west_to_east, east_to_west)).expect("config");
+        self.start(&config_json(west_to_east, east_to_west));
+    }
+
+    /// A relay with a medium for both directions, and the same settings each way.
+    pub fn start_relay_with_mac(&mut self, mac: &str, each_way: &str) {
+        let plain = config_json(each_way, each_way);
+        self.start(&plain.replacen('{', &format!(r#"{{"mac":{mac},"#), 1));
+    }
+
+    fn start(&mut self, json: &str) {
+        let config = Config::from_json(json).expect("config");
         let file = self.emu.file();
         let (ready, opened) = mpsc::channel();
         let thread = std::thread::spawn(move || {

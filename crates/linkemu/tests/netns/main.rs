@@ -6,5 +6,6 @@
 mod command;
 mod effects;
 mod lab;
+mod mac;
 mod raw;
 mod relay;
