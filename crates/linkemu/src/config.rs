@@ -243,9 +243,7 @@ impl Config {
     }
 
     fn validate_mac(&self, mac: &MacConfig) -> Result<()> {
-        if let Some((key, problem)) = mac.find_problem() {
-            return Err(Error::config(format!("mac.{key}"), problem));
-        }
+        mac.validate()?;
         for direction in Direction::ALL {
             if let Some(key) = self.direction(direction).key_that_contradicts_mac() {
                 let problem = "contradicts mac, whose medium both directions share: leave it out";

@@ -110,7 +110,7 @@ pub fn air_config(link: &LinkOptions) -> Result<Config> {
         seed: link.seed,
         a_to_b: air_direction(link, Way::Down)?,
         b_to_a: air_direction(link, Way::Up)?,
-        mac: None,
+        mac: link.mac.clone(),
     })
 }
 
@@ -125,7 +125,10 @@ fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
         steps.map(|rate_bps| (*rate_bps, wave.step_ns)).collect()
     });
     Ok(DirectionConfig {
-        rate_bps: link.constant_rate_bps(way),
+        rate_bps: match link.mac {
+            Some(_) => 0,
+            None => link.constant_rate_bps(way),
+        },
         rate_wave,
         rate_trace,
         delay_ns: link.local_rtt_ns / 2,
@@ -180,6 +183,27 @@ mod tests {
         air.validate().unwrap();
         let [down, up] = [&air.a_to_b, &air.b_to_a].map(|way| (way.burst_loss, way.burst_frames));
         assert_eq!((down, up), ((0.05, 4.0), (0.01, 2.0)));
+    }
+
+    #[test]
+    fn a_medium_takes_the_place_of_the_rates() {
+        let link = crate::data::words::link("--loss 1% --mac 802.11a,policy=no_ack").unwrap();
+        let air = air_config(&link).unwrap();
+        air.validate().unwrap();
+        assert_eq!((air.a_to_b.rate_bps, air.b_to_a.rate_bps), (0, 0));
+        assert_eq!((air.a_to_b.loss, air.mac), (0.01, link.mac.clone()));
+        assert_eq!(wan_config(&link).mac, None);
+        // 1514 bytes in 34 + 67.5 + 248 µs.
+        assert_eq!(link.nominal_rate_bps() / 1_000_000, 34);
+        assert!(link.summary().contains("802.11a medium"));
+        for other in [
+            "--rate-wave 5mbit,6mbit,1s",
+            "--rate-up 1mbit",
+            "--host-rate 5mbit,6mbit",
+        ] {
+            let refused = crate::data::words::link(&format!("--mac 802.11b {other}"));
+            assert!(refused.unwrap_err().contains("--mac"), "{other}");
+        }
     }
 
     #[test]

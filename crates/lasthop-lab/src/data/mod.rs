@@ -9,6 +9,7 @@ pub mod host;
 pub mod hosts;
 pub mod link;
 mod lte;
+pub mod mac;
 pub mod neighbour;
 pub mod outage;
 pub mod page;

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::timing::{Preamble, Standard, Timing};
+use crate::error::{Error, Result};
 
 /// 802.11's default for long frames is 4 and for short ones 7 (clause 11, dot11ShortRetryLimit);
 /// drivers take 7 for all.
@@ -163,8 +164,41 @@ impl MacConfig {
         self.basic_rate_mbps.map_or(highest.unwrap_or(0), kbps)
     }
 
+    /// What it carries one way while nobody sends the other way and nothing is lost, in bit/s of
+    /// full Ethernet frames.
+    pub fn capacity_bps(&self) -> u64 {
+        const FULL_BYTES: u32 = 1514;
+        let timing = self.timing();
+        let access_ns = timing.difs_ns() + u64::from(timing.cw_min) * timing.slot_ns / 2;
+        let data_ns = timing.data_ns(FULL_BYTES);
+        let asking_ns = timing.sifs_ns + timing.block_ack_request_ns();
+        let block_answer_ns = asking_ns + timing.sifs_ns + timing.block_ack_ns();
+        let frames = self.block_frames() as u64;
+        let block_ns = match self.policy {
+            Policy::Ack => access_ns + data_ns + timing.sifs_ns + timing.ack_ns(),
+            Policy::NoAck => access_ns + data_ns,
+            Policy::BlockAckBurst => {
+                let gaps_ns = (frames - 1) * timing.sifs_ns;
+                access_ns + frames * data_ns + gaps_ns + block_answer_ns
+            }
+            Policy::BlockAckEach => frames * (access_ns + data_ns) + block_answer_ns,
+        };
+        frames * u64::from(FULL_BYTES) * 8 * 1_000_000_000 / block_ns
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value out of range or combination that can't be, with its key.
+    pub fn validate(&self) -> Result<()> {
+        let problem = self.find_problem();
+        problem.map_or(Ok(()), |(key, problem)| {
+            Err(Error::config(format!("mac.{key}"), problem))
+        })
+    }
+
     /// The first key whose value is out of range or contradicts another, and what to do about it.
-    pub(crate) fn find_problem(&self) -> Option<(&'static str, String)> {
+    fn find_problem(&self) -> Option<(&'static str, String)> {
         self.problem_of_rates()
             .or_else(|| self.problem_of_policy())
             .or_else(|| self.problem_of_numbers())
@@ -254,7 +288,7 @@ impl MacConfig {
 mod tests {
     use super::*;
 
-    fn parse(json: &str) -> Result<MacConfig, String> {
+    fn parse(json: &str) -> std::result::Result<MacConfig, String> {
         let config: MacConfig = serde_json::from_str(json).map_err(|e| e.to_string())?;
         let problem = config.find_problem();
         problem.map_or(Ok(config), |(key, what)| Err(format!("{key} {what}")))

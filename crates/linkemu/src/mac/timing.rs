@@ -54,6 +54,15 @@ impl Preamble {
 }
 
 impl Standard {
+    /// Its name, as in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A => "802.11a",
+            Self::B => "802.11b",
+            Self::G => "802.11g",
+        }
+    }
+
     /// Its rates in kbit/s, the slowest first.
     pub fn rates_kbps(self) -> &'static [u32] {
         match self {

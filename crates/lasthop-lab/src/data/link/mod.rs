@@ -8,11 +8,13 @@ mod sender;
 use anyhow::{Result, bail};
 use clap::builder::ArgPredicate;
 use linkemu::Aqm;
+use linkemu::mac::MacConfig;
 use serde::{Deserialize, Serialize};
 
 use crate::base::units;
 use crate::data::burst::Burst;
 use crate::data::hosts::HostOptions;
+use crate::data::mac;
 use crate::data::outage::Outage;
 use crate::data::profile::{self, Profile};
 use crate::data::queue::Queue;
@@ -64,6 +66,12 @@ pub struct LinkOptions {
     /// Bit-error rate of the hop, both directions: longer frames are lost more often
     #[arg(long, value_name = "RATE", default_value = "0", value_parser = units::fraction)]
     pub ber: f64,
+
+    /// 802.11 medium for both directions of the hop, in place of --rate: 802.11b, or
+    /// 802.11a,rate=54,policy=no_ack; losses hit its data frames, attempt by attempt
+    #[arg(long, value_name = "STANDARD[,KEY=VALUE]...", value_parser = mac::parse)]
+    #[serde(default)]
+    pub mac: Option<MacConfig>,
 
     /// Outage of the hop, both directions: START,LENGTH[,PERIOD] from the start of the transfer
     #[arg(long, value_name = "TIMES")]
@@ -157,6 +165,7 @@ impl Default for LinkOptions {
             burst: None,
             burst_up: None,
             ber: 0.0,
+            mac: None,
             outage: None,
             queue: Queue::Bdp,
             aqm: Aqm::Fifo,
@@ -187,6 +196,7 @@ impl LinkOptions {
         self.variation.validate(self.rtt_ns)?;
         self.hosts.validate()?;
         self.check_return_path()?;
+        self.check_mac()?;
         self.check_sender()?;
         if self.local_rtt_ns > self.rtt_ns {
             bail!(
@@ -198,9 +208,13 @@ impl LinkOptions {
         Ok(())
     }
 
-    /// Rate of the lossy hop where nothing else sets it; sizes the queue in any case. That of all
+    /// Rate of the lossy hop where nothing else sets it; sizes the queue in any case. On a medium
+    /// what it carries one way. That of all
     /// hosts together if each has a link of its own.
     pub fn nominal_rate_bps(&self) -> u64 {
+        if let Some(mac) = &self.mac {
+            return mac.capacity_bps();
+        }
         if self.hosts.have_links() {
             let rates_bps = (0..self.hosts.count()).filter_map(|host| self.hosts.rate_bps(host));
             return rates_bps.sum();
@@ -216,6 +230,28 @@ impl LinkOptions {
     pub fn mean_rate_bps(&self, way: Way) -> u64 {
         let varying = self.variation.mean_rate_bps(way);
         varying.unwrap_or(self.constant_rate_bps(way))
+    }
+
+    /// A medium has a rate of its own, and one for all.
+    fn check_mac(&self) -> Result<()> {
+        let varies = [Way::Down, Way::Up].map(|way| self.variation.mean_rate_bps(way).is_some());
+        let contradictions = [
+            ("--rate-wave and --rate-trace", varies.contains(&true)),
+            ("--rate-up", self.return_path.rate_up_bps.is_some()),
+            ("--host-rate", self.hosts.have_links()),
+        ];
+        match contradictions.iter().find(|(_, given)| *given) {
+            Some((options, _)) if self.mac.is_some() => {
+                bail!("--mac: {options} would set other rates: leave one out")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// For people; empty without a medium.
+    fn mac_summary(&self) -> String {
+        let said = |mac: &MacConfig| format!(", {} medium", mac.standard.name());
+        self.mac.as_ref().map_or(String::new(), said)
     }
 
     /// Packets that may wait at the lossy hop, from BS to MH.
@@ -272,7 +308,7 @@ impl LinkOptions {
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up{}, queue {}{}{}{}{}{}{}",
+            "{}, {} ({} local), loss {}% down {}% up{}, queue {}{}{}{}{}{}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
@@ -281,6 +317,7 @@ impl LinkOptions {
             self.burst_summary(),
             self.all_queue_packets(Way::Down),
             aqm_summary(self.aqm),
+            self.mac_summary(),
             self.hosts.summary(),
             self.return_path.summary(),
             self.sender.summary(),

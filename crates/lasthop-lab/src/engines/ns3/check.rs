@@ -76,6 +76,7 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (batch_up_ns.is_some(), "batch-up"),
         (ack_thin.is_some(), "ack-thin"),
         (link.sender == Sender::Bs, "sender"),
+        (link.mac.is_some(), "mac"),
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),

@@ -50,6 +50,9 @@ fn one_way_is_as_reckoned() {
         let mut bench = Bench::lossless(mac);
         bench.saturate(&[AToB], 5 * SECOND);
         is_near(mbps(&bench, AToB), 12_000.0 / exchange_us, 0.01);
+        let config: crate::mac::MacConfig = serde_json::from_str(mac).unwrap();
+        let capacity_mbps = config.capacity_bps() as f64 / 1e6;
+        is_near(capacity_mbps, 1514.0 * 8.0 / exchange_us, 0.001);
         assert_eq!(bench.radio.stats(AToB).collisions, 0);
     }
 }

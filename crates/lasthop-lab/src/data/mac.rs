@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! `--mac`: an 802.11 medium in a few words.
+
+use linkemu::mac::MacConfig;
+use serde_json::{Map, Value};
+
+use crate::base::units;
+
+const HELP: &str = "write STANDARD[,KEY=VALUE]..., such as 802.11b,tries=4 or \
+                    802.11a,rate=54,policy=no_ack; keys: rate, basic_rate (Mbit/s), preamble \
+                    (long, short), policy (ack, no_ack, block_ack_burst, block_ack_each), \
+                    block_frames, tries, loss_per (attempt, packet), control_loss";
+
+/// Reads a medium: the emulator's own keys, without the units in their names.
+///
+/// # Errors
+/// What is no medium, or none that there can be.
+pub fn parse(text: &str) -> Result<MacConfig, String> {
+    let mut words = text.split(',');
+    let mut keys = Map::new();
+    keys.insert("standard".into(), words.next().unwrap_or_default().into());
+    for word in words {
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("`{word}` has no value: {HELP}"))?;
+        let (key, value) = match key {
+            "rate" | "basic_rate" => (format!("{key}_mbps"), number(value)),
+            "control_loss" => (key.to_owned(), units::fraction(value)?.into()),
+            _ => (key.to_owned(), number(value)),
+        };
+        keys.insert(key, value);
+    }
+    let mac: MacConfig = serde_json::from_value(Value::Object(keys))
+        .map_err(|error| format!("`{text}`: {error}: {HELP}"))?;
+    mac.validate().map_err(|error| error.to_string())?;
+    Ok(mac)
+}
+
+/// A number, or a word.
+fn number(text: &str) -> Value {
+    let whole = text.parse::<u64>().map(Value::from);
+    let number = whole.or_else(|_| text.parse::<f64>().map(Value::from));
+    number.unwrap_or_else(|_| text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linkemu::mac::{LossPer, Policy, Standard};
+
+    #[test]
+    fn a_medium_in_a_few_words() {
+        let plain = parse("802.11b").unwrap();
+        assert_eq!(plain, MacConfig::new(Standard::B));
+        let mac = parse("802.11a,rate=36,policy=block_ack_each,block_frames=8,tries=3").unwrap();
+        assert_eq!(
+            (mac.rate_mbps, mac.policy),
+            (Some(36.0), Policy::BlockAckEach)
+        );
+        assert_eq!((mac.block_frames, mac.tries), (Some(8), Some(3)));
+        let mac = parse("802.11b,rate=5.5,basic_rate=2,loss_per=packet,control_loss=1%").unwrap();
+        assert_eq!((mac.loss_per, mac.control_loss), (LossPer::Packet, 0.01));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, what) in [
+            ("", "unknown variant"),
+            ("802.11n", "802.11n"),
+            ("802.11b,short", "short"),
+            ("802.11b,retries=7", "retries"),
+            ("802.11b,rate=54", "rate_mbps"),
+            ("802.11b,tries=0", "tries"),
+            ("802.11b,policy=no_ack,tries=7", "no_ack"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(
+                error.contains(what) && !error.contains('\n'),
+                "{text}: {error}"
+            );
+        }
+    }
+}
