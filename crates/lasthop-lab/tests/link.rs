@@ -94,6 +94,29 @@ fn losses_come_in_bursts_either_way() {
     }
 }
 
+/// Retries hide what the air loses; without ACKs of the MAC there is more room, and the losses show.
+#[test]
+fn a_medium_has_its_own_repairs_or_more_room() {
+    if common::skipped("a_medium_has_its_own_repairs_or_more_room") {
+        return;
+    }
+    let cell = |policy: &str, loss: &str| {
+        compare(&format!(
+            "--mac 802.11a,rate=12,policy={policy} --loss {loss} --cc cubic --bytes 3M \
+             --deadline 60s"
+        ))
+    };
+    let repaired = cell("ack", "5%");
+    assert_eq!(number(&repaired, "link_lost"), 0.0, "{repaired}");
+    let exposed = cell("no_ack", "5%");
+    let share = number(&exposed, "link_lost") / number(&exposed, "sender_segments");
+    assert!((0.02..0.09).contains(&share), "{exposed}");
+    assert!(goodput(&repaired) > goodput(&exposed));
+    let bound = |record: &Value| number(record, "bound_mbit");
+    assert!(bound(&exposed) > 1.02 * bound(&repaired));
+    assert!(goodput(&repaired) < bound(&repaired));
+}
+
 #[test]
 fn receivers_on_one_link_share_it() {
     if common::skipped("receivers_on_one_link_share_it") {
