@@ -101,55 +101,6 @@ LH_FUNC int lh_open(struct __sk_buff *skb, struct lh_message *m, u32 at, u64 now
 	return opened;
 }
 
-/* What another agent misses of a flow of ours, by the key of our table. The repairs go out with the
- * next kick. */
-LH_FUNC int lh_told(struct lh_scratch *sc, struct lh_env *env, struct lh_mail *mail)
-{
-	struct lh_flow_value *v;
-	u32 index = 0;
-
-	if (!(lh_setup.policy & LH_POLICY_PARTNER) ||
-	    !lh_missing_get(&mail->message, &mail->missing))
-		return 0;
-	v = lh_flow_find(env, &mail->missing.key, &index);
-	if (!v)
-		return 0;
-	lh_on_partner(env, &v->entry.flow, &mail->missing, &sc->act);
-	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
-	if (sc->act.nr_retransmit)
-		lh_defer(&v->entry, index, &sc->act, 0);
-	lh_unlock(&v->entry);
-	lh_env_done(env);
-	return 1;
-}
-
-/* A packet whose headers are in sc->hdr and that is not TCP: a message, perhaps. @return the
- * program's verdict; what is not for us passes as it came. */
-LH_FUNC int lh_hear(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
-{
-	struct lh_mail *mail = lh_mail();
-	u32 zero = 0, opened;
-	struct lh_us *we = bpf_map_lookup_elem(&us, &zero);
-	int at;
-
-	if (!mail || !we || skb->vlan_present)
-		return TCX_NEXT;
-	at = lh_message_find(&sc->hdr, lh_setup.l2_bytes, lh_setup.port, &mail->message);
-	if (!at || !lh_message_for(&mail->message, we))
-		return TCX_NEXT;
-	if (mail->message.from.hops != LH_MESSAGE_HOPS) {
-		lh_host_count(env, LH_C_messages_off_link, 1);
-		return TCX_NEXT;
-	}
-	opened = lh_open(skb, &mail->message, at, env->now_ns);
-	lh_barrier(opened);
-	if (opened < LH_NR_OPENED)
-		lh_host_count(env, LH_C_messages_accepted + opened, 1);
-	if (opened == LH_OPENED && mail->message.type == LH_MESSAGE_MISSING)
-		lh_told(sc, env, mail);
-	return TCX_DROP;
-}
-
 #define LH_LOOK_NS (100 * LH_MSEC) /* between two searches for a flow's partner */
 
 #define LH_NO_HW ~0U /* no layer-2 address at hand: no search */
@@ -201,6 +152,56 @@ LH_INLINE void lh_know_partner(struct lh_flow_entry *e, struct lh_env *env,
 {
 	if (lh_setup.port && (lh_setup.policy & LH_POLICY_PARTNER))
 		lh_partner_of(e, env, hdr, at);
+}
+
+/* What another agent misses of a flow of ours, by the key of our table. The repairs go out with the
+ * next kick. */
+LH_FUNC int lh_told(struct lh_scratch *sc, struct lh_env *env, struct lh_mail *mail)
+{
+	struct lh_flow_value *v;
+	u32 index = 0;
+
+	if (!(lh_setup.policy & LH_POLICY_PARTNER) ||
+	    !lh_missing_get(&mail->message, &mail->missing))
+		return 0;
+	v = lh_flow_find(env, &mail->missing.key, &index);
+	if (!v)
+		return 0;
+	lh_know_partner(&v->entry, env, &sc->hdr, 6);
+	lh_on_partner(env, &v->entry.flow, &mail->missing, &sc->act);
+	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
+	if (sc->act.nr_retransmit)
+		lh_defer(&v->entry, index, &sc->act, 0);
+	lh_unlock(&v->entry);
+	lh_env_done(env);
+	return 1;
+}
+
+/* A packet whose headers are in sc->hdr and that is not TCP: a message, perhaps. @return the
+ * program's verdict; what is not for us passes as it came. */
+LH_FUNC int lh_hear(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
+{
+	struct lh_mail *mail = lh_mail();
+	u32 zero = 0, opened;
+	struct lh_us *we = bpf_map_lookup_elem(&us, &zero);
+	int at;
+
+	if (!mail || !we || skb->vlan_present)
+		return TCX_NEXT;
+	at = lh_message_find(&sc->hdr, lh_setup.l2_bytes, lh_setup.port, &mail->message);
+	if (!at || !lh_message_for(&mail->message, we))
+		return TCX_NEXT;
+	if (mail->message.from.hops != LH_MESSAGE_HOPS) {
+		lh_host_count(env, LH_C_messages_off_link, 1);
+		return TCX_NEXT;
+	}
+	opened = lh_open(skb, &mail->message, at, env->now_ns);
+	lh_barrier(opened);
+	if (opened < LH_NR_OPENED)
+		lh_host_count(env, LH_C_messages_accepted + opened, 1);
+	if (opened == LH_OPENED && mail->message.type == LH_MESSAGE_MISSING)
+		lh_told(sc, env, mail);
+	return TCX_DROP;
 }
 
 /* Sends mail->message, which is sealed, to mail->to on the packet of a test run. */

@@ -33,9 +33,8 @@ struct lh_arrival {
 	u32 max; /* behind the highest that has arrived; with known */
 	u32 known;
 	u32 nr_holes;
-	u32 replay_us; /* mean time from telling to the repair; 0: none was seen */
+	u32 replay_us, replay_var_us; /* time from telling to the repair; 0: none was seen */
 	u32 kept; /* of lh_holes_pack(): in memory, where the verifier does not count along */
-	u32 pad;
 	struct lh_hole hole[LH_HOLES]; /* ascending, apart from each other */
 };
 

@@ -9,7 +9,8 @@
 #define LH_ASKED_REST_NS (LH_MSEC / 10)
 #define LH_ASKED_FULL_NS LH_MSEC
 
-/* A local round trip as far as it is known: none is shorter. */
+/* A local round trip as far as it is known: none is shorter, and what is younger can't be known to be
+ * missing. */
 LH_INLINE u64 lh_asked_guard(struct lh_env *env, const struct lh_flow *f)
 {
 	return env->partner_rtt_ns ? env->partner_rtt_ns : f->rtt.srtt_ns;

@@ -164,11 +164,12 @@ pub struct lh_arrival {
     pub max: u32,
     pub known: u32,
     pub nr_holes: u32,
-    #[doc = " mean time from telling to the repair; 0: none was seen"]
+    #[doc = " time from telling to the repair; 0: none was seen"]
     pub replay_us: u32,
+    #[doc = " time from telling to the repair; 0: none was seen"]
+    pub replay_var_us: u32,
     #[doc = " of lh_holes_pack(): in memory, where the verifier does not count along"]
     pub kept: u32,
-    pub pad: u32,
     #[doc = " ascending, apart from each other"]
     pub hole: [lh_hole; 16usize],
 }
@@ -183,8 +184,9 @@ const _: () = {
         [::core::mem::offset_of!(lh_arrival, nr_holes) - 8usize];
     ["Offset of field: lh_arrival::replay_us"]
         [::core::mem::offset_of!(lh_arrival, replay_us) - 12usize];
-    ["Offset of field: lh_arrival::kept"][::core::mem::offset_of!(lh_arrival, kept) - 16usize];
-    ["Offset of field: lh_arrival::pad"][::core::mem::offset_of!(lh_arrival, pad) - 20usize];
+    ["Offset of field: lh_arrival::replay_var_us"]
+        [::core::mem::offset_of!(lh_arrival, replay_var_us) - 16usize];
+    ["Offset of field: lh_arrival::kept"][::core::mem::offset_of!(lh_arrival, kept) - 20usize];
     ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 24usize];
 };
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]

@@ -51,7 +51,7 @@ fn lasthop(bed: &TestBed, host: Host, words: &[&str]) -> String {
 }
 
 /// `lasthop peers -j`.
-fn peers(bed: &TestBed, host: Host) -> Vec<Value> {
+pub fn peers(bed: &TestBed, host: Host) -> Vec<Value> {
     let text = lasthop(bed, host, &["peers", "-j"]);
     let lines = text.lines();
     lines
@@ -59,11 +59,26 @@ fn peers(bed: &TestBed, host: Host) -> Vec<Value> {
         .collect()
 }
 
+/// A directory, and a file with a key in it.
+pub fn keyed() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("directory");
+    let key = directory.path().join("key");
+    write_keys(&key, &[OLD]);
+    (directory, key)
+}
+
+/// Waits until the agents of BS and MH take each other's word.
+pub fn wait_for_each_other(bed: &TestBed) {
+    wait_until("they hear each other", || {
+        let all = [Host::Bs, Host::Mh].map(|host| peers(bed, host));
+        let up = |peers: &Vec<Value>| peers.iter().any(|peer| peer["state"] == "up");
+        (all.iter().all(up), format!("{all:?}"))
+    });
+}
+
 impl Ends {
     fn start() -> Self {
-        let directory = tempfile::tempdir().expect("directory");
-        let key = directory.path().join("key");
-        write_keys(&key, &[OLD]);
+        let (directory, key) = keyed();
         let bed = bed();
         let args = ["--key", key.to_str().expect("path")];
         let agents = bed.start_agents("none", &args).expect("agents");

@@ -16,6 +16,7 @@ mod repairs;
 mod rights;
 mod robust;
 mod shortage;
+mod snack;
 mod sockets;
 mod tun;
 

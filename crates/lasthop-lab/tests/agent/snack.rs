@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Scheme `snack`: an agent at either end of the hop, data in both directions.
+
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::{Transfer, TransferReport};
+use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::queue::Queue;
+use lasthop_lab::data::topology::{Family, Place, Topology};
+use lasthop_lab::data::way::Way;
+
+use super::channel::{keyed, wait_for_each_other};
+use super::{able, counter, fast_link, resent, run};
+
+/// A lossy hop with an agent at either end: at BS, and in MH.
+struct Ends {
+    bed: TestBed,
+    /// BS's, then MH's.
+    agents: Vec<AgentHandle>,
+    _key: tempfile::TempDir,
+}
+
+impl Ends {
+    fn start(link: &LinkOptions) -> Self {
+        let mut topology = Topology::five_hosts(1);
+        topology.agents.push(Place::new("mh", "eth0"));
+        let bed = TestBed::up_as(topology, link).expect("test bed");
+        let (directory, key) = keyed();
+        // Everything but the hop's own network lies beyond it for MH alone.
+        let args = ["--role", "auto", "--key", key.to_str().expect("path")];
+        let agents = bed.start_agents("snack", &args).expect("agents");
+        let mut ends = Self {
+            bed,
+            agents,
+            _key: directory,
+        };
+        wait_for_each_other(&ends.bed);
+        for end in 0..2 {
+            assert_eq!(ends.count(end, "local_retransmits"), 0);
+        }
+        ends
+    }
+
+    fn count(&mut self, end: usize, name: &str) -> u64 {
+        counter(&mut self.agents[end], name)
+    }
+
+    /// Frames with data that the hop lost on this way.
+    fn lost(&self, way: Way) -> u64 {
+        let air = self.bed.emulator_stats().expect("emulator").air;
+        match way {
+            Way::Down => air.a_to_b.data_lost + air.a_to_b.data_queue_dropped,
+            Way::Up => air.b_to_a.data_lost + air.b_to_a.data_queue_dropped,
+        }
+    }
+}
+
+/// What the hop lost is repaired from the end that sent it, because the other end says so, and little
+/// of it comes to the sender's notice.
+fn repaired(way: Way, family: Family) -> TransferReport {
+    // Nothing brakes who has no losses, and drops of the hop's own queue would be repaired as well:
+    // the wire is the bottleneck, and a burst of slow start has room before the hop.
+    let mut ends = Ends::start(&LinkOptions {
+        wired_rate_bps: 20_000_000,
+        queue: Queue::Packets(1_000),
+        ..fast_link(0.03)
+    });
+    let transfer = Transfer::new().direction(way).family(family);
+    let report = run(&ends.bed, transfer.bytes(8_000_000));
+    let (from, to) = match way {
+        Way::Down => (0, 1),
+        Way::Up => (1, 0),
+    };
+    let (lost, asked) = (ends.lost(way), ends.count(from, "retransmits_asked"));
+    let told = ends.count(to, "told_options") + ends.count(to, "told_messages");
+    let by_message = ends.count(to, "told_messages");
+    eprintln!(
+        "{way:?} {family:?}: lost {lost}, holes {}, told {told} ({by_message} in messages), asked repairs {asked}, all {}, sender resent {}, held {}",
+        ends.count(to, "holes"),
+        ends.count(from, "local_retransmits"),
+        resent(&report),
+        ends.count(from, "suppressed_acks"),
+    );
+    assert!(lost > 100, "the hop lost only {lost}");
+    assert!(told * 4 >= lost, "{told} lists for {lost} losses");
+    assert!(asked * 10 >= lost * 8, "{asked} repairs for {lost} losses");
+    assert!(asked * 2 <= lost * 3, "{asked} repairs for {lost} losses");
+    assert!(
+        resent(&report) * 4 <= lost,
+        "{} for {lost}",
+        resent(&report)
+    );
+    for end in 0..2 {
+        assert_eq!(ends.count(end, "retransmit_errors"), 0);
+        assert_eq!(ends.count(end, "messages_unsent"), 0);
+    }
+    report
+}
+
+#[test]
+fn down_is_repaired_from_the_base() {
+    if able() {
+        repaired(Way::Down, Family::V4);
+    }
+}
+
+#[test]
+fn up_is_repaired_from_the_mobile_end_v6() {
+    if able() {
+        repaired(Way::Up, Family::V6);
+    }
+}
+
+/// Neither end does anything for the other without a key; nor does the mobile end by itself.
+#[test]
+fn an_agent_that_is_alone_hides_nothing_of_what_goes_up() {
+    if !able() {
+        return;
+    }
+    let mut ends = Ends::start(&fast_link(0.02));
+    ends.agents.remove(0).stop().expect("stop");
+    super::wait_until("MH's agent finds itself alone", || {
+        let peers = super::channel::peers(&ends.bed, Host::Mh);
+        (peers[0]["state"] == "silent", format!("{peers:?}"))
+    });
+    let report = run(
+        &ends.bed,
+        Transfer::new().direction(Way::Up).bytes(1_000_000),
+    );
+    assert!(resent(&report) > 0);
+    assert_eq!(ends.count(0, "local_retransmits"), 0);
+    assert_eq!(ends.count(0, "suppressed_acks"), 0);
+}
