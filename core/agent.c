@@ -42,7 +42,7 @@ LH_INLINE u64 lh_send_deadline(struct lh_env *env, const struct lh_flow *f)
 		at = lh_scheme_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD)
 		at = lh_least(at, f->hold.until_ns);
-	if (lh_policy(env) & LH_POLICY_PARTNER)
+	if ((lh_policy(env) & LH_POLICY_PARTNER) && !(f->flags & LH_FLOW_RESET))
 		at = lh_least(at, lh_arrival_deadline(env, f));
 	return at;
 }
@@ -316,10 +316,11 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 		lh_host_count(env, LH_C_held_expired, 1);
 		lh_release(env, f, out);
 	}
-	if (!(f->flags & LH_FLOW_RESET))
+	if (!(f->flags & LH_FLOW_RESET)) {
 		lh_scheme_on_timer(env, f, out);
-	if (lh_policy(env) & LH_POLICY_PARTNER)
-		lh_arrival_tell(env, f, NULL, out);
+		if (lh_policy(env) & LH_POLICY_PARTNER)
+			lh_arrival_tell(env, f, NULL, out);
+	}
 	if (out->nr_retransmit || out->emit_held || out->nr_tell)
 		lh_host_count(env, LH_C_timer_kicks, 1);
 done:

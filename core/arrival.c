@@ -193,9 +193,8 @@ LH_ENTRY int lh_arrival_acked(struct lh_flow *f, u32 ack)
 
 /*
  * How long after it was last told of @h is due without an ACK to tell it: twice the usual time of a
- * repair, or more where that varies, as it does behind a queue (twice the mean alone made 330
- * repairs of 175 losses, before a queue of two round trips). Murray, Koziniec and Dixon (2009) ask again
- * at two, three and four times the mean.
+ * repair, or more where that varies, as it does behind a queue, by RFC 6298's measure. Murray, Koziniec
+ * and Dixon (2009) ask again at two, three and four times the mean.
  */
 LH_INLINE u32 lh_hole_wait_us(const struct lh_flow *f, const struct lh_hole *h)
 {

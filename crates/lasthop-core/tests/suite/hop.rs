@@ -113,6 +113,8 @@ pub struct Hop {
     pub loses: Loses,
     /// Whether the wire between base and FH loses a segment.
     pub wire_loses: Box<dyn FnMut(&Segment) -> bool>,
+    /// The sender resets the connection once it has sent the segment of this number.
+    pub resets_at: Option<u32>,
     /// The sender.
     next: u32,
     una: u32,
@@ -165,6 +167,7 @@ impl Hop {
             nr_events: 0,
             loses: Box::new(|_, _, _| false),
             wire_loses: Box::new(|_| false),
+            resets_at: None,
             next: FIRST,
             una: FIRST,
             rcv: FIRST,
@@ -308,6 +311,9 @@ impl Hop {
         if self.next.wrapping_sub(self.una) < self.plan.window * MSS {
             self.send_segment(self.next);
             self.next = self.next.wrapping_add(MSS);
+            if self.resets_at == Some(rel(self.next) - MSS) {
+                return self.reset();
+            }
         }
         self.at(self.now + MSEC_NS, Event::Send);
     }
@@ -325,6 +331,17 @@ impl Hop {
         if self.plan.timeout_ns != 0 {
             self.at(self.now + self.plan.timeout_ns, Event::Timeout(seq));
         }
+    }
+
+    fn reset(&mut self) {
+        let tcp = Tcp {
+            seq: self.next,
+            ack: OTHER,
+            flags: LH_RST | LH_ACK,
+            ..Tcp::default()
+        };
+        let packet = self.packet(self.sender(), &tcp);
+        self.host_sends(self.sender(), packet);
     }
 
     fn timeout(&mut self, seq: u32) {

@@ -273,6 +273,21 @@ fn without_sack_a_burst_is_repaired_at_once_as_well() {
     }
 }
 
+/// Nobody wants what is missing of a connection that was reset.
+#[test]
+fn after_a_reset_nothing_is_told() {
+    let mut hop = Hop::new(Plan {
+        down: false,
+        ..Plan::default()
+    });
+    hop.loses = lose_first(End::Mobile, &[2_000]);
+    hop.resets_at = Some(3_000);
+    hop.run(1_000);
+    assert_eq!(hop.count(End::Base, LH_C_holes), 1);
+    assert_eq!(hop.lines("tells").len(), 0, "{:?}", hop.trace);
+    assert!(hop.agent(End::Base).next_deadline().is_none());
+}
+
 /// A well-formed lie: one repair per segment and local round trip, `max_local` per segment, and
 /// nothing towards FH.
 #[test]
