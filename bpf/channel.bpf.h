@@ -177,6 +177,13 @@ LH_FUNC int lh_told(struct lh_scratch *sc, struct lh_env *env, struct lh_mail *m
 	return 1;
 }
 
+/* Whether a packet that is not TCP is worth a look: long enough for a message, and so for its headers
+ * to be in sc->hdr, where those of a packet before stand otherwise. */
+LH_INLINE bool lh_may_be_message(const struct __sk_buff *skb)
+{
+	return lh_setup.port && skb->len >= lh_setup.l2_bytes + 28 + LH_MESSAGE_BYTES_MIN;
+}
+
 /* A packet whose headers are in sc->hdr and that is not TCP: a message, perhaps. @return the
  * program's verdict; what is not for us passes as it came. */
 LH_FUNC int lh_hear(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)

@@ -124,11 +124,9 @@ LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, s
 /* The ACK in @skb leaves with an option for the agent at the hop's other end, by which it grows. */
 LH_INLINE void lh_annotate(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	u32 len = skb->len, more;
+	u32 len = sc->seg.hdr_bytes; /* what lies behind is a short frame's padding */
+	u32 more = lh_edit_tell(&sc->hdr, &sc->seg, &sc->act, lh_partial(skb));
 
-	if (len != sc->seg.hdr_bytes)
-		return; /* padded: told again by a message */
-	more = lh_edit_tell(&sc->hdr, &sc->seg, &sc->act, lh_partial(skb));
 	if (!more)
 		return;
 	len += more;
@@ -342,12 +340,12 @@ int lh_ingress(struct __sk_buff *skb)
 	if (!sc || !(env = lh_env(skb)))
 		return TCX_NEXT;
 	if (!lh_read(skb, sc, env, false))
-		return lh_setup.port ? lh_hear(skb, sc, env) : TCX_NEXT;
+		return lh_may_be_message(skb) ? lh_hear(skb, sc, env) : TCX_NEXT;
 	if (!lh_sums_right(skb, sc)) {
 		lh_host_count(env, LH_C_bypass_checksum, 1);
 		return TCX_NEXT;
 	}
-	if ((lh_setup.policy & LH_POLICY_PARTNER) &&
+	if (lh_setup.port && (lh_setup.policy & LH_POLICY_PARTNER) &&
 	    lh_edit_strip(&sc->hdr, &sc->seg, lh_partial(skb)))
 		lh_put_headers(skb, sc);
 	verdict = lh_from_mh(skb, sc, env);

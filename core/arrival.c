@@ -215,8 +215,9 @@ LH_INLINE u32 lh_tell_room(const struct lh_flow *f, const struct lh_segment *s)
 {
 	u32 used = s->hdr_bytes - s->l4_offset;
 
-	if ((s->flags & ~(LH_ACK | LH_ECE)) || (s->opts & LH_OPT_AUTH) ||
-	    (f->flags & LH_FLOW_AUTH) || used + LH_MISSING_BYTES(1) > 60)
+	if ((s->flags & ~(LH_ACK | LH_ECE)) || (s->opts & (LH_OPT_AUTH | LH_OPT_MPTCP)) ||
+	    (f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP)) || s->nr_missing || s->eol ||
+	    used + LH_MISSING_BYTES(1) > 60)
 		return 0;
 	return lh_min((60 - used - LH_MISSING_BYTES(0)) / 8, (u32)LH_MISSING_MOST);
 }

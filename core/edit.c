@@ -55,8 +55,8 @@ LH_ENTRY int lh_edit_strip(struct lh_hdr *h, const struct lh_segment *s, u32 par
 	u32 sum, l4;
 	int i;
 
-	if (!h || !s || !s->nr_missing)
-		return 0;
+	if (!h || !s || !s->nr_missing || (s->opts & LH_OPT_AUTH))
+		return 0; /* TCP-AO covers the options: not one of ours */
 	l4 = s->l4_offset;
 	sum = ~lh_get16(h, l4 + 16) & 0xffff;
 	lh_for (i, LH_MISSING_BYTES(LH_MISSING_MOST)) {

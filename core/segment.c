@@ -163,8 +163,10 @@ LH_ENTRY int lh_parse_next(const struct lh_hdr *h, u32 at, u32 end, struct lh_se
 	if (!h || !s)
 		return 0;
 	kind = lh_get8(h, at);
-	if (kind == 0)
+	if (kind == 0) {
+		s->eol = 1;
 		return end;
+	}
 	if (kind == 1)
 		return at + 1;
 	len = lh_get8(h, at + 1);

@@ -298,7 +298,8 @@ pub struct lh_segment {
     pub missing_at: u16,
     #[doc = " 0: there is none"]
     pub nr_missing: u8,
-    pub pad: u8,
+    #[doc = " 1: End of Option List: what is put behind it nobody reads"]
+    pub eol: u8,
     #[doc = " one more than there can be"]
     pub missing: [lh_sack_block; 4usize],
 }
@@ -338,7 +339,7 @@ const _: () = {
         [::core::mem::offset_of!(lh_segment, missing_at) - 76usize];
     ["Offset of field: lh_segment::nr_missing"]
         [::core::mem::offset_of!(lh_segment, nr_missing) - 78usize];
-    ["Offset of field: lh_segment::pad"][::core::mem::offset_of!(lh_segment, pad) - 79usize];
+    ["Offset of field: lh_segment::eol"][::core::mem::offset_of!(lh_segment, eol) - 79usize];
     ["Offset of field: lh_segment::missing"]
         [::core::mem::offset_of!(lh_segment, missing) - 80usize];
 };

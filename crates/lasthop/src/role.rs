@@ -36,6 +36,9 @@ impl Role {
 }
 
 fn by_routes(devices: &[String]) -> Result<u32> {
+    if let Some(name) = devices.iter().find(|name| device::ifindex(name).is_none()) {
+        bail!("--role auto: there is no device {name}: say --role base or --role mobile");
+    }
     let ways_out = default_routes().context("--role auto: the routes can't be read")?;
     let mobile = |name: &String| device::ifindex(name).is_some_and(|i| ways_out.contains(&i));
     let nr_mobile = devices.iter().filter(|name| mobile(name)).count();
@@ -94,8 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn no_way_out_is_the_base() {
+    fn a_device_that_is_not_there_has_no_role() {
         let number = Role::Auto.number(&["no-such-device".into()]);
-        assert_eq!(number.expect("routes"), LH_ROLE_BASE);
+        assert!(number.unwrap_err().to_string().contains("no-such-device"));
     }
 }

@@ -163,7 +163,7 @@ fn a_hello_on_the_wire() {
 fn what_is_missing_comes_through_turned_round() {
     for (family, nr) in [(4, 1), (6, 8), (4, 8), (6, 3)] {
         let blocks: Vec<(u32, u32)> = (0..nr)
-            .map(|i| (u32::MAX - 5 + i * 20, 7 + i * 20))
+            .map(|i| ((u32::MAX - 5).wrapping_add(i * 20), 7 + i * 20))
             .collect();
         let ours = connection(family);
         let mut m = Message::new(here(), 5, LH_STREAM_KERNEL, 1);

@@ -299,7 +299,7 @@ fn a_liar_gets_a_repair_per_segment_and_round_trip() {
     hop.loses = Box::new(|end, _, s| {
         end == End::Mobile && s.as_ref().is_some_and(|s| s.payload_bytes == 0)
     });
-    hop.run(60); // nothing is acknowledged
+    hop.run(100); // all is sent, and nothing acknowledged
     let (key, from) = (hop.key(End::Base), crate::hop::FIRST);
     let (mut repairs, start) = (0, hop.now);
     let before = hop.count(End::Base, LH_C_local_retransmits);
@@ -311,15 +311,15 @@ fn a_liar_gets_a_repair_per_segment_and_round_trip() {
         assert!(out.to_fh.is_empty());
         repairs += out.to_mh.len();
     }
-    // In 10 ms, as long as the round trip is: each once, those that left last not at all.
-    assert!(repairs <= 10, "{repairs}");
+    // In 10 ms, as long as the round trip is: each once.
+    assert!((1..=10).contains(&repairs), "{repairs}");
     for i in 0..10_000u64 {
         let at = start + 10_000_000 + i * 1_000_000;
         let base = hop.agent_mut(End::Base);
         base.on_partner(&key, &[(from, from.wrapping_add(10_000))], at);
     }
     let all = hop.count(End::Base, LH_C_local_retransmits) - before;
-    assert!(all <= 100, "{all}");
+    assert!((10..=100).contains(&all), "{all}");
 }
 
 /// Random losses of data, ACKs, requests and repairs alike, both directions: everything arrives, the
