@@ -60,25 +60,6 @@ LH_INLINE struct lh_partners_entry *lh_partners(void)
 	return bpf_map_lookup_elem(&partners, &zero);
 }
 
-/* As a flow's (bpf/table.bpf.h). Who does not get it drops the message: a HELLO comes again. */
-LH_FUNC int lh_partners_lock(struct lh_partners_entry *e)
-{
-	int i, got = 0;
-
-	bpf_for (i, 0, LH_LOCK_SPINS) {
-		if (!*(volatile u32 *)&e->lock && !__sync_val_compare_and_swap(&e->lock, 0, 1)) {
-			got = 1;
-			break;
-		}
-	}
-	return got;
-}
-
-LH_INLINE void lh_partners_unlock(struct lh_partners_entry *e)
-{
-	__sync_lock_test_and_set(&e->lock, 0);
-}
-
 /* Opens the message at @at in the packet. @return enum lh_opened. */
 LH_FUNC int lh_open(struct __sk_buff *skb, struct lh_message *m, u32 at, u64 now_ns)
 {
@@ -94,10 +75,10 @@ LH_FUNC int lh_open(struct __sk_buff *skb, struct lh_message *m, u32 at, u64 now
 	opened = lh_message_open(m, k);
 	if (opened != LH_OPENED)
 		return opened;
-	if (!lh_partners_lock(e))
-		return LH_OPENED_LIMITED;
+	if (!lh_lock_word(&e->lock))
+		return LH_OPENED_LIMITED; /* a HELLO comes again */
 	opened = lh_partners_take(&e->partners, m, now_ns);
-	lh_partners_unlock(e);
+	lh_unlock_word(&e->lock);
 	return opened;
 }
 
@@ -114,15 +95,12 @@ LH_ENTRY int lh_partner_of(struct lh_flow_entry *e, struct lh_env *env, const st
 	struct lh_partners_entry *all = lh_partners();
 	struct lh_mail *mail = lh_mail();
 	struct lh_partner *p;
-	u32 i;
 
 	if (!e || !env || !hdr || !all || !mail)
 		return 0;
 	env->partner = 0;
 	env->partner_rtt_ns = 0;
-	i = e->partner - 1;
-	lh_barrier(i);
-	p = &all->partners.partner[i & (LH_MAX_PARTNERS - 1)];
+	p = lh_partner_at(&all->partners, e->partner - 1);
 	if (!e->partner || !lh_partner_up(p, env->now_ns)) {
 		u32 k;
 
@@ -136,9 +114,7 @@ LH_ENTRY int lh_partner_of(struct lh_flow_entry *e, struct lh_env *env, const st
 		e->partner = lh_partners_find(&all->partners, &mail->to, env->now_ns);
 		if (!e->partner)
 			return 0;
-		i = e->partner - 1;
-		lh_barrier(i);
-		p = &all->partners.partner[i & (LH_MAX_PARTNERS - 1)];
+		p = lh_partner_at(&all->partners, e->partner - 1);
 	}
 	env->partner = p->can & LH_CAN_REPAIR_MISSING ? 1 : 0;
 	env->partner_rtt_ns = p->rtt_min_ns;
@@ -267,22 +243,19 @@ LH_INLINE int lh_address_to(struct lh_mail *mail, u32 to, u64 now_ns)
 {
 	struct lh_partners_entry *e = lh_partners();
 	struct lh_partner *p;
-	u32 i = to - 1;
 
 	if (!to || !e)
 		return 0;
-	lh_barrier(i);
-	p = &e->partners.partner[i & (LH_MAX_PARTNERS - 1)];
+	p = lh_partner_at(&e->partners, to - 1);
 	mail->to = p->at;
 	return lh_partner_up(p, now_ns);
 }
 
-/* The next kick tells the partner what @act says. Under the lock. */
-LH_INLINE void lh_tell_later(struct lh_flow_entry *e, u32 index, const struct lh_actions *act)
+/* What @act tells is the next kick's to send. Under the lock. */
+LH_INLINE void lh_note_tell(struct lh_flow_entry *e, const struct lh_actions *act)
 {
 	e->nr_tell = act->nr_tell;
 	__builtin_memcpy(e->tell, act->tell, sizeof(e->tell));
-	lh_send_event(e, index);
 }
 
 /* What this kick is to tell, noted before or by the timer just now (sc->act), goes where it is found
@@ -290,14 +263,13 @@ LH_INLINE void lh_tell_later(struct lh_flow_entry *e, u32 index, const struct lh
 LH_INLINE u32 lh_take_tell(struct lh_flow_entry *e, struct lh_scratch *sc)
 {
 	struct lh_mail *mail = lh_mail();
-	u32 n = e->nr_tell, i;
+	u32 n, i;
 
 	if (!lh_setup.port || !mail)
 		return 0;
-	if (sc->act.tell_by == LH_TELL_MESSAGE) {
-		n = sc->act.nr_tell;
-		__builtin_memcpy(e->tell, sc->act.tell, sizeof(e->tell));
-	}
+	if (sc->act.tell_by == LH_TELL_MESSAGE)
+		lh_note_tell(e, &sc->act);
+	n = e->nr_tell;
 	e->nr_tell = 0;
 	if (!n || n > LH_TELL_MOST)
 		return 0;
@@ -340,10 +312,7 @@ int lh_say(struct __sk_buff *skb)
 	__builtin_memset(&mail->to, 0, sizeof(mail->to));
 	mail->to.family = skb->protocol == lh_be16(0x86dd) ? 6 : 4;
 	if (to) {
-		u32 i = to - 1;
-
-		lh_barrier(i);
-		p = &e->partners.partner[i & (LH_MAX_PARTNERS - 1)];
+		p = lh_partner_at(&e->partners, to - 1);
 		if (!p->epoch)
 			return 1;
 		mail->to = p->at;

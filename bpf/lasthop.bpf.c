@@ -156,8 +156,10 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
 	lh_count_weight(before, lh_weight(&v->entry.flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
-	if (sc->act.tell_by == LH_TELL_MESSAGE)
-		lh_tell_later(&v->entry, index, &sc->act);
+	if (sc->act.tell_by == LH_TELL_MESSAGE) {
+		lh_note_tell(&v->entry, &sc->act);
+		lh_send_event(&v->entry, index);
+	}
 	lh_unlock(&v->entry);
 	if (sc->act.tell_by == LH_TELL_OPTION)
 		lh_annotate(skb, sc);

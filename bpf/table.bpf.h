@@ -16,12 +16,12 @@
  * bpf_spin_lock is out: no bpf_for under it before 6.14. */
 #define LH_LOCK_SPINS 50000
 
-LH_FUNC int lh_lock(struct lh_flow_entry *e)
+LH_FUNC int lh_lock_word(u32 *lock)
 {
 	int i, got = 0;
 
 	bpf_for (i, 0, LH_LOCK_SPINS) {
-		if (!*(volatile u32 *)&e->lock && !__sync_val_compare_and_swap(&e->lock, 0, 1)) {
+		if (!*(volatile u32 *)lock && !__sync_val_compare_and_swap(lock, 0, 1)) {
 			got = 1;
 			break;
 		}
@@ -29,9 +29,19 @@ LH_FUNC int lh_lock(struct lh_flow_entry *e)
 	return got;
 }
 
+LH_INLINE void lh_unlock_word(u32 *lock)
+{
+	__sync_lock_test_and_set(lock, 0);
+}
+
+LH_INLINE int lh_lock(struct lh_flow_entry *e)
+{
+	return lh_lock_word(&e->lock);
+}
+
 LH_INLINE void lh_unlock(struct lh_flow_entry *e)
 {
-	__sync_lock_test_and_set(&e->lock, 0);
+	lh_unlock_word(&e->lock);
 }
 
 LH_INLINE bool lh_key_equal(const struct lh_flow_key *a, const struct lh_flow_key *b)

@@ -437,6 +437,11 @@ u32 lhc_policy(u32 scheme)
 	return lh_policy_of(scheme);
 }
 
+int lhc_rests(const struct lh_config *cfg)
+{
+	return cfg->scheme != LH_SCHEME_none && lh_rests_in(cfg->role, lh_policy_of(cfg->scheme));
+}
+
 const char *lhc_scheme_name(u32 id)
 {
 	return id < LH_NR_SCHEMES ? scheme_names[id] : NULL;

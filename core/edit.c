@@ -22,11 +22,22 @@ LH_INLINE void lh_edit_sum(struct lh_hdr *h, u32 at, u32 sum)
 	h->b[(at + 1) & LH_HDR_MASK] = sum & 0xff;
 }
 
+/* Overwrites @bytes, 40 at most, of the options at @at with NOPs. @l4: where the TCP header is. */
+LH_INLINE void lh_edit_nops(struct lh_hdr *h, u32 at, u32 bytes, u32 l4, u32 *sum)
+{
+	int i;
+
+	lh_for (i, 40) {
+		if ((u32)i >= bytes)
+			break;
+		lh_edit8(h, at + i, at + i - l4, 1, sum);
+	}
+}
+
 LH_ENTRY int lh_edit_ack(struct lh_hdr *h, const struct lh_segment *s, const struct lh_actions *out,
 			 u32 partial)
 {
 	u32 sum, l4;
-	int i;
 
 	if (!h || !s || !out)
 		return 0;
@@ -38,13 +49,8 @@ LH_ENTRY int lh_edit_ack(struct lh_hdr *h, const struct lh_segment *s, const str
 		lh_edit8(h, l4 + 14, 0, out->window >> 8, &sum);
 		lh_edit8(h, l4 + 15, 1, out->window & 0xff, &sum);
 	}
-	lh_for (i, 40) {
-		u32 at = s->sack_at + i;
-
-		if (!out->blank_sack || !s->nr_sack || i >= s->sack_bytes)
-			break;
-		lh_edit8(h, at, at - l4, 1, &sum); /* NOP */
-	}
+	if (out->blank_sack && s->nr_sack)
+		lh_edit_nops(h, s->sack_at, s->sack_bytes, l4, &sum);
 	if (!partial)
 		lh_edit_sum(h, l4 + 16, sum);
 	return 1;
@@ -53,19 +59,12 @@ LH_ENTRY int lh_edit_ack(struct lh_hdr *h, const struct lh_segment *s, const str
 LH_ENTRY int lh_edit_strip(struct lh_hdr *h, const struct lh_segment *s, u32 partial)
 {
 	u32 sum, l4;
-	int i;
 
 	if (!h || !s || !s->nr_missing || (s->opts & LH_OPT_AUTH))
 		return 0; /* TCP-AO covers the options: not one of ours */
 	l4 = s->l4_offset;
 	sum = ~lh_get16(h, l4 + 16) & 0xffff;
-	lh_for (i, LH_MISSING_BYTES(LH_MISSING_MOST)) {
-		u32 at = s->missing_at + i;
-
-		if ((u32)i >= LH_MISSING_BYTES((u32)s->nr_missing))
-			break;
-		lh_edit8(h, at, at - l4, 1, &sum); /* NOP */
-	}
+	lh_edit_nops(h, s->missing_at, LH_MISSING_BYTES((u32)s->nr_missing), l4, &sum);
 	if (!partial)
 		lh_edit_sum(h, l4 + 16, sum);
 	return 1;

@@ -24,9 +24,14 @@ LH_INLINE u32 lh_policy_chosen(struct lh_env *env)
 
 /* At the mobile end only the other one's word tells the hop's losses from those of the wire, which
  * FH must see: a scheme that does not ask for it does nothing there. */
+LH_INLINE bool lh_rests_in(u32 role, u32 policies)
+{
+	return role == LH_ROLE_MOBILE && !(policies & LH_POLICY_PARTNER);
+}
+
 LH_INLINE bool lh_scheme_rests(struct lh_env *env)
 {
-	return LH_CFG(env)->role == LH_ROLE_MOBILE && !(lh_policy_chosen(env) & LH_POLICY_PARTNER);
+	return lh_rests_in(LH_CFG(env)->role, lh_policy_chosen(env));
 }
 
 LH_INLINE u32 lh_policy(struct lh_env *env)

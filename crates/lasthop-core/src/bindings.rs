@@ -2684,6 +2684,10 @@ unsafe extern "C" {
     pub fn lhc_policy(scheme: u32) -> u32;
 }
 unsafe extern "C" {
+    #[doc = " 1: the scheme does nothing in the role that is set, though it would elsewhere."]
+    pub fn lhc_rests(cfg: *const lh_config) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
     pub fn lhc_scheme_name(id: u32) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {

@@ -3,8 +3,8 @@
 //! core/params.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_POLICY_PARTNER, LH_ROLE_MOBILE, LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack,
-    LH_SCHEME_snack, LH_SCHEME_snoop, lh_config, lhc_config_init, lhc_policy,
+    LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snack, LH_SCHEME_snoop,
+    lh_config, lhc_config_init, lhc_policy, lhc_rests,
 };
 
 /// What an operator or an experiment may set (core/params.h; [`params`](crate::params)).
@@ -69,8 +69,8 @@ impl lh_config {
     /// Whether the scheme does nothing in the role that is set (core/scheme.c), though it would
     /// elsewhere.
     pub fn rests(&self) -> bool {
-        let asks = self.policy() & LH_POLICY_PARTNER != 0;
-        self.role == LH_ROLE_MOBILE && !asks && self.scheme != LH_SCHEME_none
+        // SAFETY: read only, for the length of the call.
+        unsafe { lhc_rests(self) != 0 }
     }
 
     /// Scheme `none`: observe and count only.
