@@ -157,7 +157,7 @@ struct lh_partners_entry {
 	struct lh_partners partners; /* its epoch is user space's */
 };
 
-/* skb->cb of a test run of lh_kick or lh_sweep. */
+/* skb->cb of a test run of lh_kick, lh_sweep, lh_say or lh_report. */
 enum lh_cb {
 	LH_CB_FLOW, /* kick: index; sweep: first index */
 	LH_CB_GENERATION, /* kick: generation; sweep: number of entries, at most LH_SWEEP_MAX */
@@ -165,6 +165,12 @@ enum lh_cb {
 	LH_CB_FORCE =
 		LH_CB_LINK, /* sweep: 1 forgets also live flows, held ACKs are emitted first */
 	LH_CB_TO = LH_CB_FLOW, /* say: index + 1 of a partner, 0: all of the link */
+	LH_CB_FRAME =
+		LH_CB_FLOW, /* report: enum lh_mac_event, and from bit 8 on the frame's bytes */
+	LH_CB_AT = LH_CB_GENERATION, /* report: low and high half of struct lh_mac_report's at_ns */
+	LH_CB_AT_HIGH,
+	LH_CB_QUEUED, /* report: the same of queued_ns */
+	LH_CB_QUEUED_HIGH,
 };
 
 /* What a kick is to tell the core of the link, in place of the time. */

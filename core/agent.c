@@ -353,6 +353,20 @@ LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct l
 	return 0;
 }
 
+LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+		       const struct lh_mac_report *report, struct lh_actions *out)
+{
+	if (!env || !f || !s || !report || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_MAC) &&
+	    lh_mac_book(env, f, s, report))
+		lh_mac_repair(env, f, out);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
 #define LH_SWEEP_SHED 512 /* segments evicted per call of lh_on_sweep() */
 
 LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f)

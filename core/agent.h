@@ -8,6 +8,7 @@
  *   lh_on_timer()  actions.next_deadline_ns has passed
  *   lh_on_link()   the link went down or came up
  *   lh_on_partner() the agent at the hop's other end tells what it misses
+ *   lh_on_mac()    the MAC reports what became of a frame
  *
  * Every function is pure but for the flow, the actions and the memory and
  * counters that the host lends (env.h); work per call is bounded.
@@ -39,6 +40,11 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
  * own says. @missing->key is the flow's; of the blocks LH_TELL_MOST are looked at. */
 LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct lh_missing *missing,
 			   struct lh_actions *out);
+
+/* The MAC reports what became of the frame of the segment @s, which had left here; whoever
+ * asks for no reports (LH_POLICY_MAC) ignores them. */
+LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+		       const struct lh_mac_report *report, struct lh_actions *out);
 
 /*
  * Hosts call this once a second for flows with something cached, while the pool gets scarce

@@ -44,6 +44,11 @@ enum lh_suppress_mode {
 	LH_SUPPRESS_OFF,
 };
 
+enum lh_undelivered_mode {
+	LH_UNDELIVERED_FINAL, /* the MAC has given the frame up */
+	LH_UNDELIVERED_ATTEMPT, /* an attempt has failed, whether or not there will be more */
+};
+
 #define LH_NO_FIELD(...)
 #define LH_TIME_FIELD(key, ...) u64 key##_ns;
 #define LH_WORD_FIELD(key, ...) u32 key;

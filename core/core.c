@@ -68,8 +68,8 @@ static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,
 	return env;
 }
 
-int lhc_parse(const u8 *packet, u32 len, u32 l2_bytes, u32 vlan, u32 to_mh, struct lh_segment *seg,
-	      struct lh_flow_key *key)
+int lhc_parse(const u8 *packet, u32 len, u32 pkt_bytes, u32 l2_bytes, u32 vlan, u32 to_mh,
+	      struct lh_segment *seg, struct lh_flow_key *key)
 {
 	u32 hdr_len = len < LH_HDR_BYTES ? len : LH_HDR_BYTES;
 	struct lh_hdr hdr;
@@ -78,7 +78,7 @@ int lhc_parse(const u8 *packet, u32 len, u32 l2_bytes, u32 vlan, u32 to_mh, stru
 	__builtin_memset(seg, 0, sizeof(*seg));
 	__builtin_memset(key, 0, sizeof(*key));
 	__builtin_memcpy(hdr.b, packet, hdr_len);
-	return lh_parse(&hdr, hdr_len, len, l2_bytes, vlan, to_mh, seg, key);
+	return lh_parse(&hdr, hdr_len, pkt_bytes, l2_bytes, vlan, to_mh, seg, key);
 }
 
 void lhc_flow_init(struct lh_flow *flow)
@@ -131,6 +131,16 @@ void lhc_on_partner(const struct lh_host_ops *ops, struct lh_flow *flow,
 	struct lh_env env = env_of(&host, cfg, call);
 
 	lh_on_partner(&env, flow, missing, out);
+}
+
+void lhc_on_mac(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		const struct lh_segment *seg, const struct lh_mac_report *report,
+		const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_mac(&env, flow, seg, report, out);
 }
 
 void lhc_on_sweep(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,

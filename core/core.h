@@ -40,9 +40,9 @@ struct lh_call {
 	u64 partner_rtt_ns; /* as in struct lh_env */
 };
 
-/* @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP. */
-int lhc_parse(const u8 *packet, u32 len, u32 l2_bytes, u32 vlan, u32 to_mh, struct lh_segment *seg,
-	      struct lh_flow_key *key);
+/* The first @len bytes of a packet of @pkt_bytes. @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP. */
+int lhc_parse(const u8 *packet, u32 len, u32 pkt_bytes, u32 l2_bytes, u32 vlan, u32 to_mh,
+	      struct lh_segment *seg, struct lh_flow_key *key);
 void lhc_flow_init(struct lh_flow *flow);
 void lhc_on_data(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
@@ -55,6 +55,9 @@ void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const stru
 void lhc_on_partner(const struct lh_host_ops *ops, struct lh_flow *flow,
 		    const struct lh_config *cfg, const struct lh_missing *missing,
 		    const struct lh_call *call, struct lh_actions *out);
+void lhc_on_mac(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		const struct lh_segment *seg, const struct lh_mac_report *report,
+		const struct lh_call *call, struct lh_actions *out);
 void lhc_on_sweep(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		  const struct lh_call *call);
 void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,

@@ -27,6 +27,7 @@
 	X(retransmits_order, "of these, for a segment that had departed later and has arrived") \
 	X(retransmits_timer, "of these, by the local timer") \
 	X(retransmits_asked, "of these, because the agent at the hop's other end misses them") \
+	X(retransmits_mac, "of these, because the MAC reported that it had given the frame up") \
 	X(retransmit_errors, "local retransmissions that could not be sent") \
 	X(exhausted_segments, "segments given up after max_local retransmissions") \
 	X(overflow_suspected, "losses left to the sender: they look like overflows of the queue before the link") \
@@ -52,6 +53,10 @@
 	X(told_options, "ACKs that left with an option that tells the agent at the hop's other end what is missing") \
 	X(told_messages, "messages to the agent at the hop's other end that tell what is missing") \
 	X(asked, "times that the agent at the hop's other end told what it misses") \
+	X(mac_delivered, "reports of the MAC, of TCP segments in the table: the frame was delivered") \
+	X(mac_undelivered, "the same: an attempt failed, and another one follows") \
+	X(mac_given_up, "the same: the last attempt failed") \
+	X(mac_strangers, "reports of the MAC of frames that belong to no connection in the table") \
 	X(bypass_not_tcp, "packets that are not TCP") \
 	X(bypass_fragment, "IP fragments") \
 	X(bypass_malformed, "packets whose headers could not be parsed") \

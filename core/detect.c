@@ -114,6 +114,7 @@ LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_se
 		      : why == LH_BY_PARTIAL ? LH_C_retransmits_partial
 		      : why == LH_BY_ORDER   ? LH_C_retransmits_order
 		      : why == LH_BY_PARTNER ? LH_C_retransmits_asked
+		      : why == LH_BY_MAC     ? LH_C_retransmits_mac
 					     : LH_C_retransmits_timer,
 		      1);
 	return true;

@@ -61,7 +61,7 @@ LH_INLINE void lh_own_dups_stale(struct lh_env *env, struct lh_flow *f, const st
 LH_INLINE bool lh_own_dup(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
 
 /* What drives a local retransmission, for the counters. */
-enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_ORDER, LH_BY_TIMER, LH_BY_PARTNER };
+enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_ORDER, LH_BY_TIMER, LH_BY_PARTNER, LH_BY_MAC };
 
 /* Sends the segment @e again, limit or not. False: no room in this call's actions. */
 LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,

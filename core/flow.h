@@ -20,6 +20,7 @@
 #include "guard.h"
 #include "hold.h"
 #include "lifecycle.h"
+#include "mac.h"
 #include "order.h"
 #include "outage.h"
 #include "queue.h"
@@ -71,6 +72,7 @@ struct lh_flow {
 	/* What each mechanism knows, beside its code. */
 	struct lh_arrival arrival; /* of the other half: what MH sends */
 	struct lh_asked asked;
+	struct lh_mac mac;
 	struct lh_ring ring;
 	struct lh_cache cache;
 	struct lh_end fh, mh;

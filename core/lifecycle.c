@@ -33,6 +33,8 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 	f->progress_ns = env->now_ns;
 	f->recovery.nr_dup = f->recovery.exp_dup = f->recovery.own_dups = 0;
 	f->delivery.sacked_bytes = 0;
+	f->mac.lost_end = f->mac.lost_start;
+	f->mac.timer_ns = 0;
 	lh_sack_forget(f);
 	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |
 		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);

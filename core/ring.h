@@ -23,7 +23,9 @@ enum lh_seg_flag {
 	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
 	LH_SEG_EMPTY = 16, /* a SYN or FIN without data */
 	LH_SEG_SMALL = 32, /* below LH_SMALL_BYTES: counted in nr_small */
-	LH_SEG_ASKED = 64, /* the agent at the hop's other end misses it */
+	LH_SEG_ASKED =
+		64, /* the hop has lost it: the agent at its other end, or the MAC, says so */
+	LH_SEG_LOST = 128, /* the MAC has given it up, and it was not sent again since */
 };
 
 /* One cached segment. Its bytes are in a slot of the host's pool. */

@@ -22,11 +22,11 @@ LH_INLINE u32 lh_policy_chosen(struct lh_env *env)
 #endif
 }
 
-/* At the mobile end only the other one's word tells the hop's losses from those of the wire, which
- * FH must see: a scheme that does not ask for it does nothing there. */
+/* At the mobile end only the other one's word, or the MAC's, tells the hop's losses from those of the
+ * wire, which FH must see: a scheme that asks for neither does nothing there. */
 LH_INLINE bool lh_rests_in(u32 role, u32 policies)
 {
-	return role == LH_ROLE_MOBILE && !(policies & LH_POLICY_PARTNER);
+	return role == LH_ROLE_MOBILE && !(policies & (LH_POLICY_PARTNER | LH_POLICY_MAC));
 }
 
 LH_INLINE bool lh_scheme_rests(struct lh_env *env)

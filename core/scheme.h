@@ -47,6 +47,8 @@ enum lh_policy {
 	/* An agent at the hop's other end: what is missing of its data is told to it (arrival.h),
 	 * and what it misses of ours is repaired (asked.h). */
 	LH_POLICY_PARTNER = 0x40,
+	/* The MAC tells what becomes of each frame (mac.h). */
+	LH_POLICY_MAC = 0x100,
 };
 
 /* Policies of @scheme, enum lh_policy. */

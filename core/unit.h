@@ -20,6 +20,7 @@
 #include "guard.c"
 #include "hold.c"
 #include "lifecycle.c"
+#include "mac.c"
 #include "message.c"
 #include "order.c"
 #include "outage.c"

@@ -9,3 +9,4 @@
 #include "snoop.c"
 #include "sack.c"
 #include "snack.c"
+#include "csnoop.c"

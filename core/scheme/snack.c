@@ -34,16 +34,6 @@ LH_INLINE bool lh_snack_as_sack(struct lh_env *env)
 	return !env->partner && LH_CFG(env)->role == LH_ROLE_BASE;
 }
 
-LH_INLINE void lh_snack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-				  struct lh_actions *out)
-{
-	f->recovery.nr_dup++;
-	if (lh_asked_head(env, f) && lh_suppressible(env, f, s))
-		lh_suppress(env, f, out);
-	else if (f->flags & LH_FLOW_HELD)
-		lh_abandon(env, f, true, out);
-}
-
 LH_INLINE void lh_snack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       enum lh_ack_class kind, struct lh_actions *out)
 {
@@ -56,7 +46,7 @@ LH_INLINE void lh_snack_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 		lh_guard_new(f);
 		lh_sack_pass(env, f, s, out);
 	} else if (kind == LH_ACK_DUPLICATE) {
-		lh_snack_duplicate(env, f, s, out);
+		lh_hop_duplicate(env, f, s, out);
 	}
 }
 

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bindings::{
     LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
-    LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_uncached_size,
-    LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER, LH_TELL_MESSAGE,
-    LH_TELL_OPTION, lh_missing, lh_sack_block,
+    LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_mac_strangers,
+    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER,
+    LH_TELL_MESSAGE, LH_TELL_OPTION, lh_mac_report, lh_missing, lh_sack_block,
 };
 use crate::config::Config;
 use crate::host::{Actions, Call, Flow, Host};
 use crate::pool::Limits;
-use crate::segment::{Bypass, Key, Segment, parse, strip};
+use crate::segment::{Bypass, Key, Segment, parse, parse_part, strip};
 
 /// Longest payload that is cached, as in the BPF host.
 const PAYLOAD_MAX: u32 = LH_CACHE_PKT_MAX - LH_HDR_BYTES;
@@ -275,6 +275,31 @@ impl Agent {
             .host
             .on_partner(&mut tracked.flow, config, &list, &call);
         self.finish(key, actions, None)
+    }
+
+    /// The MAC reports what became of the frame of `packet`, whose first bytes do, `bytes` long in
+    /// all; `lh_mac_report` of core/mac.h.
+    pub fn on_mac(
+        &mut self,
+        packet: &[u8],
+        bytes: usize,
+        report: &lh_mac_report,
+        now_ns: u64,
+    ) -> Outcome {
+        let parsed = parse_part(packet, bytes, self.setup.l2_bytes, None, true);
+        let Ok((segment, key)) = parsed else {
+            return Outcome::default();
+        };
+        let call = self.call(now_ns);
+        let Some(tracked) = self.flows.get_mut(&key) else {
+            self.host.count(LH_C_mac_strangers, 1);
+            return Outcome::default();
+        };
+        let config = &self.setup.config;
+        let actions = self
+            .host
+            .on_mac(&mut tracked.flow, config, &segment, report, &call);
+        self.finish(&key, actions, None)
     }
 
     /// The link went down or came up: every flow with something cached is told, as by

@@ -698,6 +698,7 @@ pub const LH_BY_PARTIAL: lh_reason = 1;
 pub const LH_BY_ORDER: lh_reason = 2;
 pub const LH_BY_TIMER: lh_reason = 3;
 pub const LH_BY_PARTNER: lh_reason = 4;
+pub const LH_BY_MAC: lh_reason = 5;
 #[doc = " What drives a local retransmission, for the counters."]
 pub type lh_reason = ::core::ffi::c_uint;
 #[doc = " One receiver on the link. Entry 0 serves those that found no place."]
@@ -924,7 +925,8 @@ pub const LH_SCHEME_slack: lh_scheme = 2;
 pub const LH_SCHEME_snoop: lh_scheme = 3;
 pub const LH_SCHEME_sack: lh_scheme = 4;
 pub const LH_SCHEME_snack: lh_scheme = 5;
-pub const LH_NR_SCHEMES: lh_scheme = 6;
+pub const LH_SCHEME_csnoop: lh_scheme = 6;
+pub const LH_NR_SCHEMES: lh_scheme = 7;
 #[doc = " LH_SCHEME_none and so on, from the schemes' own rows."]
 pub type lh_scheme = ::core::ffi::c_uint;
 #[doc = " ACKs of what leaves come from the hop's other end"]
@@ -954,6 +956,11 @@ pub const LH_SUPPRESS_AUTO: lh_suppress_mode = 0;
 pub const LH_SUPPRESS_ON: lh_suppress_mode = 1;
 pub const LH_SUPPRESS_OFF: lh_suppress_mode = 2;
 pub type lh_suppress_mode = ::core::ffi::c_uint;
+#[doc = " the MAC has given the frame up"]
+pub const LH_UNDELIVERED_FINAL: lh_undelivered_mode = 0;
+#[doc = " an attempt has failed, whether or not there will be more"]
+pub const LH_UNDELIVERED_ATTEMPT: lh_undelivered_mode = 1;
+pub type lh_undelivered_mode = ::core::ffi::c_uint;
 #[doc = " Constant while a device is attached: .rodata in BPF, so that the verifier prunes the other\n schemes. Fields, units and defaults: params.h."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -978,6 +985,7 @@ pub struct lh_config {
     pub freeze: u32,
     pub handoff: u32,
     pub sack_mask: u32,
+    pub undelivered: u32,
     pub rtt_profile: u32,
     pub dup_thresh: u32,
     pub max_local: u32,
@@ -985,12 +993,12 @@ pub struct lh_config {
     pub strict_window: u32,
     pub queue_guard: u32,
     pub ns2_gain_1024: u32,
-    pub pad: [u32; 1usize],
+    pub pad: [u32; 2usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 152usize];
+    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 160usize];
     ["Alignment of lh_config"][::core::mem::align_of::<lh_config>() - 8usize];
     ["Offset of field: lh_config::target_ns"]
         [::core::mem::offset_of!(lh_config, target_ns) - 0usize];
@@ -1024,21 +1032,23 @@ const _: () = {
     ["Offset of field: lh_config::handoff"][::core::mem::offset_of!(lh_config, handoff) - 112usize];
     ["Offset of field: lh_config::sack_mask"]
         [::core::mem::offset_of!(lh_config, sack_mask) - 116usize];
+    ["Offset of field: lh_config::undelivered"]
+        [::core::mem::offset_of!(lh_config, undelivered) - 120usize];
     ["Offset of field: lh_config::rtt_profile"]
-        [::core::mem::offset_of!(lh_config, rtt_profile) - 120usize];
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 124usize];
     ["Offset of field: lh_config::dup_thresh"]
-        [::core::mem::offset_of!(lh_config, dup_thresh) - 124usize];
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 128usize];
     ["Offset of field: lh_config::max_local"]
-        [::core::mem::offset_of!(lh_config, max_local) - 128usize];
+        [::core::mem::offset_of!(lh_config, max_local) - 132usize];
     ["Offset of field: lh_config::timer_arm"]
-        [::core::mem::offset_of!(lh_config, timer_arm) - 132usize];
+        [::core::mem::offset_of!(lh_config, timer_arm) - 136usize];
     ["Offset of field: lh_config::strict_window"]
-        [::core::mem::offset_of!(lh_config, strict_window) - 136usize];
+        [::core::mem::offset_of!(lh_config, strict_window) - 140usize];
     ["Offset of field: lh_config::queue_guard"]
-        [::core::mem::offset_of!(lh_config, queue_guard) - 140usize];
+        [::core::mem::offset_of!(lh_config, queue_guard) - 144usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 144usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 148usize];
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 148usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 152usize];
 };
 pub const LH_PARAM_TIME: lh_param_kind = 0;
 pub const LH_PARAM_COUNT: lh_param_kind = 1;
@@ -1105,59 +1115,64 @@ pub const LH_C_retransmits_partial: lh_counter = 14;
 pub const LH_C_retransmits_order: lh_counter = 15;
 pub const LH_C_retransmits_timer: lh_counter = 16;
 pub const LH_C_retransmits_asked: lh_counter = 17;
-pub const LH_C_retransmit_errors: lh_counter = 18;
-pub const LH_C_exhausted_segments: lh_counter = 19;
-pub const LH_C_overflow_suspected: lh_counter = 20;
-pub const LH_C_reordered: lh_counter = 21;
-pub const LH_C_duplicate_acks: lh_counter = 22;
-pub const LH_C_suppressed_acks: lh_counter = 23;
-pub const LH_C_released_acks: lh_counter = 24;
-pub const LH_C_held_expired: lh_counter = 25;
-pub const LH_C_window_updates: lh_counter = 26;
-pub const LH_C_dsacks_dropped: lh_counter = 27;
-pub const LH_C_windows_edited: lh_counter = 28;
-pub const LH_C_clock_engaged: lh_counter = 29;
-pub const LH_C_clock_released: lh_counter = 30;
-pub const LH_C_lmin_raised: lh_counter = 31;
-pub const LH_C_ce_marks: lh_counter = 32;
-pub const LH_C_outages: lh_counter = 33;
-pub const LH_C_slack_bursts: lh_counter = 34;
-pub const LH_C_slack_inapplicable: lh_counter = 35;
-pub const LH_C_freezes: lh_counter = 36;
-pub const LH_C_handoff_acks: lh_counter = 37;
-pub const LH_C_holes: lh_counter = 38;
-pub const LH_C_holes_untold: lh_counter = 39;
-pub const LH_C_told_options: lh_counter = 40;
-pub const LH_C_told_messages: lh_counter = 41;
-pub const LH_C_asked: lh_counter = 42;
-pub const LH_C_bypass_not_tcp: lh_counter = 43;
-pub const LH_C_bypass_fragment: lh_counter = 44;
-pub const LH_C_bypass_malformed: lh_counter = 45;
-pub const LH_C_bypass_filtered: lh_counter = 46;
-pub const LH_C_bypass_table_full: lh_counter = 47;
-pub const LH_C_bypass_unanswered: lh_counter = 48;
-pub const LH_C_bypass_lock: lh_counter = 49;
-pub const LH_C_bypass_stale: lh_counter = 50;
-pub const LH_C_bypass_checksum: lh_counter = 51;
-pub const LH_C_bypass_unacceptable: lh_counter = 52;
-pub const LH_C_resynchronised: lh_counter = 53;
-pub const LH_C_flows_created: lh_counter = 54;
-pub const LH_C_flows_removed: lh_counter = 55;
-pub const LH_C_timer_kicks: lh_counter = 56;
-pub const LH_C_messages_accepted: lh_counter = 57;
-pub const LH_C_messages_malformed: lh_counter = 58;
-pub const LH_C_messages_version: lh_counter = 59;
-pub const LH_C_messages_key: lh_counter = 60;
-pub const LH_C_messages_forged: lh_counter = 61;
-pub const LH_C_messages_own: lh_counter = 62;
-pub const LH_C_messages_replayed: lh_counter = 63;
-pub const LH_C_messages_unconfirmed: lh_counter = 64;
-pub const LH_C_messages_limited: lh_counter = 65;
-pub const LH_C_messages_full: lh_counter = 66;
-pub const LH_C_messages_off_link: lh_counter = 67;
-pub const LH_C_messages_sent: lh_counter = 68;
-pub const LH_C_messages_unsent: lh_counter = 69;
-pub const LH_NR_COUNTERS: lh_counter = 70;
+pub const LH_C_retransmits_mac: lh_counter = 18;
+pub const LH_C_retransmit_errors: lh_counter = 19;
+pub const LH_C_exhausted_segments: lh_counter = 20;
+pub const LH_C_overflow_suspected: lh_counter = 21;
+pub const LH_C_reordered: lh_counter = 22;
+pub const LH_C_duplicate_acks: lh_counter = 23;
+pub const LH_C_suppressed_acks: lh_counter = 24;
+pub const LH_C_released_acks: lh_counter = 25;
+pub const LH_C_held_expired: lh_counter = 26;
+pub const LH_C_window_updates: lh_counter = 27;
+pub const LH_C_dsacks_dropped: lh_counter = 28;
+pub const LH_C_windows_edited: lh_counter = 29;
+pub const LH_C_clock_engaged: lh_counter = 30;
+pub const LH_C_clock_released: lh_counter = 31;
+pub const LH_C_lmin_raised: lh_counter = 32;
+pub const LH_C_ce_marks: lh_counter = 33;
+pub const LH_C_outages: lh_counter = 34;
+pub const LH_C_slack_bursts: lh_counter = 35;
+pub const LH_C_slack_inapplicable: lh_counter = 36;
+pub const LH_C_freezes: lh_counter = 37;
+pub const LH_C_handoff_acks: lh_counter = 38;
+pub const LH_C_holes: lh_counter = 39;
+pub const LH_C_holes_untold: lh_counter = 40;
+pub const LH_C_told_options: lh_counter = 41;
+pub const LH_C_told_messages: lh_counter = 42;
+pub const LH_C_asked: lh_counter = 43;
+pub const LH_C_mac_delivered: lh_counter = 44;
+pub const LH_C_mac_undelivered: lh_counter = 45;
+pub const LH_C_mac_given_up: lh_counter = 46;
+pub const LH_C_mac_strangers: lh_counter = 47;
+pub const LH_C_bypass_not_tcp: lh_counter = 48;
+pub const LH_C_bypass_fragment: lh_counter = 49;
+pub const LH_C_bypass_malformed: lh_counter = 50;
+pub const LH_C_bypass_filtered: lh_counter = 51;
+pub const LH_C_bypass_table_full: lh_counter = 52;
+pub const LH_C_bypass_unanswered: lh_counter = 53;
+pub const LH_C_bypass_lock: lh_counter = 54;
+pub const LH_C_bypass_stale: lh_counter = 55;
+pub const LH_C_bypass_checksum: lh_counter = 56;
+pub const LH_C_bypass_unacceptable: lh_counter = 57;
+pub const LH_C_resynchronised: lh_counter = 58;
+pub const LH_C_flows_created: lh_counter = 59;
+pub const LH_C_flows_removed: lh_counter = 60;
+pub const LH_C_timer_kicks: lh_counter = 61;
+pub const LH_C_messages_accepted: lh_counter = 62;
+pub const LH_C_messages_malformed: lh_counter = 63;
+pub const LH_C_messages_version: lh_counter = 64;
+pub const LH_C_messages_key: lh_counter = 65;
+pub const LH_C_messages_forged: lh_counter = 66;
+pub const LH_C_messages_own: lh_counter = 67;
+pub const LH_C_messages_replayed: lh_counter = 68;
+pub const LH_C_messages_unconfirmed: lh_counter = 69;
+pub const LH_C_messages_limited: lh_counter = 70;
+pub const LH_C_messages_full: lh_counter = 71;
+pub const LH_C_messages_off_link: lh_counter = 72;
+pub const LH_C_messages_sent: lh_counter = 73;
+pub const LH_C_messages_unsent: lh_counter = 74;
+pub const LH_NR_COUNTERS: lh_counter = 75;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " What the ACK of this call is beside its class, looked at once."]
 #[repr(C)]
@@ -1364,12 +1379,12 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 70usize],
+    pub n: [u64; 75usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 560usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 600usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -1488,6 +1503,64 @@ const _: () = {
         [::core::mem::offset_of!(lh_connection, wscale_mh) - 47usize];
     ["Offset of field: lh_connection::syn_tx_ns"]
         [::core::mem::offset_of!(lh_connection, syn_tx_ns) - 48usize];
+};
+#[doc = " the answer came"]
+pub const LH_MAC_DELIVERED: lh_mac_event = 0;
+#[doc = " none came, there will be another attempt"]
+pub const LH_MAC_UNDELIVERED: lh_mac_event = 1;
+#[doc = " none came, and this was the last attempt"]
+pub const LH_MAC_GIVEN_UP: lh_mac_event = 2;
+pub type lh_mac_event = ::core::ffi::c_uint;
+#[doc = " A report; of its frame the headers are parsed as of any packet that leaves."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_mac_report {
+    #[doc = " when this copy came to the MAC's queue, on the host's clock; 0: unknown"]
+    pub queued_ns: u64,
+    #[doc = " when the answer had come, or would have"]
+    pub at_ns: u64,
+    #[doc = " enum lh_mac_event"]
+    pub event: u32,
+    pub pad: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_mac_report"][::core::mem::size_of::<lh_mac_report>() - 24usize];
+    ["Alignment of lh_mac_report"][::core::mem::align_of::<lh_mac_report>() - 8usize];
+    ["Offset of field: lh_mac_report::queued_ns"]
+        [::core::mem::offset_of!(lh_mac_report, queued_ns) - 0usize];
+    ["Offset of field: lh_mac_report::at_ns"]
+        [::core::mem::offset_of!(lh_mac_report, at_ns) - 8usize];
+    ["Offset of field: lh_mac_report::event"]
+        [::core::mem::offset_of!(lh_mac_report, event) - 16usize];
+    ["Offset of field: lh_mac_report::pad"][::core::mem::offset_of!(lh_mac_report, pad) - 20usize];
+};
+#[doc = " What the reports say of a flow."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_mac {
+    pub lost_start: u32,
+    #[doc = " between these lies all that waits for its repair; equal: nothing"]
+    pub lost_end: u32,
+    #[doc = " SW and RW: from departure to the answer; 0: unknown"]
+    pub sojourn_ns: u64,
+    #[doc = " SW and RW: from departure to the answer; 0: unknown"]
+    pub sojourn_var_ns: u64,
+    #[doc = " repair without another delivery; 0: nothing waits"]
+    pub timer_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_mac"][::core::mem::size_of::<lh_mac>() - 32usize];
+    ["Alignment of lh_mac"][::core::mem::align_of::<lh_mac>() - 8usize];
+    ["Offset of field: lh_mac::lost_start"][::core::mem::offset_of!(lh_mac, lost_start) - 0usize];
+    ["Offset of field: lh_mac::lost_end"][::core::mem::offset_of!(lh_mac, lost_end) - 4usize];
+    ["Offset of field: lh_mac::sojourn_ns"][::core::mem::offset_of!(lh_mac, sojourn_ns) - 8usize];
+    ["Offset of field: lh_mac::sojourn_var_ns"]
+        [::core::mem::offset_of!(lh_mac, sojourn_var_ns) - 16usize];
+    ["Offset of field: lh_mac::timer_ns"][::core::mem::offset_of!(lh_mac, timer_ns) - 24usize];
 };
 #[doc = " Departures of what arrived (RFC 8985 section 6)."]
 #[repr(C)]
@@ -1644,8 +1717,9 @@ pub const LH_SEG_NO_COPY: lh_seg_flag = 8;
 pub const LH_SEG_EMPTY: lh_seg_flag = 16;
 #[doc = " below LH_SMALL_BYTES: counted in nr_small"]
 pub const LH_SEG_SMALL: lh_seg_flag = 32;
-#[doc = " the agent at the hop's other end misses it"]
 pub const LH_SEG_ASKED: lh_seg_flag = 64;
+#[doc = " the MAC has given it up, and it was not sent again since"]
+pub const LH_SEG_LOST: lh_seg_flag = 128;
 pub type lh_seg_flag = ::core::ffi::c_uint;
 #[doc = " One cached segment. Its bytes are in a slot of the host's pool."]
 #[repr(C)]
@@ -1800,6 +1874,8 @@ pub const LH_POLICY_KEEP_ACK: lh_policy = 16;
 pub const LH_POLICY_LATE_BACKOFF: lh_policy = 32;
 #[doc = " An agent at the hop's other end: what is missing of its data is told to it (arrival.h),\n and what it misses of ours is repaired (asked.h)."]
 pub const LH_POLICY_PARTNER: lh_policy = 64;
+#[doc = " The MAC tells what becomes of each frame (mac.h)."]
+pub const LH_POLICY_MAC: lh_policy = 256;
 pub type lh_policy = ::core::ffi::c_uint;
 #[doc = " The wired round trip and its open sample."]
 #[repr(C)]
@@ -1911,6 +1987,7 @@ pub struct lh_flow {
     #[doc = " of the other half: what MH sends"]
     pub arrival: lh_arrival,
     pub asked: lh_asked,
+    pub mac: lh_mac,
     pub ring: lh_ring,
     pub cache: lh_cache,
     pub fh: lh_end,
@@ -1954,7 +2031,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1752usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1784usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -1963,40 +2040,41 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
     ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 16usize];
     ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 296usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 352usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 888usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 900usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 928usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 956usize];
-    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 968usize];
-    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1024usize];
-    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1064usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1128usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1176usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1272usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1328usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1376usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1408usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1480usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1552usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1640usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1672usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1676usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1680usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 352usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 384usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 920usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 932usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 960usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 988usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 1000usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1056usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1096usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1160usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1208usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1304usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1360usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1408usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1440usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1512usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1584usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1672usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1704usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1708usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1712usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1688usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1696usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1704usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1720usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1728usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1736usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1712usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1744usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1720usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1752usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1728usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1760usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1736usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1768usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1744usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1776usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -2439,10 +2517,11 @@ const _: () = {
         [::core::mem::offset_of!(lh_call, partner_rtt_ns) - 24usize];
 };
 unsafe extern "C" {
-    #[doc = " @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
+    #[doc = " The first @len bytes of a packet of @pkt_bytes. @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
     pub fn lhc_parse(
         packet: *const u8,
         len: u32,
+        pkt_bytes: u32,
         l2_bytes: u32,
         vlan: u32,
         to_mh: u32,
@@ -2498,6 +2577,17 @@ unsafe extern "C" {
         flow: *mut lh_flow,
         cfg: *const lh_config,
         missing: *const lh_missing,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_on_mac(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        seg: *const lh_segment,
+        report: *const lh_mac_report,
         call: *const lh_call,
         out: *mut lh_actions,
     );
@@ -2842,7 +2932,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2288usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2320usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -2872,7 +2962,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 264usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 2016usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 2048usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
@@ -2972,31 +3062,31 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 224usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 232usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
-    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 152usize];
-    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 156usize];
-    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 160usize];
+    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 160usize];
+    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 164usize];
+    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 168usize];
     ["Offset of field: lh_setup::mark_value"]
-        [::core::mem::offset_of!(lh_setup, mark_value) - 164usize];
+        [::core::mem::offset_of!(lh_setup, mark_value) - 172usize];
     ["Offset of field: lh_setup::mark_mask"]
-        [::core::mem::offset_of!(lh_setup, mark_mask) - 168usize];
-    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 172usize];
-    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 176usize];
+        [::core::mem::offset_of!(lh_setup, mark_mask) - 176usize];
+    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 180usize];
+    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 184usize];
     ["Offset of field: lh_setup::nr_chunks"]
-        [::core::mem::offset_of!(lh_setup, nr_chunks) - 180usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 184usize];
+        [::core::mem::offset_of!(lh_setup, nr_chunks) - 188usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 192usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 188usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 192usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 196usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 200usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 196usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 204usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 200usize];
-    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 204usize];
-    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 208usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 216usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 208usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 212usize];
+    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 216usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 224usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {
@@ -3097,7 +3187,14 @@ pub const LH_CB_LINK: lh_cb = 2;
 pub const LH_CB_FORCE: lh_cb = 2;
 #[doc = " say: index + 1 of a partner, 0: all of the link"]
 pub const LH_CB_TO: lh_cb = 0;
-#[doc = " skb->cb of a test run of lh_kick or lh_sweep."]
+pub const LH_CB_FRAME: lh_cb = 0;
+#[doc = " report: low and high half of struct lh_mac_report's at_ns"]
+pub const LH_CB_AT: lh_cb = 1;
+pub const LH_CB_AT_HIGH: lh_cb = 2;
+#[doc = " report: the same of queued_ns"]
+pub const LH_CB_QUEUED: lh_cb = 3;
+pub const LH_CB_QUEUED_HIGH: lh_cb = 4;
+#[doc = " skb->cb of a test run of lh_kick, lh_sweep, lh_say or lh_report."]
 pub type lh_cb = ::core::ffi::c_uint;
 pub const LH_LINK_SAME: lh_link = 0;
 pub const LH_LINK_DOWN: lh_link = 1;

@@ -3,8 +3,8 @@
 //! core/params.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snack, LH_SCHEME_snoop,
-    lh_config, lhc_config_init, lhc_policy, lhc_rests,
+    LH_RTT_NS2, LH_SCHEME_csnoop, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snack,
+    LH_SCHEME_snoop, lh_config, lhc_config_init, lhc_policy, lhc_rests,
 };
 
 /// What an operator or an experiment may set (core/params.h; [`params`](crate::params)).
@@ -56,6 +56,14 @@ impl lh_config {
     pub fn snack() -> Self {
         Self {
             scheme: LH_SCHEME_snack,
+            ..Self::default()
+        }
+    }
+
+    /// Scheme `csnoop`: what the link's MAC reports as lost is repaired.
+    pub fn csnoop() -> Self {
+        Self {
+            scheme: LH_SCHEME_csnoop,
             ..Self::default()
         }
     }

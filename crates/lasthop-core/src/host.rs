@@ -3,11 +3,11 @@
 
 use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
-    LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_OPTION, lh_actions, lh_call, lh_flow, lh_missing, lh_peer,
-    lh_retransmit, lh_sack_block, lh_seg, lhc_edit_ack, lhc_edit_tell, lhc_flow_free,
-    lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data, lhc_on_link,
-    lhc_on_partner, lhc_on_release, lhc_on_sweep, lhc_on_timer, lhc_peer_join, lhc_seg_at,
-    lhc_store_failed,
+    LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_OPTION, lh_actions, lh_call, lh_flow, lh_mac_report,
+    lh_missing, lh_peer, lh_retransmit, lh_sack_block, lh_seg, lhc_edit_ack, lhc_edit_tell,
+    lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
+    lhc_on_link, lhc_on_mac, lhc_on_partner, lhc_on_release, lhc_on_sweep, lhc_on_timer,
+    lhc_peer_join, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};
@@ -267,6 +267,33 @@ impl Host {
         let ops = self.pool.ops();
         // SAFETY: as in on_data().
         unsafe { lhc_on_partner(&ops, &mut *flow.0, config, missing, call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// The MAC reports what became of the frame of `segment`, which had left here.
+    pub fn on_mac(
+        &mut self,
+        flow: &mut Flow,
+        config: &Config,
+        segment: &Segment,
+        report: &lh_mac_report,
+        call: &Call,
+    ) -> Actions {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe {
+            lhc_on_mac(
+                &ops,
+                &mut *flow.0,
+                config,
+                segment,
+                report,
+                call,
+                &mut actions,
+            )
+        };
         self.pool.check();
         actions
     }

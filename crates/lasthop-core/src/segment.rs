@@ -35,9 +35,21 @@ pub fn parse(
     vlan: Option<u16>,
     to_mh: bool,
 ) -> Result<(Segment, Key), Bypass> {
+    parse_part(packet, packet.len(), l2_bytes, vlan, to_mh)
+}
+
+/// The same of the beginning of a packet that is `bytes` long, all headers in it.
+pub fn parse_part(
+    packet: &[u8],
+    bytes: usize,
+    l2_bytes: u32,
+    vlan: Option<u16>,
+    to_mh: bool,
+) -> Result<(Segment, Key), Bypass> {
     let mut segment = Segment::default();
     let mut key = Key::default();
     let len = u32::try_from(packet.len()).map_err(|_| Bypass::Malformed)?;
+    let bytes = u32::try_from(bytes).map_err(|_| Bypass::Malformed)?;
     let tag = vlan.map_or(0, |tci| u32::from(tci & 0xfff) | 0x1000);
     // SAFETY: `packet` is readable for `len` bytes and the core reads no more
     // than that; `segment` and `key` are ours alone.
@@ -45,6 +57,7 @@ pub fn parse(
         lhc_parse(
             packet.as_ptr(),
             len,
+            bytes,
             l2_bytes,
             tag,
             u32::from(to_mh),

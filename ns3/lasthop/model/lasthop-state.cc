@@ -67,7 +67,8 @@ LasthopState::Parse(Ptr<const Packet> packet,
                     lh_flow_key& key)
 {
     bytes = lasthop::FirstBytes(packet, LH_HDR_BYTES);
-    switch (lhc_parse(bytes.data(), packet->GetSize(), 0, 0, toMh, &segment, &key))
+    switch (
+        lhc_parse(bytes.data(), packet->GetSize(), packet->GetSize(), 0, 0, toMh, &segment, &key))
     {
     case LH_PARSED_TCP:
         if (m_agent->m_excluded.count(key.mh_port) + m_agent->m_excluded.count(key.fh_port) > 0)
@@ -237,7 +238,14 @@ LasthopState::EditHeld(const LasthopPacket& held, const lh_actions& actions)
 
     edits.window = actions.held_window;
     edits.blank_sack = 0;
-    if (lhc_parse(bytes.data(), held.packet->GetSize(), 0, 0, 0, &segment, &key) == LH_PARSED_TCP)
+    if (lhc_parse(bytes.data(),
+                  held.packet->GetSize(),
+                  held.packet->GetSize(),
+                  0,
+                  0,
+                  0,
+                  &segment,
+                  &key) == LH_PARSED_TCP)
     {
         Edit(copy.packet, held.protocol, bytes, segment, edits);
     }

@@ -53,8 +53,17 @@ enum Event {
     /// Comes to the host behind the agent.
     Host(End, Vec<u8>),
     Timer(End),
+    /// The MAC of this end reports of a frame of its own.
+    Mac(End, Vec<u8>, Report),
     Send,
     Timeout(u32),
+}
+
+/// What became of a frame: `lh_mac_event`, and when it came to the MAC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Report {
+    pub event: u32,
+    pub queued_ns: u64,
 }
 
 /// How a hop is set up.
@@ -71,6 +80,8 @@ pub struct Plan {
     pub mobile: Option<Config>,
     /// Whether the agents hear each other.
     pub partner: bool,
+    /// Whether each end's MAC reports to its agent, as late as the other end has the frame.
+    pub mac: bool,
     /// The sender's timeout, ns; 0: it never sends anything again.
     pub timeout_ns: u64,
 }
@@ -95,6 +106,7 @@ impl Default for Plan {
             base: of(LH_ROLE_BASE),
             mobile: of(LH_ROLE_MOBILE),
             partner: true,
+            mac: false,
             timeout_ns: 0,
         }
     }
@@ -111,6 +123,8 @@ pub struct Hop {
     nr_events: u64,
     /// Whether what is sent from this end is lost on the hop.
     pub loses: Loses,
+    /// Whether the MAC's report of a frame gets lost.
+    pub unreported: Box<dyn FnMut(&Segment) -> bool>,
     /// Whether the wire between base and FH loses a segment.
     pub wire_loses: Box<dyn FnMut(&Segment) -> bool>,
     /// The sender resets the connection once it has sent the segment of this number.
@@ -166,6 +180,7 @@ impl Hop {
             events: BinaryHeap::new(),
             nr_events: 0,
             loses: Box::new(|_, _, _| false),
+            unreported: Box::new(|_| false),
             wire_loses: Box::new(|_| false),
             resets_at: None,
             next: FIRST,
@@ -299,6 +314,7 @@ impl Hop {
             Event::Arrives(end, cargo) => self.arrives(end, cargo),
             Event::Host(end, packet) => self.host(end, &packet),
             Event::Timer(end) => self.timer(end),
+            Event::Mac(end, packet, report) => self.report(end, &packet, report),
         }
     }
 
@@ -385,6 +401,18 @@ impl Hop {
         };
         let lost = (self.loses)(end, &cargo, &segment);
         self.note(end, &cargo, &segment, lost);
+        if let (true, Cargo::Packet(packet), Some(s)) = (self.plan.mac, &cargo, &segment)
+            && !(self.unreported)(s)
+        {
+            let event = if lost {
+                LH_MAC_GIVEN_UP
+            } else {
+                LH_MAC_DELIVERED
+            };
+            let queued_ns = self.now;
+            let report = Report { event, queued_ns };
+            self.at(self.now + HOP_NS, Event::Mac(end, packet.clone(), report));
+        }
         if !lost {
             self.at(self.now + HOP_NS, Event::Arrives(end.other(), cargo));
         }
@@ -428,6 +456,23 @@ impl Hop {
             Cargo::Packet(packet) => agent.on_ingress(&packet, now),
             Cargo::Told(list) => agent.on_partner(&key, &list, now),
         };
+        self.carry_out(end, outcome);
+    }
+
+    fn report(&mut self, end: End, packet: &[u8], report: Report) {
+        let now = self.now;
+        let Some(agent) = self.agents.get_mut(&end) else {
+            return;
+        };
+        let report = lh_mac_report {
+            event: report.event,
+            queued_ns: report.queued_ns,
+            at_ns: now,
+            pad: 0,
+        };
+        // The headers alone, as a MAC's source hands them over.
+        let part = &packet[..packet.len().min(128)];
+        let outcome = agent.on_mac(part, packet.len(), &report, now);
         self.carry_out(end, outcome);
     }
 

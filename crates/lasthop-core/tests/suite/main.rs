@@ -13,6 +13,7 @@ mod cache;
 mod classes;
 mod control_model;
 mod control_rules;
+mod csnoop;
 mod device;
 mod edit;
 mod ends;
