@@ -99,6 +99,7 @@ struct lh_scratch {
 	struct lh_actions act;
 	struct lh_pending todo[LH_PENDING_MAX]; /* repairs of this kick */
 	struct lh_slot slot; /* a held ACK on its way out */
+	struct lh_mac_report report;
 	struct lh_syn syn; /* of a flow that is about to be created */
 	u8 sum[132]; /* bytes of a packet that are summed up, and zeros (verify.bpf.h) */
 };
@@ -182,6 +183,18 @@ LH_INLINE struct lh_scratch *lh_scratch(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+/* Parses the headers in sc->hdr. A global function, for the verifier's sake. */
+LH_ENTRY int lh_parse_headers(struct lh_scratch *sc, u32 hdr_len, u32 pkt_bytes, u32 vlan,
+			      u32 to_mh)
+{
+	if (!sc)
+		return LH_PARSED_MALFORMED;
+	__builtin_memset(&sc->seg, 0, sizeof(sc->seg));
+	__builtin_memset(&sc->key, 0, sizeof(sc->key));
+	return lh_parse(&sc->hdr, hdr_len, pkt_bytes, lh_setup.l2_bytes, vlan, to_mh, &sc->seg,
+			&sc->key);
 }
 
 LH_INLINE u64 lh_now(const struct __sk_buff *skb)

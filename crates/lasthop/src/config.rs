@@ -53,6 +53,8 @@ pub struct File {
     runtime_dir: Option<PathBuf>,
     /// Keys by which other agents know us.
     pub key: Option<PathBuf>,
+    /// Socket of a source of MAC events.
+    pub mac_events: Option<PathBuf>,
     port: Option<u16>,
 }
 
@@ -230,7 +232,7 @@ impl File {
 }
 
 /// Schemes of the papers that are still to come: who asks for one has not mistyped.
-const PLANNED: [&str; 2] = ["csnoop", "dproxy"];
+const PLANNED: [&str; 1] = ["dproxy"];
 
 fn scheme_id(name: &str) -> Result<u32> {
     if let Some(id) = lasthop_core::scheme_by_name(name) {

@@ -61,7 +61,7 @@ pub fn run(options: &Options) -> Result<()> {
         .map(|device| Place::claim(device, options))
         .collect::<Result<_>>()?;
     let result = attach_all(&mut places, &devices, options).and_then(|()| {
-        privilege::drop_all_but_needed();
+        privilege::drop_all_but_needed(options.mac_events.is_some());
         serve(&mut places, &signals, &carrier, options)
     });
     for place in &mut places {
@@ -121,6 +121,7 @@ fn serve(
         }
         let links = carrier.changed();
         for place in places.iter_mut() {
+            place.hear_the_mac();
             if let Some(live) = &mut place.live {
                 if links {
                     live.look_at_link(&place.name);
@@ -172,6 +173,7 @@ fn wait(places: &[Place], signals: &SignalFd, carrier: &Carrier, until: Instant)
         for fd in place.control.fds() {
             fds.push(PollFd::new(fd, PollFlags::POLLIN));
         }
+        fds.extend(place.mac_fd().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
         if let Some(live) = &place.live {
             fds.push(PollFd::new(live.ring_fd(), PollFlags::POLLIN));
         }

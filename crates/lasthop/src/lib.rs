@@ -13,6 +13,7 @@ pub mod device;
 mod flow_tables;
 pub mod keyfile;
 mod links;
+pub mod mac_events;
 pub mod memory;
 pub mod monotonic;
 mod netlink;

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use lasthop::memory::Room;
 use lasthop::role::Role;
 use lasthop::{check, config, control, daemon, device, keyfile, peers, reference, report};
+use lasthop_core::bindings::LH_POLICY_MAC;
 use serde_json::Value;
 
 /// TCP-aware agent for the interface that faces a lossy link
@@ -55,8 +56,8 @@ struct Attach {
     /// Which end of the hop this is [default: base]
     ///
     /// At the mobile end the rest of the network is beyond the hop, and no scheme can tell the
-    /// hop's losses from others by itself: `snack` asks the agent at the other end, all others
-    /// only watch there.
+    /// hop's losses from others by itself: `snack` asks the agent at the other end, `csnoop` the
+    /// link's MAC, all others only watch there.
     #[arg(long, value_enum)]
     role: Option<Role>,
     /// Configuration file [default: /etc/lasthop/lasthop.toml if it exists]
@@ -71,6 +72,9 @@ struct Attach {
     /// File with the keys by which the agents of a link know each other [default: none]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    /// Socket on which the link's MAC reports what became of each frame, for scheme csnoop
+    #[arg(long, value_name = "SOCKET")]
+    mac_events: Option<PathBuf>,
     /// End when a device goes away, instead of waiting for it
     #[arg(long)]
     once: bool,
@@ -211,6 +215,7 @@ fn attach(args: &Attach) -> Result<()> {
     file.matches.extend(args.matches.iter().cloned());
     file.exclude.extend(args.exclude.iter().cloned());
     file.key = args.key.clone().or(file.key);
+    file.mac_events = args.mac_events.clone().or(file.mac_events);
     let scheme = args.scheme.clone().or_else(|| file.scheme.clone());
     let scheme = scheme.unwrap_or_else(|| "rack".into());
     let mut setup = file.setup(&scheme, &Room::of_this_machine(args.devices.len()))?;
@@ -222,15 +227,38 @@ fn attach(args: &Attach) -> Result<()> {
             "lasthop: at the mobile end of a hop scheme {scheme} can't tell the hop's losses from others and only watches: use --scheme snack with an agent at the other end"
         );
     }
+    let mac_events = mac_events(&scheme, &setup.config, &file, args.devices.len())?;
     daemon::run(&daemon::Options {
         devices: args.devices.clone(),
         scheme,
         setup,
         keys: file.key.clone(),
+        mac_events,
         runtime_dir: file.runtime_dir(),
         once: args.once,
         json: args.json,
     })
+}
+
+/// Where the MAC's word comes from, for a scheme that goes by it; others have no use for it.
+fn mac_events(
+    scheme: &str,
+    config: &lasthop_core::Config,
+    file: &config::File,
+    nr_devices: usize,
+) -> Result<Option<PathBuf>> {
+    if config.policy() & LH_POLICY_MAC == 0 {
+        return Ok(None);
+    }
+    match &file.mac_events {
+        None => bail!(
+            "scheme {scheme} goes by what the link's MAC reports: say where with --mac-events SOCKET"
+        ),
+        Some(_) if nr_devices > 1 => {
+            bail!("--mac-events is one link's: attach devices one by one")
+        }
+        Some(path) => Ok(Some(path.clone())),
+    }
 }
 
 /// Asks the serving processes, and parses what they answer; and who did not.

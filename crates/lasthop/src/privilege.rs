@@ -11,10 +11,11 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use crate::device::NEEDED;
 
 /// Gives up all else. Threads that run already keep what they have: call it before there are any.
-pub fn drop_all_but_needed() {
+/// `connects`: a source of MAC events may have to be asked again.
+pub fn drop_all_but_needed(connects: bool) {
     for (what, done) in [
         ("capabilities", drop_capabilities()),
-        ("system calls", filter_calls()),
+        ("system calls", filter_calls(connects)),
     ] {
         if let Err(error) = done {
             tracing::warn!("{what}: can't give up what is not needed: {error:#}");
@@ -45,11 +46,12 @@ fn drop_capabilities() -> Result<()> {
 
 /// All other calls fail with EPERM, in threads to come as well: no reason to die, for then what
 /// is kept back would be lost.
-fn filter_calls() -> Result<()> {
+fn filter_calls(connects: bool) -> Result<()> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).context("seccomp: unknown machine")?;
     let rules = CALLS
         .iter()
         .chain(CALLS_OF_OLD)
+        .chain(connects.then_some(&libc::SYS_connect))
         .map(|call| (*call, Vec::new()));
     let filter: BpfProgram = SeccompFilter::new(
         rules.collect(),

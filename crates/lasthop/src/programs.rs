@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::{
-    self, LH_BATCH_SLOTS, LH_CB_FLOW, LH_CB_FORCE, LH_CB_GENERATION, LH_CB_LINK, LH_CB_TO,
-    LH_FLOW_SEGS, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_rack,
-    LH_SCHEME_slack, LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_keys,
-    lh_partners_entry, lh_rule, lh_setup, lh_us,
+    self, LH_BATCH_SLOTS, LH_CB_AT, LH_CB_AT_HIGH, LH_CB_FLOW, LH_CB_FORCE, LH_CB_FRAME,
+    LH_CB_GENERATION, LH_CB_LINK, LH_CB_QUEUED, LH_CB_QUEUED_HIGH, LH_CB_TO, LH_FLOW_SEGS,
+    LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_rack, LH_SCHEME_slack,
+    LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_keys, lh_partners_entry,
+    lh_rule, lh_setup, lh_us,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
 use crate::bytes;
+use crate::mac_events::Record;
 use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
 use crate::monotonic::now_ns;
 use crate::shared::Shared;
@@ -129,6 +131,8 @@ pub enum Program {
     Sweep,
     /// Says hello to other agents.
     Say,
+    /// Hears what the MAC reports.
+    Report,
 }
 
 impl Program {
@@ -139,6 +143,7 @@ impl Program {
             Self::Kick => "lh_kick",
             Self::Sweep => "lh_sweep",
             Self::Say => "lh_say",
+            Self::Report => "lh_report",
         }
     }
 }
@@ -435,6 +440,25 @@ impl Agent {
         let context = context_with(&[(LH_CB_TO, to)]);
         let outcome = self.run(Program::Say, &template(family), &context, 1)?;
         Ok((outcome.retval == 0).then_some(outcome.data))
+    }
+
+    /// Tells the core what the MAC reports of a frame, and sends what that asks for.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program.
+    pub fn report(&self, record: &Record) -> Result<()> {
+        let report = &record.report;
+        let halves = |ns: u64| (ns as u32, (ns >> 32) as u32);
+        let (at, queued) = (halves(report.at_ns), halves(report.queued_ns));
+        let context = context_with(&[
+            (LH_CB_FRAME, report.event | record.frame_bytes << 8),
+            (LH_CB_AT, at.0),
+            (LH_CB_AT_HIGH, at.1),
+            (LH_CB_QUEUED, queued.0),
+            (LH_CB_QUEUED_HIGH, queued.1),
+        ]);
+        self.run(Program::Report, &record.frame, &context, 1)?;
+        Ok(())
     }
 
     /// The ring buffer of events.

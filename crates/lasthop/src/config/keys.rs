@@ -20,7 +20,7 @@ const fn key(key: &'static str, shown: &'static str, text: &'static str) -> Key 
 }
 
 /// The host's keys; the parameters stand after the second.
-pub const KEYS: [Key; 13] = [
+pub const KEYS: [Key; 14] = [
     key(
         "scheme",
         "\"rack\"",
@@ -94,6 +94,12 @@ pub const KEYS: [Key; 13] = [
         "port",
         "30467",
         "UDP port of these messages, on both sides the same. They never leave the link.",
+    ),
+    key(
+        "mac_events",
+        "\"/run/linkemu/control\"",
+        "Socket on which the link's MAC reports what became of each frame, for scheme `csnoop`. As \
+         --mac-events. The path is just an example.",
     ),
     key(
         "runtime_dir",

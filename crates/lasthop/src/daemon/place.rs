@@ -2,6 +2,7 @@
 //! One device that the daemon serves: it goes, comes back, is renamed, and is asked about.
 
 use std::io::Write;
+use std::os::fd::BorrowedFd;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use super::options::Options;
 use crate::control::{Control, Question};
 use crate::device::{self, Device};
 use crate::keyfile;
+use crate::mac_events::Source;
 use crate::monotonic::now_ns;
 use crate::peers;
 use crate::programs::Agent;
@@ -36,6 +38,7 @@ pub(super) struct Place {
     /// A name of the device's that another agent holds.
     not_ours: String,
     keys: Option<lh_keys>,
+    mac_events: Option<Source>,
     pub(super) control: Control,
 }
 
@@ -50,6 +53,11 @@ impl Place {
             complaint: String::new(),
             not_ours: String::new(),
             keys: options.keys.as_deref().map(keyfile::read).transpose()?,
+            mac_events: options
+                .mac_events
+                .as_deref()
+                .map(Source::open)
+                .transpose()?,
             control: Control::claim(&options.runtime_dir, &device.name)?,
         })
     }
@@ -179,6 +187,25 @@ impl Place {
                 tracing::debug!("{name}: asked for {other:?}, which nobody knows");
             }
         }
+    }
+
+    /// Readable when the MAC reports something.
+    pub(super) fn mac_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.mac_events.as_ref().and_then(Source::fd)
+    }
+
+    /// Hands on what the MAC has reported. While the device is away that is of no use, but read all
+    /// the same.
+    pub(super) fn hear_the_mac(&mut self) {
+        let (Some(source), live) = (&mut self.mac_events, &self.live) else {
+            return;
+        };
+        source.take(|record| {
+            let told = live.as_ref().map(|live| live.agent.report(record));
+            if let Some(Err(error)) = told {
+                tracing::debug!("report of the MAC: {error:#}");
+            }
+        });
     }
 
     /// Says hello to other agents.

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use lasthop::programs::{Agent as Bpf, Program, SkbContext};
 use lasthop_core::agent::{Agent as Native, Setup as NativeSetup};
 use lasthop_core::bindings::{
-    LH_ACK, LH_ECE, LH_FIN, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_PSH, LH_RST, LH_SCHEME_rack,
-    LH_SCHEME_slack, LH_SUPPRESS_OFF, LH_SUPPRESS_ON, LH_SYN, LH_URG, lh_config,
+    LH_ACK, LH_ECE, LH_FIN, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAC_DELIVERED,
+    LH_MAC_GIVEN_UP, LH_POLICY_MAC, LH_PSH, LH_RST, LH_SCHEME_rack, LH_SCHEME_slack,
+    LH_SUPPRESS_OFF, LH_SUPPRESS_ON, LH_SYN, LH_URG, lh_config, lh_mac_report,
 };
 use lasthop_core::packet::{Ends, Tcp, checksum_ok, option, set_ce};
 use lasthop_core::{Key, parse};
@@ -20,6 +21,7 @@ use super::{DROP, NEXT, REDIRECT, in_namespace, load, run, setup};
 
 const STEPS: usize = 3_000;
 const MSS: u32 = 400;
+const FRAMES: usize = 16;
 
 /// Counters that only one of the hosts has reason to count.
 const HOST_ONLY: [&str; 3] = ["retransmit_errors", "flows_removed", "bypass_lock"];
@@ -44,6 +46,9 @@ struct Pair {
     talks: Vec<Talk>,
     /// Packets that were to be marked CE.
     marks: u32,
+    /// The last that went out, of which the MAC may report.
+    frames: Vec<Vec<u8>>,
+    reports: bool,
 }
 
 impl Pair {
@@ -80,6 +85,8 @@ impl Pair {
             now_ns: 1_000_000_000,
             talks,
             marks: 0,
+            frames: Vec::new(),
+            reports: config.policy() & LH_POLICY_MAC != 0,
         }
     }
 
@@ -234,6 +241,39 @@ impl Pair {
             self.marks += 1;
         }
         assert_eq!((out.retval, out.data), (NEXT, want));
+        self.frames.push(packet.to_vec());
+        if self.frames.len() > FRAMES {
+            self.frames.remove(0);
+        }
+    }
+
+    /// The MAC reports of one of the last frames: now or late, of this copy or an older one.
+    fn report(&mut self) {
+        let Some(frame) = self.frames.choose(&mut self.rng).cloned() else {
+            return;
+        };
+        let late_ns = self.rng.random_range(0..20_000_000);
+        let report = lh_mac_report {
+            event: self.rng.random_range(LH_MAC_DELIVERED..=LH_MAC_GIVEN_UP),
+            queued_ns: [0, self.now_ns - late_ns][usize::from(self.rng.random_bool(0.5))],
+            at_ns: self.now_ns - late_ns / 4,
+            pad: 0,
+        };
+        let mut context = SkbContext {
+            tstamp: self.now_ns,
+            ..SkbContext::default()
+        };
+        context.cb = [
+            report.event | (frame.len() as u32) << 8,
+            report.at_ns as u32,
+            (report.at_ns >> 32) as u32,
+            report.queued_ns as u32,
+            (report.queued_ns >> 32) as u32,
+        ];
+        let part = &frame[..frame.len().min(14 + 128)];
+        let run = self.bpf.run(Program::Report, part, &context, 1);
+        run.expect("report");
+        self.native.on_mac(part, frame.len(), &report, self.now_ns);
     }
 
     fn ingress(&mut self, n: usize) {
@@ -351,6 +391,9 @@ impl Pair {
             } else {
                 self.ingress(n);
             }
+            if self.reports && self.rng.random_bool(0.5) {
+                self.report();
+            }
             let (bpf, native) = self.counters();
             assert_eq!(bpf, native, "counters after step {step}");
         }
@@ -440,6 +483,29 @@ fn native_and_bpf_decide_the_same_with_sack() {
             "retransmits_order",
             "retransmits_dupack",
             "retransmits_timer",
+            "suppressed_acks",
+            "released_acks",
+        ] {
+            assert!(total[name] > 10, "{name} only {}", total[name]);
+        }
+    });
+}
+
+#[test]
+fn native_and_bpf_decide_the_same_with_csnoop() {
+    in_namespace(|| {
+        let with = |undelivered, sack_mask| lh_config {
+            undelivered,
+            sack_mask,
+            ..lh_config::csnoop()
+        };
+        let total = compared([with(0, 1), with(1, 0)], 40);
+        for name in [
+            "mac_delivered",
+            "mac_undelivered",
+            "mac_given_up",
+            "retransmits_mac",
+            "timer_kicks",
             "suppressed_acks",
             "released_acks",
         ] {

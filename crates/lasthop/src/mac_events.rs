@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What a link's MAC reports of each frame, as a source on this machine writes it to a UNIX stream
+//! socket: the line `events` asks for it, a line of JSON answers, then come records of fixed size
+//! (docs/mac-events.md). `linkemu` is such a source.
+//!
+//! A source that goes away is asked for again; without reports a scheme that goes by them repairs
+//! and hides nothing.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use lasthop_core::bindings::{
+    LH_MAC_DELIVERED, LH_MAC_GIVEN_UP, LH_MAC_UNDELIVERED, lh_mac_report,
+};
+use serde_json::Value;
+
+/// Length of a record.
+pub const RECORD_BYTES: usize = 192;
+/// Most bytes of a packet in a record.
+const PACKET_BYTES: usize = 128;
+const VERSION: u8 = 1;
+/// Longest answer to `events`.
+const GREETING_MOST_BYTES: usize = 4096;
+/// How long a source may take for its answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How soon a source that went away is asked for again.
+const RETRY: Duration = Duration::from_secs(1);
+/// Records taken at a time: flows' timers wait meanwhile.
+const TAKE_MOST: usize = 256;
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// What became of the frame.
+    pub report: lh_mac_report,
+    /// The beginning of the packet with an Ethernet header before it, zero but for the type.
+    pub frame: Vec<u8>,
+    /// Length of the whole frame with an Ethernet header.
+    pub frame_bytes: u32,
+    /// Records that we were too slow for so far.
+    pub missed: u64,
+}
+
+impl Record {
+    /// Reads one. None: of another version, of no use, or senseless.
+    pub fn read(raw: &[u8]) -> Option<Self> {
+        let raw: &[u8; RECORD_BYTES] = raw.try_into().ok()?;
+        let u64_at = |at: usize| u64::from_le_bytes(raw[at..at + 8].try_into().expect("8 bytes"));
+        let event = match raw[1] {
+            0 => LH_MAC_DELIVERED,
+            1 => LH_MAC_UNDELIVERED,
+            2 => LH_MAC_GIVEN_UP,
+            _ => return None,
+        };
+        let packet_bytes = usize::from(raw[3]);
+        if raw[0] != VERSION || packet_bytes == 0 || packet_bytes > PACKET_BYTES {
+            return None;
+        }
+        let mut frame = vec![0; 12];
+        frame.extend([raw[5], raw[4]]); // in network byte order there
+        frame.extend(&raw[64..64 + packet_bytes]);
+        Some(Self {
+            report: lh_mac_report {
+                queued_ns: u64_at(32),
+                at_ns: u64_at(48),
+                event,
+                pad: 0,
+            },
+            frame,
+            frame_bytes: u32::from_le_bytes(raw[8..12].try_into().expect("4 bytes")),
+            missed: u64_at(24),
+        })
+    }
+}
+
+/// A source, there or away.
+#[derive(Debug)]
+pub struct Source {
+    path: PathBuf,
+    stream: Option<UnixStream>,
+    /// The beginning of the record that is still coming.
+    rest: Vec<u8>,
+    retry: Instant,
+    missed: u64,
+}
+
+impl Source {
+    /// Asks the source at `path` for its reports.
+    ///
+    /// # Errors
+    /// Nobody answers there, or with something else.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self {
+            path: path.into(),
+            stream: Some(subscribe(path)?),
+            rest: Vec::new(),
+            retry: Instant::now(),
+            missed: 0,
+        })
+    }
+
+    /// Readable when there is something to take.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.stream.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Hands what has come to `each`; never waits long.
+    pub fn take(&mut self, mut each: impl FnMut(&Record)) {
+        if self.stream.is_none() {
+            self.come_back();
+        }
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        let mut raw = vec![0; TAKE_MOST * RECORD_BYTES];
+        let kept = self.rest.len();
+        raw[..kept].copy_from_slice(&self.rest);
+        let got = match stream.read(&mut raw[kept..]) {
+            Ok(0) => return self.lost("it hung up"),
+            Ok(got) => kept + got,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == ErrorKind::Interrupted => return,
+            Err(error) => return self.lost(&error.to_string()),
+        };
+        let records = raw[..got].chunks_exact(RECORD_BYTES);
+        self.rest = records.remainder().to_vec();
+        let mut missed = self.missed;
+        for record in records.filter_map(Record::read) {
+            missed = record.missed;
+            each(&record);
+        }
+        if missed > self.missed {
+            tracing::warn!(
+                "{}: too busy for {} reports of the MAC, {missed} in all: what they were of is left to the senders",
+                self.path.display(),
+                missed - self.missed
+            );
+            self.missed = missed;
+        }
+    }
+
+    fn lost(&mut self, why: &str) {
+        tracing::warn!(
+            "{}: no reports of the MAC any more, {why}: nothing is repaired; trying again every {} s",
+            self.path.display(),
+            RETRY.as_secs()
+        );
+        self.stream = None;
+        self.rest.clear();
+        self.missed = 0;
+        self.retry = Instant::now() + RETRY;
+    }
+
+    fn come_back(&mut self) {
+        if Instant::now() < self.retry {
+            return;
+        }
+        self.retry = Instant::now() + RETRY;
+        if let Ok(stream) = subscribe(&self.path) {
+            tracing::info!("{}: reports of the MAC again", self.path.display());
+            self.stream = Some(stream);
+        }
+    }
+}
+
+/// The stream behind its greeting, which does not block any more.
+fn subscribe(path: &Path) -> Result<UnixStream> {
+    let name = path.display();
+    let mut stream = UnixStream::connect(path)
+        .with_context(|| format!("{name}: no source of MAC events answers there"))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(b"events\n").context("asking for events")?;
+    let greeting = greeting(&mut stream).with_context(|| format!("{name}: no answer"))?;
+    let answer: Value = serde_json::from_str(&greeting)
+        .with_context(|| format!("{name}: answers with something else than JSON"))?;
+    if answer["record_bytes"] != RECORD_BYTES {
+        let why = answer["error"]
+            .as_str()
+            .unwrap_or("records of another size");
+        bail!("{name}: has no MAC events for us: {why}");
+    }
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+/// The answer's line, byte by byte: records follow it.
+fn greeting(stream: &mut UnixStream) -> Result<String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while byte != *b"\n" {
+        if line.len() == GREETING_MOST_BYTES {
+            bail!("its line does not end");
+        }
+        stream.read_exact(&mut byte)?;
+        line.push(byte[0]);
+    }
+    Ok(String::from_utf8(line)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn raw(event: u8, missed: u64) -> [u8; RECORD_BYTES] {
+        let mut raw = [0; RECORD_BYTES];
+        raw[..6].copy_from_slice(&[1, event, 0, 40, 0xdd, 0x86]);
+        raw[8..12].copy_from_slice(&1514u32.to_le_bytes());
+        raw[24..32].copy_from_slice(&missed.to_le_bytes());
+        raw[32..40].copy_from_slice(&7u64.to_le_bytes());
+        raw[48..56].copy_from_slice(&9u64.to_le_bytes());
+        raw[64] = 0x60;
+        raw
+    }
+
+    #[test]
+    fn records_are_read_as_written() {
+        let record = Record::read(&raw(2, 4)).unwrap();
+        assert_eq!(record.report.event, LH_MAC_GIVEN_UP);
+        assert_eq!((record.report.queued_ns, record.report.at_ns), (7, 9));
+        assert_eq!((record.frame_bytes, record.missed), (1514, 4));
+        assert_eq!(record.frame[12..15], [0x86, 0xdd, 0x60]);
+        assert_eq!(record.frame.len(), 14 + 40);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_left_out() {
+        for (at, value) in [(0, 2), (1, 3), (3, 0), (3, 129)] {
+            let mut bad = raw(0, 0);
+            bad[at] = value;
+            assert_eq!(Record::read(&bad), None, "byte {at}");
+        }
+    }
+
+    fn serve(listener: &UnixListener, answer: &[u8]) -> UnixStream {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut asked = [0; 7];
+        stream.read_exact(&mut asked).unwrap();
+        assert_eq!(&asked, b"events\n");
+        stream.write_all(answer).unwrap();
+        stream
+    }
+
+    fn taken(source: &mut Source, least: usize) -> Vec<u32> {
+        let (mut all, begin) = (Vec::new(), Instant::now());
+        while all.len() < least && begin.elapsed() < Duration::from_secs(10) {
+            source.take(|record| all.push(record.report.event));
+        }
+        all
+    }
+
+    /// Records that come in pieces are put together; who hangs up is asked again.
+    #[test]
+    fn a_source_goes_and_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mac");
+        let listener = UnixListener::bind(&path).unwrap();
+        let there = std::thread::spawn(move || {
+            let greeting = b"{\"ok\":true,\"record_bytes\":192}\n";
+            let mut stream = serve(&listener, greeting);
+            let all = [raw(0, 0), raw(1, 0), raw(2, 0)].concat();
+            for piece in all.chunks(100) {
+                stream.write_all(piece).unwrap();
+            }
+            stream.write_all(&all[..50]).unwrap(); // and dies in the middle of one
+            drop(stream);
+            let mut stream = serve(&listener, greeting);
+            stream.write_all(&raw(2, 3)).unwrap();
+            stream
+        });
+        let mut source = Source::open(&path).unwrap();
+        let events = [LH_MAC_DELIVERED, LH_MAC_UNDELIVERED, LH_MAC_GIVEN_UP];
+        assert_eq!(taken(&mut source, 3), events);
+        assert_eq!(taken(&mut source, 1), [LH_MAC_GIVEN_UP]);
+        assert_eq!(source.missed, 3);
+        drop(there.join());
+    }
+
+    #[test]
+    fn what_is_no_source_is_an_error_in_one_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let nobody = Source::open(&dir.path().join("nobody")).unwrap_err();
+        assert!(nobody.to_string().contains("no source of MAC events"));
+        for (answer, says) in [
+            (
+                &b"{\"error\":\"needs a mac, and has none here\"}\n"[..],
+                "needs a mac",
+            ),
+            (b"{\"ok\":true,\"record_bytes\":64}\n", "another size"),
+            (b"hello\n", "something else than JSON"),
+        ] {
+            let path = dir.path().join(says.split(' ').next().unwrap());
+            let listener = UnixListener::bind(&path).unwrap();
+            let there = std::thread::spawn(move || serve(&listener, answer));
+            let error = format!("{:#}", Source::open(&path).unwrap_err());
+            assert!(error.contains(says) && !error.contains('\n'), "{error}");
+            drop(there.join());
+        }
+    }
+}
