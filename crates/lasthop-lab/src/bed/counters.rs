@@ -17,7 +17,7 @@ use crate::data::host::Host;
 pub struct Counters {
     /// Both emulators.
     pub emulators: EmulatorStats,
-    /// `counters` of `lasthop status -j`; none without an agent.
+    /// `counters` of `lasthop status -j`, those of several agents added up; none without an agent.
     pub agent: Option<Value>,
     /// `TcpExt TCPLossProbes` in the sender's namespace.
     pub tail_probes: u64,
@@ -31,11 +31,11 @@ impl Counters {
     ///
     /// # Errors
     /// The agent or an emulator does not answer.
-    pub fn read(bed: &TestBed, agent: Option<&mut AgentHandle>, sender: Host) -> Result<Self> {
-        let agent = match agent {
-            None => None,
-            Some(agent) => Some(agent.status()?["counters"].take()),
-        };
+    pub fn read(bed: &TestBed, agents: &mut [AgentHandle], sender: Host) -> Result<Self> {
+        let mut agent = None;
+        for one in agents {
+            add(&mut agent, one.status()?["counters"].take());
+        }
         let of_sender = |name| kernel_counter(bed.namespace(sender), "netstat", "TcpExt", name);
         Ok(Self {
             agent,
@@ -59,6 +59,19 @@ impl Counters {
                 .with_context(|| format!("`lasthop status -j` has no counter {name}"))
         };
         Ok(Some(read(now)?.saturating_sub(read(then)?)))
+    }
+}
+
+/// Adds the numbers of another agent.
+fn add(sum: &mut Option<Value>, counters: Value) {
+    let Some(Value::Object(sum)) = sum else {
+        *sum = Some(counters);
+        return;
+    };
+    for (name, value) in sum {
+        if let (Some(a), Some(b)) = (value.as_u64(), counters[name.as_str()].as_u64()) {
+            *value = (a + b).into();
+        }
     }
 }
 

@@ -83,6 +83,11 @@ impl Emulator {
         &self.host
     }
 
+    /// Its control socket.
+    pub fn control(&self) -> &Path {
+        &self.control
+    }
+
     /// Its counters.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ pub mod forger;
 pub mod namespace;
 pub mod netns;
 pub mod page;
+mod partners;
 pub mod process;
 pub mod runs;
 pub mod testbed;

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use lasthop_core::bindings::LH_POLICY_MAC;
 use serde_json::{Value, json};
 
 use crate::base::interrupt;
@@ -308,12 +309,15 @@ impl TestBed {
         place.context("this test bed has no place for an agent")
     }
 
-    fn attach(&self, place: &Place, scheme: &str, args: &[&str]) -> Result<AgentHandle> {
+    pub(super) fn attach(&self, place: &Place, scheme: &str, args: &[&str]) -> Result<AgentHandle> {
         let log = self
             .background
             .then(|| self.run().directory().join("agent.log"));
         let at = (self.station(&place.host)?, place.device.as_str());
-        let mut agent = AgentHandle::start(at, scheme, args, log)?;
+        let source = self.mac_events(place, scheme)?;
+        let mut args = args.to_vec();
+        args.extend(source.iter().flat_map(|path| ["--mac-events", path]));
+        let mut agent = AgentHandle::start(at, scheme, &args, log)?;
         let mut run = self.run();
         run.scheme = Some(scheme.to_owned());
         run.add_process(agent.process().id(), true)?;
@@ -321,6 +325,31 @@ impl TestBed {
             agent.process_mut().leave();
         }
         Ok(agent)
+    }
+
+    /// Where the MAC of the link at `place` reports, if the scheme goes by that.
+    fn mac_events(&self, place: &Place, scheme: &str) -> Result<Option<String>> {
+        let goes_by_it = lasthop_core::scheme_by_name(scheme).is_some_and(|scheme| {
+            let config = lasthop_core::Config {
+                scheme,
+                ..Default::default()
+            };
+            config.policy() & LH_POLICY_MAC != 0
+        });
+        if !goes_by_it {
+            return Ok(None);
+        }
+        let mut links = self.topology.links.iter();
+        let link = links.find(|link| [&link.up, &link.down].contains(&place));
+        let link =
+            link.with_context(|| format!("no link at {} of {}", place.device, place.host))?;
+        if self.link.mac.is_none() {
+            bail!(
+                "scheme {scheme} goes by the MAC's reports, and this link has none: add --mac 802.11b"
+            );
+        }
+        let control = self.emulator(&link.emulator)?.control();
+        Ok(Some(control.to_string_lossy().into_owned()))
     }
 
     /// Gives all connections of an end host that choose no congestion control themselves this one,

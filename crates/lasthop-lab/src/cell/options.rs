@@ -14,6 +14,7 @@ use crate::bed::transfer::sockets::SocketLimits;
 use crate::cell::beside::BesideOptions;
 use crate::cell::engine::EngineOptions;
 use crate::cell::watch::WatchOptions;
+use crate::data::ends::Agents;
 use crate::data::link::LinkOptions;
 use crate::data::page::PageOptions;
 use crate::data::sender::Sender;
@@ -142,6 +143,10 @@ pub struct CompareOptions {
     /// Configuration file handed to the agent
     #[arg(long = "agent-config", value_name = "FILE")]
     pub agent_config: Option<PathBuf>,
+
+    /// Ends of the hop that have an agent
+    #[arg(long, value_enum, default_value_t)]
+    pub agents: Agents,
 
     /// Print one JSON object per line and cell; `lasthop-lab fields` describes it
     #[arg(short = 'j', long)]

@@ -5,6 +5,7 @@
 pub mod arrivals;
 pub mod burst;
 pub mod emulation;
+pub mod ends;
 pub mod host;
 pub mod hosts;
 pub mod link;

@@ -5,6 +5,7 @@
 mod attack;
 mod channel;
 mod content;
+mod csnoop;
 mod devices;
 mod ecn;
 mod faults;

@@ -7,6 +7,7 @@ use lasthop::config::File;
 use super::congestion;
 use crate::cell::engine::first_given;
 use crate::cell::options::{CompareOptions, NO_AGENT};
+use crate::data::ends::Agents;
 use crate::data::neighbour::Kind;
 use crate::data::return_path::ReturnPath;
 use crate::data::sender::Sender;
@@ -77,6 +78,7 @@ fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (ack_thin.is_some(), "ack-thin"),
         (link.sender == Sender::Bs, "sender"),
         (link.mac.is_some(), "mac"),
+        (options.agents != Agents::Base, "agents"),
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),

@@ -29,6 +29,7 @@ use crate::cell::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use crate::cell::outcome::Outcome;
 use crate::cell::record::Record;
 use crate::data::host::Host;
+use crate::data::topology::Topology;
 use crate::data::way::Way;
 use crate::engines::engine::{self, CellEngine};
 
@@ -99,19 +100,26 @@ impl CellEngine for TestBedEngine {
 fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Result<Outcome> {
     let mut link = options.link.clone();
     link.seed = cell.seed;
-    let bed = TestBed::up(&link)?;
+    let mut topology = Topology::five_hosts(link.hosts.count());
+    topology.agents = options
+        .agents
+        .ends()
+        .into_iter()
+        .map(|end| end.place)
+        .collect();
+    let bed = TestBed::up_as(topology, &link)?;
     let plan = beside::Plan::new(&bed, &options.beside)?;
-    let mut agent = start_agent(&bed, options, &cell.scheme, &plan)?;
+    let mut agents = start_agents(&bed, options, &cell.scheme, &plan)?;
     if options.page.page {
-        let outcome = page::run(&bed, options, cell, &mut agent, progress)?;
-        return take_down(bed, agent).map(|()| outcome);
+        let outcome = page::run(&bed, options, cell, &mut agents, progress)?;
+        return take_down(bed, agents).map(|()| outcome);
     }
-    let measured = measure_transfer(&bed, options, (cell, &plan), &mut agent, progress)?;
+    let measured = measure_transfer(&bed, options, (cell, &plan), &mut agents, progress)?;
     let mut notes = bed.notes().to_vec();
     notes.extend(emulator::distortion(&measured.after.emulators));
     notes.extend_from_slice(&measured.untold);
     let record = record(options, cell, &measured)?;
-    take_down(bed, agent)?;
+    take_down(bed, agents)?;
     if let Some(path) = &options.watch.samples {
         samples::write(path, &measured.report.moments)?;
     }
@@ -132,39 +140,39 @@ fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Result<
     })
 }
 
-fn take_down(bed: TestBed, agent: Option<AgentHandle>) -> Result<()> {
-    if let Some(agent) = agent {
+fn take_down(bed: TestBed, agents: Vec<AgentHandle>) -> Result<()> {
+    for agent in agents {
         agent.stop()?;
     }
     bed.down()
 }
 
-fn start_agent(
+fn start_agents(
     bed: &TestBed,
     options: &CompareOptions,
     scheme: &str,
     plan: &beside::Plan,
-) -> Result<Option<AgentHandle>> {
+) -> Result<Vec<AgentHandle>> {
     if scheme == NO_AGENT {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let mut args = agent::config_args(options.agent_config.as_deref());
     args.extend(plan.agent_args());
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    bed.start_agent(scheme, &args).map(Some)
+    bed.start_ends(options.agents, scheme, &args)
 }
 
 fn measure_transfer(
     bed: &TestBed,
     options: &CompareOptions,
     (cell, plan): (&Cell, &beside::Plan),
-    agent: &mut Option<AgentHandle>,
+    agents: &mut [AgentHandle],
     progress: &dyn Fn(f64),
 ) -> Result<Measured> {
     let direction = options.traffic.direction;
     let sender = options.link.sender_host(direction.way());
     let whole = options.traffic.bytes.is_some();
-    let mut before = Counters::read(bed, agent.as_mut(), sender)?;
+    let mut before = Counters::read(bed, agents, sender)?;
     let running = options.watched_transfer(cell).start(bed)?;
     let upload = match direction {
         Direction::Both => Some(options.transfer(cell, Way::Up).start(bed)?),
@@ -182,7 +190,7 @@ fn measure_transfer(
     };
     let up_bytes = || upload.as_ref().map_or(0, RunningTransfer::received_bytes);
     let mut up_begin = 0;
-    let teller = schedule_outage(bed, options, &running, agent.is_some())?;
+    let teller = schedule_outage(bed, options, &running, !agents.is_empty())?;
     let mut begin = Snapshot::default();
     if whole {
         wait_for_bytes(options, &running, progress)?;
@@ -190,7 +198,7 @@ fn measure_transfer(
         let warmup = Duration::from_nanos(options.traffic.warmup_ns);
         let total = warmup + Duration::from_nanos(options.traffic.duration_ns);
         wait_until(&running, running.started() + warmup, total, progress)?;
-        before = Counters::read(bed, agent.as_mut(), sender)?;
+        before = Counters::read(bed, agents, sender)?;
         begin = running.snapshot();
         up_begin = up_bytes();
         wait_until(&running, running.started() + total, total, progress)?;
@@ -198,10 +206,10 @@ fn measure_transfer(
     let (after, end) = if whole {
         // The transfer's own end first: reading the other counters takes time that is none of its.
         let end = running.snapshot();
-        (Counters::read(bed, agent.as_mut(), sender)?, end)
+        (Counters::read(bed, agents, sender)?, end)
     } else {
         // In the order of the beginning, so that both spans are equally long.
-        let after = Counters::read(bed, agent.as_mut(), sender)?;
+        let after = Counters::read(bed, agents, sender)?;
         (after, running.snapshot())
     };
     let untold = teller.map_or_else(Vec::new, Teller::stop);

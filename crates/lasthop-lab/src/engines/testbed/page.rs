@@ -43,19 +43,19 @@ pub fn run(
     bed: &TestBed,
     options: &CompareOptions,
     cell: &Cell,
-    agent: &mut Option<AgentHandle>,
+    agents: &mut [AgentHandle],
     progress: &dyn Fn(f64),
 ) -> Result<Outcome> {
     let page = Page::new(&options.page, cell.seed);
     let family = options.traffic.family;
     let server = Server::start(bed, &page, &options.page, family, &cell.cc)?;
     let client = Client::new(bed, &page, &options.page, server.address())?;
-    let before = Counters::read(bed, agent.as_mut(), Host::Fh)?;
+    let before = Counters::read(bed, agents, Host::Fh)?;
     let sent = sent_segments(bed)?;
     let loads = load_all(options, &page, &client, progress)?;
     let measured = Measured {
         before,
-        after: Counters::read(bed, agent.as_mut(), Host::Fh)?,
+        after: Counters::read(bed, agents, Host::Fh)?,
         segments: [sent, sent_segments(bed)?],
         loads,
     };

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Agents at the ends of the lossy hop, which find each other where there are two.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::base::interrupt;
+use crate::bed::agent::{AgentHandle, BINARY};
+use crate::bed::process;
+use crate::bed::testbed::TestBed;
+use crate::data::ends::Agents;
+
+/// HELLOs go out once a second, and it takes three to be believed.
+const MEETING_PATIENCE: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(50);
+
+impl TestBed {
+    /// Attaches an agent at each of these ends of the hop, each with its role; two get a key, and
+    /// have found each other when this returns.
+    ///
+    /// # Errors
+    /// As [`TestBed::start_agent`], and two that do not find each other.
+    pub fn start_ends(
+        &self,
+        agents: Agents,
+        scheme: &str,
+        extra_args: &[&str],
+    ) -> Result<Vec<AgentHandle>> {
+        let mut args = vec!["--once"];
+        args.extend(extra_args);
+        let ends = agents.ends();
+        if let [end] = ends.as_slice() {
+            args.extend(["--role", end.role]);
+            return Ok(vec![self.attach(&end.place, scheme, &args)?]);
+        }
+        let key = self.key_file()?;
+        args.extend(["--key", &key]);
+        let attach = |end: &crate::data::ends::End| {
+            self.attach(
+                &end.place,
+                scheme,
+                &[&args[..], &["--role", end.role]].concat(),
+            )
+        };
+        let handles = ends.iter().map(attach).collect::<Result<Vec<_>>>()?;
+        for end in &ends {
+            self.wait_for_partner(&end.place.host)?;
+        }
+        Ok(handles)
+    }
+
+    fn key_file(&self) -> Result<String> {
+        let path = self.directory().join("agents.key");
+        let mut command = Command::new(process::find_binary(BINARY)?);
+        command.args(["key", "new"]);
+        let key = process::run_to_end(None, command, "lasthop key new")?;
+        let cannot = || format!("cannot write {}", path.display());
+        fs::write(&path, "").with_context(cannot)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).with_context(cannot)?;
+        fs::write(&path, key).with_context(cannot)?;
+        Ok(path.to_string_lossy().into_owned())
+    }
+
+    /// Waits until the agent on `host` takes another one's word.
+    fn wait_for_partner(&self, host: &str) -> Result<()> {
+        let begin = Instant::now();
+        loop {
+            interrupt::check()?;
+            let mut command = Command::new(process::find_binary(BINARY)?);
+            command.args(["peers", "-j"]);
+            let text = process::run_to_end(Some(self.station(host)?), command, "lasthop peers")?;
+            let peers = text.lines().map(serde_json::from_str::<Value>);
+            if peers.flatten().any(|peer| peer["state"] == "up") {
+                return Ok(());
+            }
+            if begin.elapsed() > MEETING_PATIENCE {
+                bail!(
+                    "the agent of {host} has found no other one: {}",
+                    text.trim()
+                );
+            }
+            thread::sleep(POLL);
+        }
+    }
+}

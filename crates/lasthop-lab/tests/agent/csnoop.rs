@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Scheme `csnoop`: the emulator's 802.11 MAC reports to an agent at the end that sends the data.
+
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::queue::Queue;
+use lasthop_lab::data::topology::{Family, Place, Topology};
+use lasthop_lab::data::way::Way;
+use linkemu::DirectionStats;
+use linkemu::mac::MacConfig;
+
+use super::{able, counter, resent, run};
+
+/// A hop on 802.11a whose MAC makes one attempt per frame; the wire is the bottleneck, so that no
+/// queue of the hop's loses anything.
+fn radio(loss: f64) -> LinkOptions {
+    let words = r#"{"standard":"802.11a","rate_mbps":24,"tries":1}"#;
+    let mac: MacConfig = serde_json::from_str(words).expect("a MAC");
+    LinkOptions {
+        mac: Some(mac),
+        wired_rate_bps: 6_000_000,
+        rtt_ns: 20_000_000,
+        local_rtt_ns: 2_000_000,
+        loss,
+        queue: Queue::Packets(1_000),
+        ..LinkOptions::default()
+    }
+}
+
+/// What the MAC gives up is repaired from the end that sent it, by that end alone, and little of it
+/// comes to the sender's notice: no agent at the other end, no key.
+fn repaired(way: Way, family: Family) {
+    let (place, role) = match way {
+        Way::Down => (Place::new("bs", "wl0"), "base"),
+        Way::Up => (Place::new("mh", "eth0"), "mobile"),
+    };
+    let mut topology = Topology::five_hosts(1);
+    topology.agents = vec![place];
+    let bed = TestBed::up_as(topology, &radio(0.04)).expect("test bed");
+    let args = ["--role", role];
+    let mut agents = bed.start_agents("csnoop", &args).expect("agent");
+    let agent = &mut agents[0];
+    let transfer = Transfer::new().direction(way).family(family);
+    let report = run(&bed, transfer.bytes(5_000_000));
+    let air = bed.emulator_stats().expect("emulator").air;
+    let hop: DirectionStats = match way {
+        Way::Down => air.a_to_b,
+        Way::Up => air.b_to_a,
+    };
+    let lost = hop.data_lost;
+    let (given_up, repairs) = (
+        counter(agent, "mac_given_up"),
+        counter(agent, "retransmits_mac"),
+    );
+    eprintln!(
+        "{way:?} {family:?}: lost {lost}, dropped {}, reported {given_up}, repairs {repairs} of {}, sender resent {}, held {}, kicks {}",
+        hop.data_queue_dropped,
+        counter(agent, "local_retransmits"),
+        resent(&report),
+        counter(agent, "suppressed_acks"),
+        counter(agent, "timer_kicks"),
+    );
+    assert!(lost > 100, "the hop lost only {lost}");
+    // Reports of ACKs that go the same way count as well: few, for they are on the hop's other end.
+    assert!(given_up >= lost && given_up * 50 <= lost * 51 + 50);
+    assert!(
+        repairs * 50 >= lost * 49,
+        "{repairs} repairs for {lost} losses"
+    );
+    assert!(repairs <= lost, "{repairs} repairs for {lost} losses");
+    assert_eq!(counter(agent, "local_retransmits"), repairs);
+    assert_eq!(counter(agent, "retransmit_errors"), 0);
+    let resent = resent(&report);
+    assert!(
+        resent * 10 <= lost + hop.data_queue_dropped,
+        "{resent} for {lost}"
+    );
+}
+
+#[test]
+fn down_is_repaired_by_the_base_alone() {
+    if able() {
+        repaired(Way::Down, Family::V4);
+    }
+}
+
+#[test]
+fn up_is_repaired_by_the_mobile_end_alone_v6() {
+    if able() {
+        repaired(Way::Up, Family::V6);
+    }
+}
+
+/// Without reports nothing is repaired or hidden: nobody guesses.
+#[test]
+fn what_the_wire_loses_is_its_senders() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&LinkOptions {
+        wired_queue_packets: 10,
+        ..radio(0.0)
+    })
+    .expect("test bed");
+    let mut agent = bed.start_agent("csnoop", &[]).expect("agent");
+    let report = run(&bed, Transfer::new().bytes(1_000_000));
+    assert!(resent(&report) > 0);
+    assert_eq!(counter(&mut agent, "local_retransmits"), 0);
+    assert_eq!(counter(&mut agent, "suppressed_acks"), 0);
+    assert!(counter(&mut agent, "mac_delivered") > 500);
+}
