@@ -10,7 +10,8 @@ use lasthop_core::packet::{Ends, Tcp};
 use lasthop_core::{Config, MSEC_NS};
 
 use crate::ends::Random;
-use crate::hop::{End, FIRST, HOP_NS, Hop, Plan, lose_first, rel};
+use crate::hop::{End, FIRST, HOP_NS, Hop, Plan, rel};
+use crate::hop_trace::lose_first;
 
 /// An agent at the sender's end alone, or at both.
 fn plan(down: bool, both: bool) -> Plan {

@@ -112,7 +112,7 @@ impl Default for Plan {
     }
 }
 
-type Loses = Box<dyn FnMut(End, &Cargo, &Option<Segment>) -> bool>;
+pub type Loses = Box<dyn FnMut(End, &Cargo, &Option<Segment>) -> bool>;
 
 pub struct Hop {
     plan: Plan,
@@ -225,7 +225,7 @@ impl Hop {
         }
     }
 
-    fn ms(&self) -> u64 {
+    pub fn ms(&self) -> u64 {
         (self.now - SEC_NS) / MSEC_NS
     }
 
@@ -418,31 +418,6 @@ impl Hop {
         }
     }
 
-    fn note(&mut self, end: End, cargo: &Cargo, segment: &Option<Segment>, lost: bool) {
-        let blocks = |of: &mut dyn Iterator<Item = (u32, u32)>| -> String {
-            of.map(|(l, r)| format!(" {}-{}", rel(l), rel(r))).collect()
-        };
-        let what = match (cargo, segment) {
-            (Cargo::Told(list), _) => format!("tells{}", blocks(&mut list.iter().copied())),
-            (_, Some(s)) if s.payload_bytes != 0 => format!("data {}", rel(s.seq)),
-            (_, Some(s)) => {
-                let missing = s.missing[..usize::from(s.nr_missing)].iter();
-                let list = blocks(&mut missing.map(|b| (b.left, b.right)));
-                let list = if list.is_empty() {
-                    list
-                } else {
-                    format!(" missing{list}")
-                };
-                format!("ack {}{list}", rel(s.ack))
-            }
-            _ => unreachable!(),
-        };
-        let end = if end == End::Base { "base" } else { "mobile" };
-        let lost = if lost { " lost" } else { "" };
-        let ms = self.ms();
-        self.trace.push(format!("{ms} {end} {what}{lost}"));
-    }
-
     fn arrives(&mut self, end: End, cargo: Cargo) {
         let key = self.key(end);
         let now = self.now;
@@ -580,32 +555,4 @@ impl Hop {
         self.beyond.sort_by_key(|b| rel(b.0));
         block
     }
-
-    /// Lines of the trace that contain this.
-    pub fn lines(&self, of: &str) -> Vec<&str> {
-        let all = self.trace.iter().map(String::as_str);
-        all.filter(|line| line.contains(of)).collect()
-    }
-
-    /// Duplicates that came to the sender, or blocks that it got to see.
-    pub fn signs_of_loss(&self) -> usize {
-        let twice = self.seen.windows(2).filter(|w| w[0].0 == w[1].0).count();
-        let blocks = self.seen.iter().filter(|(_, b)| !b.is_empty()).count();
-        twice + blocks
-    }
-}
-
-/// Loses the first transmission over the hop, from this end, of these segments.
-pub fn lose_first(from: End, seqs: &'static [u32]) -> Loses {
-    let mut gone = Vec::new();
-    Box::new(move |end, _, segment| {
-        let Some(s) = segment else { return false };
-        let seq = rel(s.seq);
-        let lost = end == from && s.payload_bytes != 0 && seqs.contains(&seq);
-        if !lost || gone.contains(&seq) {
-            return false;
-        }
-        gone.push(seq);
-        true
-    })
 }

@@ -20,6 +20,7 @@ mod ends;
 mod fingerprint;
 mod guard;
 mod hop;
+mod hop_trace;
 mod lifecycle;
 mod message;
 mod model;

@@ -5,7 +5,8 @@ use lasthop_core::Config;
 use lasthop_core::bindings::*;
 
 use crate::ends::Random;
-use crate::hop::{Cargo, End, Hop, Plan, lose_first};
+use crate::hop::{Cargo, End, Hop, Plan};
+use crate::hop_trace::lose_first;
 
 const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Agents at the ends of the lossy hop, which find each other where there are two.
+//! Agents at the ends of the lossy hop, which find each other where there are two, and what the
+//! hop's MAC has for them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use lasthop_core::bindings::LH_POLICY_MAC;
 use serde_json::Value;
 
 use crate::base::interrupt;
@@ -15,6 +17,7 @@ use crate::bed::agent::{AgentHandle, BINARY};
 use crate::bed::process;
 use crate::bed::testbed::TestBed;
 use crate::data::ends::Agents;
+use crate::data::topology::Place;
 
 /// HELLOs go out once a second, and it takes three to be believed.
 const MEETING_PATIENCE: Duration = Duration::from_secs(20);
@@ -87,5 +90,30 @@ impl TestBed {
             }
             thread::sleep(POLL);
         }
+    }
+
+    /// Where the MAC of the link at `place` reports, if the scheme goes by that.
+    pub(super) fn mac_events(&self, place: &Place, scheme: &str) -> Result<Option<String>> {
+        let goes_by_it = lasthop_core::scheme_by_name(scheme).is_some_and(|scheme| {
+            let config = lasthop_core::Config {
+                scheme,
+                ..Default::default()
+            };
+            config.policy() & LH_POLICY_MAC != 0
+        });
+        if !goes_by_it {
+            return Ok(None);
+        }
+        let mut links = self.topology().links.iter();
+        let link = links.find(|link| [&link.up, &link.down].contains(&place));
+        let link =
+            link.with_context(|| format!("no link at {} of {}", place.device, place.host))?;
+        if self.link().mac.is_none() {
+            bail!(
+                "scheme {scheme} goes by the MAC's reports, and this link has none: add --mac 802.11b"
+            );
+        }
+        let control = self.emulator(&link.emulator)?.control();
+        Ok(Some(control.to_string_lossy().into_owned()))
     }
 }

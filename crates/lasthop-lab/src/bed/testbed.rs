@@ -10,7 +10,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::LH_POLICY_MAC;
 use serde_json::{Value, json};
 
 use crate::base::interrupt;
@@ -325,31 +324,6 @@ impl TestBed {
             agent.process_mut().leave();
         }
         Ok(agent)
-    }
-
-    /// Where the MAC of the link at `place` reports, if the scheme goes by that.
-    fn mac_events(&self, place: &Place, scheme: &str) -> Result<Option<String>> {
-        let goes_by_it = lasthop_core::scheme_by_name(scheme).is_some_and(|scheme| {
-            let config = lasthop_core::Config {
-                scheme,
-                ..Default::default()
-            };
-            config.policy() & LH_POLICY_MAC != 0
-        });
-        if !goes_by_it {
-            return Ok(None);
-        }
-        let mut links = self.topology.links.iter();
-        let link = links.find(|link| [&link.up, &link.down].contains(&place));
-        let link =
-            link.with_context(|| format!("no link at {} of {}", place.device, place.host))?;
-        if self.link.mac.is_none() {
-            bail!(
-                "scheme {scheme} goes by the MAC's reports, and this link has none: add --mac 802.11b"
-            );
-        }
-        let control = self.emulator(&link.emulator)?.control();
-        Ok(Some(control.to_string_lossy().into_owned()))
     }
 
     /// Gives all connections of an end host that choose no congestion control themselves this one,

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What a hop's trace says, and losses for it.
+
+use lasthop_core::segment::Segment;
+
+use crate::hop::{Cargo, End, Hop, Loses, rel};
+
+impl Hop {
+    pub fn note(&mut self, end: End, cargo: &Cargo, segment: &Option<Segment>, lost: bool) {
+        let blocks = |of: &mut dyn Iterator<Item = (u32, u32)>| -> String {
+            of.map(|(l, r)| format!(" {}-{}", rel(l), rel(r))).collect()
+        };
+        let what = match (cargo, segment) {
+            (Cargo::Told(list), _) => format!("tells{}", blocks(&mut list.iter().copied())),
+            (_, Some(s)) if s.payload_bytes != 0 => format!("data {}", rel(s.seq)),
+            (_, Some(s)) => {
+                let missing = s.missing[..usize::from(s.nr_missing)].iter();
+                let list = blocks(&mut missing.map(|b| (b.left, b.right)));
+                let list = if list.is_empty() {
+                    list
+                } else {
+                    format!(" missing{list}")
+                };
+                format!("ack {}{list}", rel(s.ack))
+            }
+            _ => unreachable!(),
+        };
+        let end = if end == End::Base { "base" } else { "mobile" };
+        let lost = if lost { " lost" } else { "" };
+        let ms = self.ms();
+        self.trace.push(format!("{ms} {end} {what}{lost}"));
+    }
+
+    /// Lines of the trace that contain this.
+    pub fn lines(&self, of: &str) -> Vec<&str> {
+        let all = self.trace.iter().map(String::as_str);
+        all.filter(|line| line.contains(of)).collect()
+    }
+
+    /// Duplicates that came to the sender, or blocks that it got to see.
+    pub fn signs_of_loss(&self) -> usize {
+        let twice = self.seen.windows(2).filter(|w| w[0].0 == w[1].0).count();
+        let blocks = self.seen.iter().filter(|(_, b)| !b.is_empty()).count();
+        twice + blocks
+    }
+}
+
+/// Loses the first transmission over the hop, from this end, of these segments.
+pub fn lose_first(from: End, seqs: &'static [u32]) -> Loses {
+    let mut gone = Vec::new();
+    Box::new(move |end, _, segment| {
+        let Some(s) = segment else { return false };
+        let seq = rel(s.seq);
+        let lost = end == from && s.payload_bytes != 0 && seqs.contains(&seq);
+        if !lost || gone.contains(&seq) {
+            return false;
+        }
+        gone.push(seq);
+        true
+    })
+}
