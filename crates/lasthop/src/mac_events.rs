@@ -10,6 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -82,6 +83,8 @@ impl Record {
 pub struct Source {
     path: PathBuf,
     stream: Option<UnixStream>,
+    /// Asks again on a thread of its own: a source may take its time, and who serves must not.
+    asking: Option<JoinHandle<Result<UnixStream>>>,
     /// The beginning of the record that is still coming.
     rest: Vec<u8>,
     retry: Instant,
@@ -97,6 +100,7 @@ impl Source {
         Ok(Self {
             path: path.into(),
             stream: Some(subscribe(path)?),
+            asking: None,
             rest: Vec::new(),
             retry: Instant::now(),
             missed: 0,
@@ -108,7 +112,7 @@ impl Source {
         self.stream.as_ref().map(AsFd::as_fd)
     }
 
-    /// Hands what has come to `each`; never waits long.
+    /// Hands what has come to `each`; never waits.
     pub fn take(&mut self, mut each: impl FnMut(&Record)) {
         if self.stream.is_none() {
             self.come_back();
@@ -156,14 +160,20 @@ impl Source {
     }
 
     fn come_back(&mut self) {
-        if Instant::now() < self.retry {
+        if let Some(asked) = self.asking.take_if(|asking| asking.is_finished()) {
+            if let Ok(Ok(stream)) = asked.join() {
+                tracing::info!("{}: reports of the MAC again", self.path.display());
+                self.stream = Some(stream);
+            }
+            return;
+        }
+        if self.asking.is_some() || Instant::now() < self.retry {
             return;
         }
         self.retry = Instant::now() + RETRY;
-        if let Ok(stream) = subscribe(&self.path) {
-            tracing::info!("{}: reports of the MAC again", self.path.display());
-            self.stream = Some(stream);
-        }
+        let path = self.path.clone();
+        let ask = move || subscribe(&path);
+        self.asking = std::thread::Builder::new().spawn(ask).ok();
     }
 }
 
