@@ -109,7 +109,7 @@ struct lh_rule {
 /* Set before load (.rodata). */
 struct lh_setup {
 	struct lh_config config;
-	u32 policy; /* lhc_policy(config.scheme) */
+	u32 policy; /* lhc_policy() of config */
 	u32 ifindex; /* of the attached device */
 	u32 l2_bytes; /* 14: Ethernet header; 0: none */
 	u32 mark_value; /* fwmark bits that tell our own packets */

@@ -347,8 +347,11 @@ LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct l
 		return 0;
 	lh_actions_init(out);
 	lh_env_time(env, f);
+	env->ack.deprived = 0;
 	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_PARTNER))
 		lh_asked_take(env, f, missing->block, missing->nr, out);
+	if (lh_braked(env))
+		lh_brake_deprive(env, f);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flow.h"
 #include "asked.h"
+#include "brake.h"
 #include "cache.h"
 #include "detect.h"
+#include "guard.h"
 #include "hold.h"
 
 #define LH_ASKED_SEGS 64 /* looked at per block and call */
@@ -10,30 +12,68 @@
 #define LH_ASKED_REST_NS (LH_MSEC / 10)
 #define LH_ASKED_FULL_NS LH_MSEC
 
-/* A local round trip as far as it is known: none is shorter, and what is younger can't be known to be
- * missing. */
-LH_INLINE u64 lh_asked_guard(struct lh_env *env, const struct lh_flow *f)
+/*
+ * Whether @e departed less than a local round trip ago, as far as that is known: none is shorter, and
+ * such a segment can't be known to be missing. What was sent again waits in the hop's queue, where
+ * that is known, while the other end may ask for it once more.
+ */
+LH_INLINE bool lh_asked_young(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
 {
-	return env->partner_rtt_ns ? env->partner_rtt_ns : f->rtt.srtt_ns;
+	u64 guard_ns = env->partner_rtt_ns ? env->partner_rtt_ns : f->rtt.srtt_ns;
+
+	if (lh_braked(env) && (e->n_local || (e->flags & LH_SEG_FH_RTX)))
+		guard_ns += lh_queue(env, f, f->queue.recent_ns[0]) / 2;
+	return lh_since(f->asked.at_ns, e->last_tx_ns) < guard_ns;
 }
 
-/* Repairs @e if it may be. False: no room in this call. */
-LH_INLINE bool lh_asked_one(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
-			    struct lh_actions *out)
+/*
+ * Whose loss @e is, which the other end asks for: the hop has lost it, but maybe its own queue.
+ * Judged by what the controller knows of that queue where there is one, else by the guard, at the
+ * base only: to the mobile end the queues of all the path are one.
+ * @return LH_TRIED_OURS, LH_TRIED_NOTHING: FH's, or nothing can be said of it, LH_TRIED_WAITS.
+ */
+LH_INLINE enum lh_tried lh_asked_whose(struct lh_env *env, struct lh_flow *f,
+				       const struct lh_seg *e)
 {
-	if (e->flags & LH_SEG_SACKED)
-		return true;
+	bool braked = lh_braked(env);
+
+	if (e->n_local)
+		return LH_TRIED_OURS;
+	if (lh_asked_young(env, f, e) || !lh_seg_sendable(env, f, e))
+		return braked ? LH_TRIED_NOTHING : LH_TRIED_OURS;
+	if (braked)
+		return lh_order_whose(env, f, e);
+	if (LH_CFG(env)->role != LH_ROLE_BASE || !lh_seg_repairable(env, f, e) ||
+	    !lh_guard_suspects(env, f))
+		return LH_TRIED_OURS;
+	lh_guard_leave(env, f);
+	return LH_TRIED_NOTHING;
+}
+
+/* Repairs the segment at @pos if it may be. 0: not in this call, for want of room or of knowledge. */
+LH_ENTRY int lh_asked_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct lh_actions *out)
+{
+	enum lh_tried whose;
+	struct lh_seg *e;
+
+	if (!env || !f || !out)
+		return 1;
+	e = lh_seg_at(env, f, pos);
+	if (!e || (e->flags & LH_SEG_SACKED))
+		return 1;
+	whose = lh_asked_whose(env, f, e);
+	if (whose != LH_TRIED_OURS)
+		return whose == LH_TRIED_NOTHING;
 	e->flags |= LH_SEG_ASKED;
-	if (!lh_seg_sendable(env, f, e) ||
-	    lh_since(f->asked.at_ns, e->last_tx_ns) < lh_asked_guard(env, f))
-		return true;
+	if (!lh_seg_sendable(env, f, e) || lh_asked_young(env, f, e))
+		return 1;
 	if (out->nr_retransmit >= lh_min(env->room, LH_MAX_RETRANSMIT))
-		return false;
+		return 0;
 	lh_resend(env, f, e, LH_BY_PARTNER, out);
-	return true;
+	return 1;
 }
 
-/* Works block @i off. False: no room, the block has shrunk. */
+/* Works block @i off. False: not all of it, the block has shrunk. */
 LH_ENTRY int lh_asked_block(struct lh_env *env, struct lh_flow *f, u32 i, struct lh_actions *out)
 {
 	struct lh_sack_block *b;
@@ -50,12 +90,13 @@ LH_ENTRY int lh_asked_block(struct lh_env *env, struct lh_flow *f, u32 i, struct
 
 		if (pos == f->ring.tail)
 			return 1;
-		e = lh_seg_at(env, f, pos++);
+		e = lh_seg_at(env, f, pos);
 		if (!e || !lh_before(e->seq, b->right))
 			return 1;
-		if (!lh_asked_one(env, f, e, out))
+		if (!lh_asked_one(env, f, pos, out))
 			return 0;
 		b->left = e->end;
+		pos++;
 	}
 	return !lh_before(b->left, b->right);
 }
@@ -67,6 +108,7 @@ LH_ENTRY int lh_asked_repair(struct lh_env *env, struct lh_flow *f, struct lh_ac
 	if (!env || !f || !out)
 		return 0;
 	f->asked.kept = 0;
+	env->ack.deprived = 0;
 	lh_for (i, LH_TELL_MOST) {
 		u32 k = f->asked.kept;
 

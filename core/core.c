@@ -442,9 +442,9 @@ void lhc_config_init(struct lh_config *cfg)
 	LH_PARAMS(LH_TIME_INIT, LH_WORD_INIT, LH_WORD_INIT, LH_WORD_INIT, LH_RATIO_INIT)
 }
 
-u32 lhc_policy(u32 scheme)
+u32 lhc_policy(const struct lh_config *cfg)
 {
-	return lh_policy_of(scheme);
+	return lh_policy_in(cfg);
 }
 
 int lhc_rests(const struct lh_config *cfg)

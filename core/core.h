@@ -110,7 +110,7 @@ const char *lhc_counter_doc(u32 id);
 /* All parameters at their defaults, scheme `rack`. */
 void lhc_config_init(struct lh_config *cfg);
 const struct lh_param *lhc_param(u32 id); /* NULL past the last */
-u32 lhc_policy(u32 scheme); /* enum lh_policy */
+u32 lhc_policy(const struct lh_config *cfg); /* enum lh_policy */
 /* 1: the scheme does nothing in the role that is set, though it would elsewhere. */
 int lhc_rests(const struct lh_config *cfg);
 const char *lhc_scheme_name(u32 id);

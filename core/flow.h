@@ -12,6 +12,7 @@
 #include "arrival.h"
 #include "asked.h"
 #include "back.h"
+#include "brake.h"
 #include "cache.h"
 #include "control.h"
 #include "detect.h"

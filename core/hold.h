@@ -15,6 +15,8 @@ struct lh_ack_view {
 	u8 bare; /* 1: nothing but number, window and SACK blocks, of which FH may be told later */
 	u8 unseen; /* 1: it reports something that went by unseen */
 	u8 dsack_ours; /* 1: a second copy of what FH sent once: our repair was superfluous */
+	u8 hides; /* 1: FH is not to see what is missing (brake.h) */
+	u8 pad[3];
 };
 
 /* The ACK that FH saw last, the last one that came, and the one that is kept. */

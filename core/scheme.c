@@ -12,13 +12,23 @@ LH_INLINE u32 lh_policy_of(u32 scheme)
 	return 0;
 }
 
+/* The controller samples whatever shows the queue (sample.h), not each ACK once. */
+LH_INLINE u32 lh_policy_in(const struct lh_config *cfg)
+{
+	u32 policies = lh_policy_of(cfg->scheme);
+
+	if (cfg->brake && (policies & LH_POLICY_BRAKE))
+		policies = (policies & ~LH_POLICY_RTT_PER_ACK) | LH_POLICY_CONTROL;
+	return policies;
+}
+
 /* Policies of the scheme that was chosen; in BPF user space has looked them up. */
 LH_INLINE u32 lh_policy_chosen(struct lh_env *env)
 {
 #ifdef LH_BPF
 	return lh_setup.policy;
 #else
-	return lh_policy_of(LH_CFG(env)->scheme);
+	return lh_policy_in(LH_CFG(env));
 #endif
 }
 

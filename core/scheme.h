@@ -47,12 +47,18 @@ enum lh_policy {
 	/* An agent at the hop's other end: what is missing of its data is told to it (arrival.h),
 	 * and what it misses of ours is repaired (asked.h). */
 	LH_POLICY_PARTNER = 0x40,
+	/* It hides losses and, as published, brakes nobody: with parameter `brake` it has
+	 * LH_POLICY_CONTROL, too, and samples as the controller wants them (brake.h). */
+	LH_POLICY_BRAKE = 0x80,
 	/* The MAC tells what becomes of each frame (mac.h). */
 	LH_POLICY_MAC = 0x100,
 };
 
-/* Policies of @scheme, enum lh_policy. */
+/* Policies of @scheme by its row, enum lh_policy. */
 LH_INLINE u32 lh_policy_of(u32 scheme);
+
+/* Policies of the scheme that @cfg sets, with its parameters. */
+LH_INLINE u32 lh_policy_in(const struct lh_config *cfg);
 
 /* Policies of the scheme that runs. A constant in BPF, which user space has looked up. */
 LH_INLINE u32 lh_policy(struct lh_env *env);

@@ -12,6 +12,7 @@
 #include "arrival.c"
 #include "asked.c"
 #include "back.c"
+#include "brake.c"
 #include "cache.c"
 #include "control.c"
 #include "detect.c"

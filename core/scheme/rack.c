@@ -9,6 +9,7 @@
 LH_SCHEME(rack, LH_POLICY_CONTROL | LH_POLICY_PEER_OUTAGE | LH_POLICY_KEEP_OLDER,
 	  "loss by time order, probe timer and window controller, for today's senders")
 #else
+#include "../brake.h"
 #include "../lifecycle.h"
 #include "../outage.h"
 
@@ -50,13 +51,7 @@ LH_INLINE void lh_rack_on_syn(struct lh_env *env, struct lh_flow *f, const struc
 
 #define lh_rack_on_link lh_outage_link
 
-LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       struct lh_actions *out)
-{
-	lh_control_data(env, f);
-	lh_cache_data(env, f, s, out);
-	lh_control_mark(env, f, s, out);
-}
+#define lh_rack_on_data lh_brake_data
 
 /*
  * Whether FH shows patience with a hole that is repaired here: today's senders
@@ -155,51 +150,13 @@ LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack
 	lh_control_deprive(env, f);
 }
 
-/* What FH gets to see of a duplicate, or of an ACK that only reports a
- * superfluous repair (DSACK, LH_ACK_OWN): nothing, or a mere window update. */
-LH_INLINE void lh_rack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-				 enum lh_ack_class kind, struct lh_actions *out)
-{
-	const struct lh_ack_view *v = &env->view;
-	bool update;
-
-	if (!s->window || !lh_rack_hides(env, f) || !v->bare || f->hold.fwd_ack != s->ack ||
-	    (s->dsack && !v->dsack_ours) || lh_before(v->edge, f->hold.fwd_edge) || v->unseen)
-		goto pass;
-	if (kind != LH_ACK_SAME && !lh_in_hand(env, f))
-		goto pass;
-	if (kind == LH_ACK_SAME && !v->dsack_ours)
-		goto pass;
-	if (!lh_control_usable(env, f))
-		update = lh_window_needed(env, f, s);
-	else
-		update = lh_after(lh_control_edge(env, f, v->edge), f->hold.fwd_edge);
-	if (kind != LH_ACK_DUPLICATE) {
-		out->blank_sack = update;
-		out->verdict = update ? LH_PASS : LH_DROP;
-		if (!update)
-			lh_host_count(env, LH_C_dsacks_dropped, 1);
-	} else if (!update) {
-		lh_suppress(env, f, out);
-	} else if (lh_control_usable(env, f)) {
-		lh_hide_blocks(env, f, out);
-		lh_host_count(env, LH_C_window_updates, 1);
-	} else {
-		goto pass;
-	}
-	return;
-pass:
-	if (kind == LH_ACK_DUPLICATE && (f->flags & LH_FLOW_HELD))
-		lh_abandon(env, f, true, out);
-}
-
 /* A new ACK passes in any case; blocks above it only where FH has to act. */
 LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			   struct lh_actions *out)
 {
 	const struct lh_ack_view *v = &env->view;
 
-	if (!s->nr_sack || !s->window || !lh_rack_hides(env, f) || !v->bare)
+	if (!s->nr_sack || !s->window || !v->hides || !v->bare)
 		return;
 	if ((s->dsack && !v->dsack_ours) || v->unseen)
 		return;
@@ -230,23 +187,14 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 		return;
 	if (kind == LH_ACK_DUPLICATE)
 		f->recovery.nr_dup++;
-	if (r) {
-		lh_control_sample(env, f, r);
-		lh_control_interval(env, f);
-	} else {
-		lh_control_blind(env, f);
-	}
+	lh_brake_sample(env, f, r);
 	lh_rack_repair(env, f, kind, out);
+	env->view.hides = lh_rack_hides(env, f);
 	if (kind == LH_ACK_NEW)
 		lh_rack_new(env, f, s, out);
 	else
-		lh_rack_duplicate(env, f, s, kind, out);
-	if (out->verdict == LH_DROP)
-		return;
-	lh_control_window(env, f, s, kind == LH_ACK_DUPLICATE && !out->blank_sack, out);
-	if (out->window != LH_KEEP_WINDOW)
-		lh_host_count(env, LH_C_windows_edited, 1);
-	lh_wired_ack(env, f, s, lh_edited_edge(env, f, s, out));
+		lh_brake_duplicate(env, f, s, kind, out);
+	lh_brake_ack_end(env, f, s, kind, out);
 }
 
 /* When a segment is due: without a sign from MH, or since others overtook it. */

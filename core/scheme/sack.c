@@ -2,14 +2,16 @@
 /*
  * Scheme `sack`: SACK-aware Snoop (Vangala and Labrador 2003; docs/design.md, section 5.8), as it
  * was published, for comparison with `rack`: `snoop` with a scoreboard. MH's blocks tell of a
- * burst at once, and all of it goes out again within one local round trip. No brake: FH sees
- * neither the losses nor the queue that a window without them fills, but for the queue guard.
+ * burst at once, and all of it goes out again within one local round trip. No brake, unless `brake`
+ * is set (brake.h): FH sees neither the losses nor the queue that a window without them fills, but
+ * for the queue guard.
  * Flows without SACK are `snoop`'s.
  */
 #ifdef LH_SCHEME
-LH_SCHEME(sack, LH_POLICY_RTT_PER_ACK,
+LH_SCHEME(sack, LH_POLICY_RTT_PER_ACK | LH_POLICY_BRAKE,
 	  "snoop with a SACK scoreboard (2003): a burst is repaired within one local round trip")
 #else
+#include "../brake.h"
 #include "../detect.h"
 #include "../guard.h"
 #include "../hold.h"
@@ -18,8 +20,18 @@ LH_SCHEME(sack, LH_POLICY_RTT_PER_ACK,
 #include "snoop.h"
 
 #define lh_sack_on_syn lh_ignore_syn
-#define lh_sack_on_data lh_snoop_on_data
 #define lh_sack_on_link lh_ignore_link
+
+LH_INLINE void lh_sack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out)
+{
+	if (!lh_braked(env)) {
+		lh_snoop_on_data(env, f, s, out);
+		return;
+	}
+	lh_brake_data(env, f, s, out);
+	lh_guard_data(env, f); /* flows without SACK are guarded as `snoop`'s */
+}
 
 /* Between two calls' repairs of one burst, and where the host has no room for any. */
 #define LH_SACK_REST_NS (LH_MSEC / 10)
@@ -31,8 +43,11 @@ LH_INLINE void lh_sack_repair(struct lh_env *env, struct lh_flow *f, struct lh_a
 {
 	u32 room = lh_min(env->room, LH_MAX_RETRANSMIT), done = 0;
 
+	env->ack.deprived = 0;
 	if (lh_order_disturbed(f))
 		done = lh_order_repair(env, f, LH_MAX_RETRANSMIT, out);
+	if (lh_braked(env))
+		lh_brake_deprive(env, f);
 	f->recovery.rest_ns = 0;
 	if (done)
 		f->flags |= LH_FLOW_DUP_DRIVEN;
@@ -46,8 +61,14 @@ LH_INLINE void lh_sack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 				 struct lh_actions *out)
 {
 	f->recovery.nr_dup++;
-	lh_guard_duplicate(env, f, lh_head(env, f));
+	if (!lh_braked(env))
+		lh_guard_duplicate(env, f, lh_head(env, f));
 	lh_sack_repair(env, f, out);
+	if (lh_braked(env)) {
+		env->view.hides = lh_control_brakes(env, f);
+		lh_brake_duplicate(env, f, s, LH_ACK_DUPLICATE, out);
+		return;
+	}
 	if (lh_suppressible(env, f, s))
 		lh_suppress(env, f, out);
 	else if (f->flags & LH_FLOW_HELD)
@@ -72,16 +93,28 @@ LH_INLINE void lh_sack_new(struct lh_env *env, struct lh_flow *f, const struct l
 	lh_sack_pass(env, f, s, out);
 }
 
-LH_INLINE void lh_sack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      enum lh_ack_class kind, struct lh_actions *out)
+LH_INLINE void lh_sack_heard(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     enum lh_ack_class kind, struct lh_actions *out)
 {
-	lh_order_arrived(env, f);
 	if (!lh_flow_sack(f))
 		lh_snoop_on_ack(env, f, s, kind, out);
 	else if (kind == LH_ACK_NEW)
 		lh_sack_new(env, f, s, out);
 	else if (kind == LH_ACK_DUPLICATE)
 		lh_sack_duplicate(env, f, s, out);
+}
+
+LH_INLINE void lh_sack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			      enum lh_ack_class kind, struct lh_actions *out)
+{
+	bool braked = lh_braked(env);
+
+	lh_order_arrived(env, f);
+	if (braked && !lh_brake_ack_begin(env, f, s, kind))
+		return;
+	lh_sack_heard(env, f, s, kind, out);
+	if (braked)
+		lh_brake_ack_end(env, f, s, kind, out);
 }
 
 /* When there is more to repair although no ACK says so: the rest of a burst, and what the patience
@@ -100,6 +133,8 @@ LH_INLINE void lh_sack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh
 {
 	u64 more = lh_sack_more_at(env, f);
 
+	if (lh_braked(env))
+		lh_brake_head(env, f);
 	lh_snoop_on_timer(env, f, out);
 	if (more && env->now_ns >= more)
 		lh_sack_repair(env, f, out);

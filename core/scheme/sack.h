@@ -7,8 +7,11 @@
 
 #include "../detect.h"
 
-LH_INLINE void lh_sack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      enum lh_ack_class kind, struct lh_actions *out);
+LH_INLINE void lh_sack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out);
+/* An ACK, between what the brake does with it. */
+LH_INLINE void lh_sack_heard(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     enum lh_ack_class kind, struct lh_actions *out);
 /* A new ACK passes; what it shows above its number only without `sack_mask`. */
 LH_INLINE void lh_sack_pass(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			    struct lh_actions *out);

@@ -7,15 +7,17 @@
  * ways at once, so that data from the mobile host are helped as well.
  *
  * What is hidden is only what the other end has asked for: that the hop has lost, and nothing else is
- * known to be. Without an answer from there the base's end is `sack`, and the mobile end, to whom all
- * losses of the path look alike, leaves them to the sender.
+ * known to be. With parameter `brake` (brake.h) what the hop's own queue may have dropped is not
+ * hidden, either, and the sender is held as by `rack`. Without an answer from there the base's end is
+ * `sack`, and the mobile end, to whom all losses of the path look alike, leaves them to the sender.
  */
 #ifdef LH_SCHEME
 LH_SCHEME(
-	snack, LH_POLICY_RTT_PER_ACK | LH_POLICY_PARTNER,
+	snack, LH_POLICY_RTT_PER_ACK | LH_POLICY_PARTNER | LH_POLICY_BRAKE,
 	"negative acknowledgements between agents at both ends of the hop (2004), both directions")
 #else
 #include "../asked.h"
+#include "../brake.h"
 #include "../detect.h"
 #include "../guard.h"
 #include "../hold.h"
@@ -24,7 +26,7 @@ LH_SCHEME(
 #include "snoop.h"
 
 #define lh_snack_on_syn lh_ignore_syn
-#define lh_snack_on_data lh_snoop_on_data
+#define lh_snack_on_data lh_sack_on_data
 #define lh_snack_on_link lh_ignore_link
 
 /* No answer from the other end: ACKs are all that there is to go by, and they tell where a segment
@@ -34,20 +36,57 @@ LH_INLINE bool lh_snack_as_sack(struct lh_env *env)
 	return !env->partner && LH_CFG(env)->role == LH_ROLE_BASE;
 }
 
-LH_INLINE void lh_snack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+/* With parameter `brake`. Which losses are hidden is said by the other end as before; but not from
+ * a sender that nothing brakes. */
+LH_INLINE void lh_snack_braked(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       enum lh_ack_class kind, struct lh_actions *out)
 {
-	if (lh_snack_as_sack(env)) {
-		lh_sack_on_ack(env, f, s, kind, out);
+	bool brakes = lh_control_brakes(env, f);
+
+	if (kind == LH_ACK_NEW) {
+		lh_guard_new(f);
+		if (brakes)
+			lh_sack_pass(env, f, s, out);
 		return;
 	}
-	lh_order_arrived(env, f);
-	if (kind == LH_ACK_NEW) {
+	f->recovery.nr_dup += kind == LH_ACK_DUPLICATE;
+	env->view.hides = brakes && lh_asked_head(env, f);
+	lh_brake_duplicate(env, f, s, kind, out);
+}
+
+/* The other end answers. */
+LH_INLINE void lh_snack_heard(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			      enum lh_ack_class kind, struct lh_actions *out)
+{
+	if (lh_braked(env)) {
+		lh_snack_braked(env, f, s, kind, out);
+	} else if (kind == LH_ACK_NEW) {
 		lh_guard_new(f);
 		lh_sack_pass(env, f, s, out);
 	} else if (kind == LH_ACK_DUPLICATE) {
 		lh_hop_duplicate(env, f, s, out);
 	}
+}
+
+LH_INLINE void lh_snack_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       enum lh_ack_class kind, struct lh_actions *out)
+{
+	bool braked = lh_braked(env);
+
+	lh_order_arrived(env, f);
+	if (braked) {
+		int now = lh_brake_ack_begin(env, f, s, kind);
+
+		lh_brake_deprive(env, f); /* by the list that came with it */
+		if (!now)
+			return;
+	}
+	if (lh_snack_as_sack(env))
+		lh_sack_heard(env, f, s, kind, out);
+	else
+		lh_snack_heard(env, f, s, kind, out);
+	if (braked)
+		lh_brake_ack_end(env, f, s, kind, out);
 }
 
 /* The oldest segment's timer is the base's: to the mobile end's all of the path's delay is the hop's.
@@ -65,12 +104,18 @@ LH_INLINE u64 lh_snack_deadline(struct lh_env *env, const struct lh_flow *f)
 
 LH_INLINE void lh_snack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	if (f->asked.rest_ns && env->now_ns >= f->asked.rest_ns)
+	if (f->asked.rest_ns && env->now_ns >= f->asked.rest_ns) {
 		lh_asked_repair(env, f, out);
-	if (lh_snack_as_sack(env))
+		if (lh_braked(env))
+			lh_brake_deprive(env, f);
+	}
+	if (lh_snack_as_sack(env)) {
 		lh_sack_on_timer(env, f, out);
-	else if (LH_CFG(env)->role == LH_ROLE_BASE)
+	} else if (LH_CFG(env)->role == LH_ROLE_BASE) {
+		if (lh_braked(env))
+			lh_brake_head(env, f);
 		lh_snoop_on_timer(env, f, out);
+	}
 }
 
 #endif

@@ -530,6 +530,72 @@ const _: () = {
     ["Offset of field: lh_back::has_before"]
         [::core::mem::offset_of!(lh_back, has_before) - 44usize];
 };
+#[doc = " Duplicate ACKs and recovery (RFC 5681, RFC 6582)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_recovery {
+    #[doc = " duplicates since the last new ACK"]
+    pub nr_dup: u32,
+    #[doc = " duplicates that the repaired loss may still cause"]
+    pub exp_dup: u32,
+    #[doc = " what had provably departed when recovery began; with LH_FLOW_RECOVERY"]
+    pub point: u32,
+    #[doc = " what had departed when anything below it was last sent again; with LH_FLOW_RTX"]
+    pub rtx_end: u32,
+    #[doc = " local probes since the last delivery"]
+    pub nr_probes: u32,
+    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
+    pub own_dups: u32,
+    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
+    pub own_dups_end: u32,
+    #[doc = " when the last of them was caused"]
+    pub own_dups_ns: u64,
+    #[doc = " scheme sack: when the rest of a burst is to be repaired; 0: there is none"]
+    pub rest_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 48usize];
+    ["Alignment of lh_recovery"][::core::mem::align_of::<lh_recovery>() - 8usize];
+    ["Offset of field: lh_recovery::nr_dup"][::core::mem::offset_of!(lh_recovery, nr_dup) - 0usize];
+    ["Offset of field: lh_recovery::exp_dup"]
+        [::core::mem::offset_of!(lh_recovery, exp_dup) - 4usize];
+    ["Offset of field: lh_recovery::point"][::core::mem::offset_of!(lh_recovery, point) - 8usize];
+    ["Offset of field: lh_recovery::rtx_end"]
+        [::core::mem::offset_of!(lh_recovery, rtx_end) - 12usize];
+    ["Offset of field: lh_recovery::nr_probes"]
+        [::core::mem::offset_of!(lh_recovery, nr_probes) - 16usize];
+    ["Offset of field: lh_recovery::own_dups"]
+        [::core::mem::offset_of!(lh_recovery, own_dups) - 20usize];
+    ["Offset of field: lh_recovery::own_dups_end"]
+        [::core::mem::offset_of!(lh_recovery, own_dups_end) - 24usize];
+    ["Offset of field: lh_recovery::own_dups_ns"]
+        [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 32usize];
+    ["Offset of field: lh_recovery::rest_ns"]
+        [::core::mem::offset_of!(lh_recovery, rest_ns) - 40usize];
+};
+#[doc = " moves una"]
+pub const LH_ACK_NEW: lh_ack_class = 0;
+#[doc = " below una"]
+pub const LH_ACK_OLD: lh_ack_class = 1;
+#[doc = " above everything seen: we joined late or missed data"]
+pub const LH_ACK_BEYOND: lh_ack_class = 2;
+#[doc = " something above una has arrived, una has not"]
+pub const LH_ACK_DUPLICATE: lh_ack_class = 3;
+#[doc = " the answer to a segment that MH got twice: no loss caused it"]
+pub const LH_ACK_OWN: lh_ack_class = 4;
+#[doc = " same number for another reason: window update, keepalive"]
+pub const LH_ACK_SAME: lh_ack_class = 5;
+pub type lh_ack_class = ::core::ffi::c_uint;
+pub const LH_BY_DUPACK: lh_reason = 0;
+pub const LH_BY_PARTIAL: lh_reason = 1;
+pub const LH_BY_ORDER: lh_reason = 2;
+pub const LH_BY_TIMER: lh_reason = 3;
+pub const LH_BY_PARTNER: lh_reason = 4;
+pub const LH_BY_MAC: lh_reason = 5;
+#[doc = " What drives a local retransmission, for the counters."]
+pub type lh_reason = ::core::ffi::c_uint;
 #[doc = " What the flow can't repair here."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -635,72 +701,6 @@ const _: () = {
     ["Offset of field: lh_control::marked_ns"]
         [::core::mem::offset_of!(lh_control, marked_ns) - 64usize];
 };
-#[doc = " Duplicate ACKs and recovery (RFC 5681, RFC 6582)."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_recovery {
-    #[doc = " duplicates since the last new ACK"]
-    pub nr_dup: u32,
-    #[doc = " duplicates that the repaired loss may still cause"]
-    pub exp_dup: u32,
-    #[doc = " what had provably departed when recovery began; with LH_FLOW_RECOVERY"]
-    pub point: u32,
-    #[doc = " what had departed when anything below it was last sent again; with LH_FLOW_RTX"]
-    pub rtx_end: u32,
-    #[doc = " local probes since the last delivery"]
-    pub nr_probes: u32,
-    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
-    pub own_dups: u32,
-    #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
-    pub own_dups_end: u32,
-    #[doc = " when the last of them was caused"]
-    pub own_dups_ns: u64,
-    #[doc = " scheme sack: when the rest of a burst is to be repaired; 0: there is none"]
-    pub rest_ns: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 48usize];
-    ["Alignment of lh_recovery"][::core::mem::align_of::<lh_recovery>() - 8usize];
-    ["Offset of field: lh_recovery::nr_dup"][::core::mem::offset_of!(lh_recovery, nr_dup) - 0usize];
-    ["Offset of field: lh_recovery::exp_dup"]
-        [::core::mem::offset_of!(lh_recovery, exp_dup) - 4usize];
-    ["Offset of field: lh_recovery::point"][::core::mem::offset_of!(lh_recovery, point) - 8usize];
-    ["Offset of field: lh_recovery::rtx_end"]
-        [::core::mem::offset_of!(lh_recovery, rtx_end) - 12usize];
-    ["Offset of field: lh_recovery::nr_probes"]
-        [::core::mem::offset_of!(lh_recovery, nr_probes) - 16usize];
-    ["Offset of field: lh_recovery::own_dups"]
-        [::core::mem::offset_of!(lh_recovery, own_dups) - 20usize];
-    ["Offset of field: lh_recovery::own_dups_end"]
-        [::core::mem::offset_of!(lh_recovery, own_dups_end) - 24usize];
-    ["Offset of field: lh_recovery::own_dups_ns"]
-        [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 32usize];
-    ["Offset of field: lh_recovery::rest_ns"]
-        [::core::mem::offset_of!(lh_recovery, rest_ns) - 40usize];
-};
-#[doc = " moves una"]
-pub const LH_ACK_NEW: lh_ack_class = 0;
-#[doc = " below una"]
-pub const LH_ACK_OLD: lh_ack_class = 1;
-#[doc = " above everything seen: we joined late or missed data"]
-pub const LH_ACK_BEYOND: lh_ack_class = 2;
-#[doc = " something above una has arrived, una has not"]
-pub const LH_ACK_DUPLICATE: lh_ack_class = 3;
-#[doc = " the answer to a segment that MH got twice: no loss caused it"]
-pub const LH_ACK_OWN: lh_ack_class = 4;
-#[doc = " same number for another reason: window update, keepalive"]
-pub const LH_ACK_SAME: lh_ack_class = 5;
-pub type lh_ack_class = ::core::ffi::c_uint;
-pub const LH_BY_DUPACK: lh_reason = 0;
-pub const LH_BY_PARTIAL: lh_reason = 1;
-pub const LH_BY_ORDER: lh_reason = 2;
-pub const LH_BY_TIMER: lh_reason = 3;
-pub const LH_BY_PARTNER: lh_reason = 4;
-pub const LH_BY_MAC: lh_reason = 5;
-#[doc = " What drives a local retransmission, for the counters."]
-pub type lh_reason = ::core::ffi::c_uint;
 #[doc = " One receiver on the link. Entry 0 serves those that found no place."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -992,8 +992,9 @@ pub struct lh_config {
     pub timer_arm: u32,
     pub strict_window: u32,
     pub queue_guard: u32,
+    pub brake: u32,
     pub ns2_gain_1024: u32,
-    pub pad: [u32; 2usize],
+    pub pad: [u32; 1usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -1046,9 +1047,10 @@ const _: () = {
         [::core::mem::offset_of!(lh_config, strict_window) - 140usize];
     ["Offset of field: lh_config::queue_guard"]
         [::core::mem::offset_of!(lh_config, queue_guard) - 144usize];
+    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 148usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 148usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 152usize];
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 152usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 156usize];
 };
 pub const LH_PARAM_TIME: lh_param_kind = 0;
 pub const LH_PARAM_COUNT: lh_param_kind = 1;
@@ -1188,11 +1190,14 @@ pub struct lh_ack_view {
     pub unseen: u8,
     #[doc = " 1: a second copy of what FH sent once: our repair was superfluous"]
     pub dsack_ours: u8,
+    #[doc = " 1: FH is not to see what is missing (brake.h)"]
+    pub hides: u8,
+    pub pad: [u8; 3usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_view"][::core::mem::size_of::<lh_ack_view>() - 8usize];
+    ["Size of lh_ack_view"][::core::mem::size_of::<lh_ack_view>() - 12usize];
     ["Alignment of lh_ack_view"][::core::mem::align_of::<lh_ack_view>() - 4usize];
     ["Offset of field: lh_ack_view::edge"][::core::mem::offset_of!(lh_ack_view, edge) - 0usize];
     ["Offset of field: lh_ack_view::pure_"][::core::mem::offset_of!(lh_ack_view, pure_) - 4usize];
@@ -1200,6 +1205,8 @@ const _: () = {
     ["Offset of field: lh_ack_view::unseen"][::core::mem::offset_of!(lh_ack_view, unseen) - 6usize];
     ["Offset of field: lh_ack_view::dsack_ours"]
         [::core::mem::offset_of!(lh_ack_view, dsack_ours) - 7usize];
+    ["Offset of field: lh_ack_view::hides"][::core::mem::offset_of!(lh_ack_view, hides) - 8usize];
+    ["Offset of field: lh_ack_view::pad"][::core::mem::offset_of!(lh_ack_view, pad) - 9usize];
 };
 #[doc = " The ACK that FH saw last, the last one that came, and the one that is kept."]
 #[repr(C)]
@@ -1874,6 +1881,8 @@ pub const LH_POLICY_KEEP_ACK: lh_policy = 16;
 pub const LH_POLICY_LATE_BACKOFF: lh_policy = 32;
 #[doc = " An agent at the hop's other end: what is missing of its data is told to it (arrival.h),\n and what it misses of ours is repaired (asked.h)."]
 pub const LH_POLICY_PARTNER: lh_policy = 64;
+#[doc = " It hides losses and, as published, brakes nobody: with parameter `brake` it has\n LH_POLICY_CONTROL, too, and samples as the controller wants them (brake.h)."]
+pub const LH_POLICY_BRAKE: lh_policy = 128;
 #[doc = " The MAC tells what becomes of each frame (mac.h)."]
 pub const LH_POLICY_MAC: lh_policy = 256;
 pub type lh_policy = ::core::ffi::c_uint;
@@ -2771,7 +2780,7 @@ unsafe extern "C" {
     pub fn lhc_param(id: u32) -> *const lh_param;
 }
 unsafe extern "C" {
-    pub fn lhc_policy(scheme: u32) -> u32;
+    pub fn lhc_policy(cfg: *const lh_config) -> u32;
 }
 unsafe extern "C" {
     #[doc = " 1: the scheme does nothing in the role that is set, though it would elsewhere."]
@@ -3030,7 +3039,7 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_setup {
     pub config: lh_config,
-    #[doc = " lhc_policy(config.scheme)"]
+    #[doc = " lhc_policy() of config"]
     pub policy: u32,
     #[doc = " of the attached device"]
     pub ifindex: u32,

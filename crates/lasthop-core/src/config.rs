@@ -68,10 +68,11 @@ impl lh_config {
         }
     }
 
-    /// What the core's mechanisms ask of the scheme (`enum lh_policy` of core/scheme.h).
+    /// What the core's mechanisms ask of the scheme and its parameters (`enum lh_policy` of
+    /// core/scheme.h).
     pub fn policy(&self) -> u32 {
-        // SAFETY: a pure function of a number, any number.
-        unsafe { lhc_policy(self.scheme) }
+        // SAFETY: read only, for the length of the call.
+        unsafe { lhc_policy(self) }
     }
 
     /// Whether the scheme does nothing in the role that is set (core/scheme.c), though it would

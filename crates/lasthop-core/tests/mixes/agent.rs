@@ -3,12 +3,12 @@
 
 use lasthop_core::bindings::{
     LH_ACK, LH_KEEP_WINDOW, LH_OPT_MPTCP, LH_OPT_MSS, LH_OPT_SACK_OK, LH_OPT_TS, LH_OPT_WSCALE,
-    LH_SYN,
+    LH_ROLE_MOBILE, LH_SYN, LH_TELL_MESSAGE, LH_TELL_OPTION, lh_missing,
 };
 use lasthop_core::{Actions, Call, Config, Flow, Host, Key, Limits, Segment};
 
 use crate::case::FlowSpec;
-use crate::wire::{Ack, Data, MSS, Numbers};
+use crate::wire::{Ack, Data, MSS, Missing, Numbers};
 
 #[derive(Debug)]
 struct Tracked {
@@ -34,21 +34,37 @@ pub struct Outcome {
     pub passed: Option<Ack>,
     pub repairs: Vec<Data>,
     pub released: Vec<Ack>,
+    /// For the agent at the other end.
+    pub told: Option<Missing>,
 }
 
 #[derive(Debug)]
 pub struct Agent {
     pub host: Host,
     config: Config,
+    /// At MH: what comes over the hop is FH's.
+    far: bool,
+    /// Round trip to the agent at the other end, which answers.
+    partner_rtt_ns: Option<u64>,
     flows: Vec<Option<Tracked>>,
 }
 
 impl Agent {
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: Config, partner_rtt_ns: Option<u64>) -> Self {
         Self {
             host: Host::new(Limits::default()),
+            far: config.role == LH_ROLE_MOBILE,
+            partner_rtt_ns,
             config,
             flows: Vec::new(),
+        }
+    }
+
+    fn call(&self, now_ns: u64) -> Call {
+        Call {
+            partner: u8::from(self.partner_rtt_ns.is_some()),
+            partner_rtt_ns: self.partner_rtt_ns.unwrap_or(0),
+            ..Call::at(now_ns)
         }
     }
 
@@ -94,6 +110,7 @@ impl Agent {
         spec: &FlowSpec,
         now_ns: u64,
     ) {
+        let call = self.call(now_ns);
         let Some(Some(t)) = self.flows.get_mut(i) else {
             return;
         };
@@ -118,8 +135,7 @@ impl Agent {
             ..Segment::default()
         };
         s.tsval = 1;
-        let call = Call::at(now_ns);
-        let actions = if from_mh {
+        let actions = if from_mh != self.far {
             t.join(&mut self.host, now_ns);
             self.host.on_ack(&mut t.flow, &self.config, &s, &call)
         } else {
@@ -134,6 +150,7 @@ impl Agent {
 
     /// The bare ACK that ends a handshake opened by FH.
     pub fn confirm(&mut self, i: usize, now_ns: u64) {
+        let call = self.call(now_ns);
         let Some(Some(t)) = self.flows.get_mut(i) else {
             return;
         };
@@ -144,20 +161,17 @@ impl Agent {
             tsecr: 1,
         };
         let s = t.numbers.data(&d);
-        let actions = self
-            .host
-            .on_data(&mut t.flow, &self.config, &s, &Call::at(now_ns));
+        let actions = self.host.on_data(&mut t.flow, &self.config, &s, &call);
         t.deadline_ns = actions.deadline_ns();
     }
 
     pub fn on_data(&mut self, i: usize, d: &Data, now_ns: u64) {
+        let call = self.call(now_ns);
         let Some(Some(t)) = self.flows.get_mut(i) else {
             return;
         };
         let s = t.numbers.data(d);
-        let actions = self
-            .host
-            .on_data(&mut t.flow, &self.config, &s, &Call::at(now_ns));
+        let actions = self.host.on_data(&mut t.flow, &self.config, &s, &call);
         if let Some(slot) = actions.store() {
             self.host.store(slot, &pack(d));
         }
@@ -165,6 +179,7 @@ impl Agent {
     }
 
     pub fn on_ack(&mut self, i: usize, a: &Ack, now_ns: u64) -> Outcome {
+        let call = self.call(now_ns);
         let Some(Some(t)) = self.flows.get_mut(i) else {
             return Outcome {
                 passed: Some(*a),
@@ -173,15 +188,14 @@ impl Agent {
         };
         let s = t.numbers.ack(a);
         t.join(&mut self.host, now_ns);
-        let actions = self
-            .host
-            .on_ack(&mut t.flow, &self.config, &s, &Call::at(now_ns));
+        let actions = self.host.on_ack(&mut t.flow, &self.config, &s, &call);
         if actions.hold != 0 {
             t.held = Some(*a);
         }
         let mut outcome = self.finish(i, &actions, Some(a));
         if !actions.is_drop() {
             let mut ack = *a;
+            ack.missing = Missing::default();
             if actions.window != LH_KEEP_WINDOW {
                 ack.window = actions.window as u16;
             }
@@ -199,12 +213,57 @@ impl Agent {
     }
 
     pub fn on_timer(&mut self, i: usize, now_ns: u64) -> Outcome {
+        let call = self.call(now_ns);
         let Some(Some(t)) = self.flows.get_mut(i) else {
             return Outcome::default();
         };
+        let actions = self.host.on_timer(&mut t.flow, &self.config, &call);
+        self.finish(i, &actions, None)
+    }
+
+    /// The other end tells of what is missing.
+    pub fn on_partner(&mut self, i: usize, told: &Missing, now_ns: u64) -> Outcome {
+        let call = self.call(now_ns);
+        let Some(Some(t)) = self.flows.get_mut(i) else {
+            return Outcome::default();
+        };
+        let mut list = lh_missing {
+            nr: u32::from(told.nr),
+            ..lh_missing::default()
+        };
+        list.block[..told.blocks.len()].copy_from_slice(&told.blocks);
         let actions = self
             .host
-            .on_timer(&mut t.flow, &self.config, &Call::at(now_ns));
+            .on_partner(&mut t.flow, &self.config, &list, &call);
+        self.finish(i, &actions, None)
+    }
+
+    /// At MH: data have come over the hop.
+    pub fn on_arrival(&mut self, i: usize, d: &Data, now_ns: u64) {
+        let call = self.call(now_ns);
+        let Some(Some(t)) = self.flows.get_mut(i) else {
+            return;
+        };
+        t.join(&mut self.host, now_ns);
+        let s = t.numbers.data(d);
+        let actions = self.host.on_ack(&mut t.flow, &self.config, &s, &call);
+        t.deadline_ns = actions.deadline_ns();
+    }
+
+    /// At MH: its ACK leaves over the hop, and may take along what is missing.
+    pub fn on_answer(&mut self, i: usize, a: &mut Ack, now_ns: u64) -> Outcome {
+        let call = self.call(now_ns);
+        let Some(Some(t)) = self.flows.get_mut(i) else {
+            return Outcome::default();
+        };
+        let mut s = t.numbers.ack(a);
+        if s.nr_sack > 0 {
+            s.hdr_bytes += 4 + 8 * u16::from(s.nr_sack);
+        }
+        let actions = self.host.on_data(&mut t.flow, &self.config, &s, &call);
+        if actions.tell_by == LH_TELL_OPTION {
+            a.missing = missing(&actions);
+        }
         self.finish(i, &actions, None)
     }
 
@@ -221,6 +280,9 @@ impl Agent {
             return outcome;
         };
         t.deadline_ns = actions.deadline_ns();
+        if actions.tell_by == LH_TELL_MESSAGE {
+            outcome.told = Some(missing(actions));
+        }
         for _ in 0..actions.emit_held {
             let Some(mut copy) = ack.copied().or(t.held) else {
                 break;
@@ -232,6 +294,15 @@ impl Agent {
         }
         outcome
     }
+}
+
+fn missing(actions: &Actions) -> Missing {
+    let mut missing = Missing::default();
+    for (to, from) in missing.blocks.iter_mut().zip(actions.tell()) {
+        *to = *from;
+        missing.nr += 1;
+    }
+    missing
 }
 
 fn pack(d: &Data) -> [u8; 20] {

@@ -2,6 +2,7 @@
 //! What is simulated: a link, its traffic, and whether an agent stands there.
 
 use lasthop_core::Config;
+use lasthop_core::bindings::LH_ROLE_MOBILE;
 
 use crate::lane::Discipline;
 use crate::wire::FRAME;
@@ -113,6 +114,8 @@ pub struct Case {
     pub duration_ns: u64,
     pub seed: u64,
     pub agent: Option<Config>,
+    /// Of the agent at MH, the partner of the other.
+    pub far: Option<Config>,
 }
 
 impl Default for Case {
@@ -139,6 +142,7 @@ impl Default for Case {
             duration_ns: 20 * SEC,
             seed: 1,
             agent: None,
+            far: None,
         }
     }
 }
@@ -200,6 +204,18 @@ impl Case {
         Self {
             agent: Some(config),
             ..self.clone()
+        }
+    }
+
+    /// An agent at either end of the hop.
+    pub fn with_ends(&self, config: Config) -> Self {
+        let far = Config {
+            role: LH_ROLE_MOBILE,
+            ..config
+        };
+        Self {
+            far: Some(far),
+            ..self.with_config(config)
         }
     }
 

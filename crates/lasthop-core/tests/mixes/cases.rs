@@ -2,6 +2,8 @@
 //! What the agent must not do to links as they are: one test per mix that it once did
 //! harm to, each beside the same without it, over a few seeds.
 
+use lasthop_core::Config;
+
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
@@ -272,5 +274,71 @@ fn no_window_is_ever_wider_than_the_receivers_own() {
         both(&case, |_, rack| {
             assert!(rack.in_flight_most <= 40_000 + 256)
         });
+    }
+}
+
+fn counted(report: &Report, name: &str) -> u64 {
+    let counters = &report.counters;
+    counters.iter().find(|c| c.0 == name).map_or(0, |c| c.1)
+}
+
+/// Agents at both ends that hide all losses, with and without a brake.
+fn ends(brake: u32) -> Config {
+    Config {
+        brake,
+        sack_mask: 1,
+        ..Config::snack()
+    }
+}
+
+/// A queue of one product of rate and round trip. Without a brake what overflows there is repaired
+/// as well, several times the losses of the air; with it, those and little more.
+#[test]
+fn a_braked_sender_does_not_fill_the_queue_with_what_is_repaired() {
+    for (loss, flows) in [(0.01, 1), (0.01, 4), (0.03, 1), (0.03, 4)] {
+        for rtt_ms in [20, 40, 110] {
+            let case = Case::new(50.0, rtt_ms, 10, loss).flows(flows, "cubic");
+            let none = run(&case);
+            let [bare, braked] = [0, 1].map(|brake| run(&case.with_ends(ends(brake))));
+            println!("{rtt_ms} ms {flows} {loss} bare   {}", bare.line());
+            println!("{rtt_ms} ms {flows} {loss} braked {}", braked.line());
+            assert!(braked.repairs * 10 <= braked.lost * 13, "{}", braked.line());
+            assert!(
+                braked.queue_dropped * 10 <= braked.lost,
+                "{}",
+                braked.line()
+            );
+            assert!(braked.mbit() >= 0.97 * none.mbit());
+            assert!(braked.mbit() >= 0.97 * bare.mbit());
+            // Its window doubles within an interval where the link has room.
+            assert!(braked.queue_p95_ms <= bare.queue_p95_ms.max(12.0));
+            if (loss, flows, rtt_ms) == (0.01, 4, 40) {
+                assert!(bare.repairs > 2 * bare.lost, "{}", bare.line());
+            }
+        }
+    }
+}
+
+/// Nobody is braked or kept from a loss where the link loses nothing.
+#[test]
+fn without_loss_the_brake_does_nothing() {
+    for flows in [1, 4] {
+        for rtt_ms in [20, 40, 110] {
+            let case = Case::new(50.0, rtt_ms, 10, 0.0).flows(flows, "cubic");
+            let none = run(&case);
+            let braked = run(&case.with_ends(ends(1)));
+            println!("{rtt_ms} ms {flows} {}", braked.line());
+            for name in ["windows_edited", "suppressed_acks", "clock_engaged"] {
+                assert_eq!(counted(&braked, name), 0, "{name}");
+            }
+            // The head's timer is no part of it.
+            let repairs = counted(&braked, "local_retransmits");
+            assert!(
+                repairs * 3_000 <= counted(&braked, "data_segments"),
+                "{repairs}"
+            );
+            assert!(braked.mbit() >= 0.99 * none.mbit());
+            assert!(braked.queue_dropped <= none.queue_dropped + none.queue_dropped / 4 + 5);
+        }
     }
 }

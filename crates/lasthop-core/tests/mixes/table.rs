@@ -26,6 +26,14 @@ fn show(name: &str, case: &Case) {
         if let Ok(seed) = std::env::var("SEED") {
             case.seed = seed.parse().expect("a number");
         }
+        if let Some(brake) = scheme.strip_prefix("snack") {
+            case = case.with_ends(lasthop_core::Config {
+                brake: u32::from(brake.starts_with("-brake")),
+                sack_mask: u32::from(brake.ends_with("-mask")),
+                queue_guard: u32::from(brake != "-bare"),
+                ..lasthop_core::Config::snack()
+            });
+        }
         if scheme == "rack" {
             let mut config = lasthop_core::Config::default();
             let set = |name: &str, to: &mut u32| {
@@ -80,6 +88,14 @@ fn table() {
     for cc in CCS {
         for loss in [0.0, 0.02] {
             show(&format!("one-{cc}-{loss}"), &link(loss).flows(1, cc));
+        }
+    }
+    for loss in [0.0, 0.001, 0.01, 0.02, 0.03, 0.05] {
+        for rtt in [20, 40, 110] {
+            for n in [1, 4] {
+                let case = Case::new(50.0, rtt, 10, loss).flows(n, "cubic");
+                show(&format!("hop-{rtt}-{n}-{loss}"), &case);
+            }
         }
     }
     for rtt in [20, 110, 200, 400] {

@@ -24,6 +24,13 @@ pub struct Data {
     pub tsecr: u32,
 }
 
+/// A list of what is missing beyond the hop, as the agents have it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Missing {
+    pub blocks: [lh_sack_block; 4],
+    pub nr: u8,
+}
+
 /// A pure ACK.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ack {
@@ -35,6 +42,8 @@ pub struct Ack {
     pub dsack: bool,
     pub tsval: u32,
     pub tsecr: u32,
+    /// What the agent at MH adds: what the hop has lost.
+    pub missing: Missing,
 }
 
 impl Ack {
@@ -47,6 +56,8 @@ impl Ack {
 pub enum Body {
     Data(Data),
     Ack(Ack),
+    /// From the agent at MH to the one at the router.
+    Told(Missing),
     Datagram,
 }
 
@@ -75,7 +86,16 @@ impl Packet {
         Self {
             flow,
             body: Body::Ack(ack),
-            bytes: HEADERS + sack,
+            bytes: HEADERS + sack + option_bytes(ack.missing.nr),
+        }
+    }
+
+    /// Ethernet, IPv4, UDP, and what a message has.
+    pub fn told(flow: usize, missing: Missing) -> Self {
+        Self {
+            flow,
+            body: Body::Told(missing),
+            bytes: 200,
         }
     }
 
@@ -85,6 +105,13 @@ impl Packet {
             body: Body::Datagram,
             bytes: FRAME,
         }
+    }
+}
+
+fn option_bytes(nr_missing: u8) -> u32 {
+    match nr_missing {
+        0 => 0,
+        n => 4 + 8 * u32::from(n),
     }
 }
 
@@ -140,6 +167,8 @@ impl Numbers {
         }
         s.nr_sack = a.nr_blocks as u8;
         s.dsack = u8::from(a.dsack);
+        s.missing = a.missing.blocks;
+        s.nr_missing = a.missing.nr;
         if a.nr_blocks > 0 {
             s.opts |= LH_OPT_SACK as u8;
         }

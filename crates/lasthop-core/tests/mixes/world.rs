@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The event loop: FH's wire, the agent, the hop, MH, and back.
 
+mod far;
 mod figures;
 
 use std::cmp::Reverse;
@@ -39,6 +40,7 @@ enum Event {
     Pace(usize),
     ReceiverTimer(usize),
     AgentTimer(usize),
+    FarTimer(usize),
     Datagram(usize),
     Request(usize),
     Stop(usize),
@@ -58,6 +60,7 @@ pub struct Conn {
     sender_at: Option<u64>,
     pace_at: Option<u64>,
     agent_at: Option<u64>,
+    far_at: Option<u64>,
     wired_ns: u64,
 }
 
@@ -70,6 +73,8 @@ pub struct World {
     free: Vec<usize>,
     pub conns: Vec<Conn>,
     pub agent: Option<Agent>,
+    /// The one at MH.
+    far: Option<Agent>,
     /// Wire down, wire up, hop up, then the hop's links down.
     lanes: Vec<Lane>,
     pub browser: Option<Browser>,
@@ -147,9 +152,11 @@ impl World {
             }
             lanes.push(lane);
         }
+        let partner = case.far.map(|_| case.local_rtt_ns);
         let mut world = Self {
             random: Random(seed),
-            agent: case.agent.map(Agent::new),
+            agent: case.agent.map(|config| Agent::new(config, partner)),
+            far: case.far.map(|config| Agent::new(config, partner)),
             now_ns: SEC,
             nr: 0,
             queue: BinaryHeap::new(),
@@ -204,6 +211,7 @@ impl World {
             sender_at: None,
             pace_at: None,
             agent_at: None,
+            far_at: None,
             wired_ns,
             spec,
         });
@@ -254,6 +262,7 @@ impl World {
             }
             Event::ReceiverTimer(i) => self.receiver_timer(i),
             Event::AgentTimer(i) => self.agent_timer(i),
+            Event::FarTimer(i) => self.far_timer(i),
             Event::Datagram(i) => self.datagram(i),
             Event::Request(i) => self.request(i),
             Event::Stop(i) => self.conns[i].stopped = true,
@@ -298,16 +307,18 @@ impl World {
             self.push(now + way, Event::Request(i));
             return;
         }
-        let Some(agent) = self.agent.as_mut().filter(|_| managed) else {
-            return;
-        };
-        match step {
-            1 => {
-                agent.open(i, station, numbers, now);
-                agent.handshake(i, mh_opens, false, &c.spec, now);
+        for agent in [self.agent.as_mut(), self.far.as_mut()] {
+            let Some(agent) = agent.filter(|_| managed) else {
+                continue;
+            };
+            match step {
+                1 => {
+                    agent.open(i, station, numbers, now);
+                    agent.handshake(i, mh_opens, false, &c.spec, now);
+                }
+                2 => agent.handshake(i, !mh_opens, true, &c.spec, now),
+                _ => agent.confirm(i, now),
             }
-            2 => agent.handshake(i, !mh_opens, true, &c.spec, now),
-            _ => agent.confirm(i, now),
         }
         self.arm_agent(i);
     }
@@ -378,8 +389,9 @@ impl World {
     fn acknowledge(&mut self, i: usize) {
         let now = self.now_ns;
         let c = &mut self.conns[i];
-        let ack = c.receiver.make_ack(now);
+        let mut ack = c.receiver.make_ack(now);
         let lane = if c.spec.up { WIRE_DOWN } else { HOP_UP };
+        self.far_answers(i, &mut ack);
         self.transmit(lane, Packet::ack(i, ack));
     }
 
@@ -444,13 +456,22 @@ impl World {
                 let outcome = agent.on_ack(packet.flow, &a, now);
                 self.carry_out(packet.flow, outcome);
             }
+            (At::Hop, Body::Told(missing)) => {
+                if let Some(agent) = self.agent.as_mut() {
+                    let outcome = agent.on_partner(packet.flow, &missing, now);
+                    self.carry_out(packet.flow, outcome);
+                }
+            }
             (At::Hop, _) => self.transmit(WIRE_UP, packet),
-            (At::Fh | At::Mh, Body::Data(d)) => self.deliver(packet.flow, &d),
+            (At::Fh | At::Mh, Body::Data(d)) => {
+                self.far_hears(packet.flow, &d);
+                self.deliver(packet.flow, &d);
+            }
             (At::Fh | At::Mh, Body::Ack(a)) => {
                 let wscale = self.conns[packet.flow].spec.wscale;
                 self.with_sender(packet.flow, |s, now, out| s.on_ack(&a, wscale, now, out));
             }
-            (_, Body::Datagram) => {}
+            (_, Body::Datagram | Body::Told(_)) => {}
         }
     }
 

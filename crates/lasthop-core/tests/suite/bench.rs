@@ -106,6 +106,34 @@ impl Bench {
             .on_ack(&mut self.flow, &self.config, segment, &call)
     }
 
+    /// The agent at the other end, which answers, misses this.
+    pub fn partner(&mut self, list: &[(u32, u32)]) -> Actions {
+        let mut missing = lh_missing {
+            nr: list.len() as u32,
+            ..lh_missing::default()
+        };
+        for (to, &(left, right)) in missing.block.iter_mut().zip(list) {
+            (to.left, to.right) = (left, right);
+        }
+        let call = Call {
+            partner: 1,
+            ..self.call()
+        };
+        self.host
+            .on_partner(&mut self.flow, &self.config, &missing, &call)
+    }
+
+    /// MH acknowledges, and that agent answers.
+    pub fn partner_ack(&mut self, segment: &Segment) -> Actions {
+        let call = Call {
+            partner: 1,
+            ..self.call()
+        };
+        self.vouch();
+        self.host
+            .on_ack(&mut self.flow, &self.config, segment, &call)
+    }
+
     pub fn timer(&mut self) -> Actions {
         let call = self.call();
         self.host.on_timer(&mut self.flow, &self.config, &call)

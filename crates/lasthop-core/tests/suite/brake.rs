@@ -186,6 +186,9 @@ pub struct Line {
     repairs: VecDeque<(u64, i64)>,
     /// ACKs with blocks above una that FH got to see as MH sent them.
     pub shown: usize,
+    /// An agent at MH's end tells of each gap as it comes; behind what has arrived.
+    pub tells: bool,
+    max: i64,
 }
 
 impl Line {
@@ -201,6 +204,8 @@ impl Line {
             resent: Vec::new(),
             repairs: VecDeque::new(),
             shown: 0,
+            tells: false,
+            max: sent,
         }
     }
 
@@ -249,7 +254,20 @@ impl Line {
         }
     }
 
+    fn resends(&mut self, actions: &Actions) {
+        let base = crate::rig::BASE;
+        let numbers = actions.retransmits().iter();
+        self.repaired(numbers.map(|r| r.seq.wrapping_sub(base)).collect());
+    }
+
     fn arrives(&mut self, rig: &mut Rig, seq: i64) {
+        if self.tells && seq > self.max {
+            let gap = (crate::rig::wire(self.max), crate::rig::wire(seq));
+            let now_ns = crate::rig::ns(self.ms);
+            let out = rig.agent.on_partner(&rig.key.clone(), &[gap], now_ns);
+            self.resends(&out.actions.expect("known"));
+        }
+        self.max = self.max.max(seq + i64::from(MSS));
         if seq >= self.una {
             self.above.insert(seq);
         }
@@ -272,10 +290,7 @@ impl Line {
         blocks.truncate(3);
         let packet = rig.pure(self.una, &blocks).to_fh(&rig.ends);
         let out = rig.agent.on_ingress(&packet, crate::rig::ns(self.ms));
-        let resent = out.actions.expect("known");
-        let base = crate::rig::BASE;
-        let numbers = resent.retransmits().iter();
-        self.repaired(numbers.map(|r| r.seq.wrapping_sub(base)).collect());
+        self.resends(&out.actions.expect("known"));
         let blanked = out.actions.is_some_and(|a| a.blank_sack != 0);
         self.shown += usize::from(!blocks.is_empty() && out.passed.is_some() && !blanked);
     }

@@ -76,6 +76,31 @@ fn what_blocks_show_is_left_to_fh_too() {
     }
 }
 
+/// Scheme snack is told of losses, and leaves the same ones alone; but not at the mobile end, to
+/// which the queues of all the path are one.
+#[test]
+fn what_the_other_end_asks_for_is_left_to_fh_too() {
+    for (role, guard, left) in [
+        (LH_ROLE_BASE, 1, true),
+        (LH_ROLE_BASE, 0, false),
+        (LH_ROLE_MOBILE, 1, false),
+    ] {
+        let mut b = suspicious();
+        b.config = Config {
+            role,
+            queue_guard: guard,
+            ..Config::snack()
+        };
+        b.now_ns += 300 * MSEC_NS;
+        let repairs = b.partner(&[(0, 100), (300, 400)]).nr_retransmit;
+        assert_eq!(repairs, if left { 0 } else { 2 }, "role {role}");
+        let suspected = b.host.counter(LH_C_overflow_suspected);
+        assert_eq!(suspected, u64::from(left));
+        let actions = b.partner_ack(&ack_of(0, &[(100, 300)]));
+        assert_eq!(actions.is_drop(), !left, "role {role}");
+    }
+}
+
 #[test]
 fn not_without_a_queue_or_growth_or_when_switched_off() {
     type Change = fn(&mut Bench);

@@ -43,6 +43,7 @@ mod script_hold;
 mod sequence;
 mod sim;
 mod snack;
+mod snack_brake;
 mod suppress;
 mod watch;
 mod watch_edit;

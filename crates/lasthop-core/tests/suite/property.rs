@@ -86,9 +86,10 @@ pub fn slack() -> impl Strategy<Value = Config> {
 
 /// Scheme sack on top of the same.
 pub fn sack() -> impl Strategy<Value = Config> {
-    (config(), any::<bool>()).prop_map(|(classic, mask)| Config {
+    (config(), any::<(bool, bool)>()).prop_map(|(classic, (mask, brake))| Config {
         scheme: LH_SCHEME_sack,
         sack_mask: u32::from(mask),
+        brake: u32::from(brake),
         ..classic
     })
 }

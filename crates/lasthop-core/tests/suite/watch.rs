@@ -364,6 +364,11 @@ impl Watch {
         self.config.scheme == LH_SCHEME_sack
     }
 
+    /// Whether the window controller has a say.
+    fn braked(&self) -> bool {
+        self.rack() || self.sack() && self.config.brake != 0
+    }
+
     fn slack(&self) -> bool {
         self.config.scheme == LH_SCHEME_slack
     }
@@ -385,7 +390,7 @@ impl Watch {
             last.edge,
             self.max
         );
-        assert!(s.window != 0 || !self.rack() || own.edge == last.edge);
+        assert!(s.window != 0 || !self.braked() || own.edge == last.edge);
     }
 
     /// What `s` says of holes may be kept from FH.
@@ -401,7 +406,7 @@ impl Watch {
         assert_eq!(u32::from(s.opts) & foreign, 0);
         assert_eq!(self.foreign, Foreign::Nothing, "not ours to touch");
         if s.dsack != 0 {
-            assert!(self.rack(), "DSACK must pass");
+            assert!(self.braked(), "DSACK must pass");
             let (from, to) = (self.place(s.sack[0].left), self.place(s.sack[0].right));
             let fresh = |b: &Byte| b.passes <= 1;
             assert!(self.bytes[from..to].iter().all(fresh), "FH's own copy");
@@ -430,7 +435,7 @@ impl Watch {
     fn usable(&self, flow: &lh_flow) -> bool {
         let need = LH_FLOW_WSCALE | LH_FLOW_FWD;
         let wired = flow.wired.rtt_ns.max(flow.wired.now_ns);
-        self.rack()
+        self.braked()
             && self.config.clock != 0
             && flow.flags & need == need
             && self.foreign == Foreign::Nothing
@@ -451,7 +456,7 @@ impl Watch {
             return;
         }
         let masks = self.config.sack_mask != 0 && !edit.window;
-        assert!(self.rack() || self.sack() && masks, "not its to edit");
+        assert!(self.braked() || self.sack() && masks, "not its to edit");
         assert_ne!(s.window, 0, "zero windows pass as they are");
         assert_eq!(self.foreign, Foreign::Nothing, "not ours to edit");
         if edit.blanked {

@@ -23,12 +23,20 @@ struct Ends {
 
 impl Ends {
     fn start(link: &LinkOptions) -> Self {
+        Self::start_with(link, "")
+    }
+
+    /// With this in both ends' configurations.
+    fn start_with(link: &LinkOptions, more: &str) -> Self {
         let mut topology = Topology::five_hosts(1);
         topology.agents.push(Place::new("mh", "eth0"));
         let bed = TestBed::up_as(topology, link).expect("test bed");
         let (directory, key) = keyed();
+        let config = directory.path().join("lasthop.toml");
+        std::fs::write(&config, more).expect("configuration");
         // Everything but the hop's own network lies beyond it for MH alone.
-        let args = ["--role", "auto", "--key", key.to_str().expect("path")];
+        let paths = [&key, &config].map(|path| path.to_str().expect("path"));
+        let args = ["--role", "auto", "--key", paths[0], "--config", paths[1]];
         let agents = bed.start_agents("snack", &args).expect("agents");
         let mut ends = Self {
             bed,
@@ -131,4 +139,46 @@ fn an_agent_that_is_alone_hides_nothing_of_what_goes_up() {
     assert!(resent(&report) > 0);
     assert_eq!(ends.count(0, "local_retransmits"), 0);
     assert_eq!(ends.count(0, "suppressed_acks"), 0);
+}
+
+/// A queue of one product of rate and round trip before the hop, which is the bottleneck: with
+/// `brake` the losses of the air are repaired and not those of the queue, for there are hardly any.
+fn braked(way: Way) {
+    let mut ends = Ends::start_with(&fast_link(0.03), "brake = true\nsack_mask = true\n");
+    let report = run(&ends.bed, Transfer::new().direction(way).bytes(8_000_000));
+    let air = ends.bed.emulator_stats().expect("emulator").air;
+    let (end, hop) = match way {
+        Way::Down => (0, air.a_to_b),
+        Way::Up => (1, air.b_to_a),
+    };
+    let (lost, repairs) = (hop.data_lost, ends.count(end, "local_retransmits"));
+    eprintln!(
+        "{way:?}: air {lost}, queue {}, repairs {repairs} (asked {}), sender resent {}, edited {}, left {}",
+        hop.data_queue_dropped,
+        ends.count(end, "retransmits_asked"),
+        resent(&report),
+        ends.count(end, "windows_edited"),
+        ends.count(end, "overflow_suspected"),
+    );
+    assert!(lost > 100, "the air lost only {lost}");
+    assert!(repairs * 10 <= lost * 13, "{repairs} for {lost}");
+    assert!(repairs * 10 >= lost * 8, "{repairs} for {lost}");
+    assert!(ends.count(end, "windows_edited") > 0);
+    for end in 0..2 {
+        assert_eq!(ends.count(end, "retransmit_errors"), 0);
+    }
+}
+
+#[test]
+fn with_the_brake_the_hops_queue_does_not_overflow() {
+    if able() {
+        braked(Way::Down);
+    }
+}
+
+#[test]
+fn with_the_brake_nor_does_it_on_the_way_up() {
+    if able() {
+        braked(Way::Up);
+    }
 }

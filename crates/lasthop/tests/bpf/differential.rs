@@ -473,12 +473,25 @@ fn native_and_bpf_decide_the_same_with_slack() {
 #[test]
 fn native_and_bpf_decide_the_same_with_sack() {
     in_namespace(|| {
-        let with = |sack_mask, queue_guard| lh_config {
+        let with = |sack_mask, queue_guard, brake| lh_config {
             sack_mask,
             queue_guard,
+            brake,
             ..lh_config::sack()
         };
-        let total = compared([with(0, 1), with(1, 0)], 30);
+        // Without an answer from the other end.
+        let snack = lh_config {
+            scheme: lh_config::snack().scheme,
+            ..with(0, 0, 1)
+        };
+        let configs = [
+            with(0, 1, 0),
+            with(1, 0, 0),
+            with(1, 0, 1),
+            with(1, 1, 1),
+            snack,
+        ];
+        let total = compared(configs, 30);
         for name in [
             "retransmits_order",
             "retransmits_dupack",
@@ -488,6 +501,7 @@ fn native_and_bpf_decide_the_same_with_sack() {
         ] {
             assert!(total[name] > 10, "{name} only {}", total[name]);
         }
+        assert!(total["windows_edited"] > 0);
     });
 }
 
