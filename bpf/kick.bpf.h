@@ -88,7 +88,7 @@ LH_FUNC int lh_kick_one(struct __sk_buff *skb, struct lh_flow_value *v, struct l
 /* Carries out what the core asks for in a test run, and repairs that were deferred. With the lock;
  * returns without it. @return how many packets were to be sent. */
 LH_FUNC int lh_kick_send(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
-			 struct lh_scratch *sc, u32 index)
+			 struct lh_scratch *sc)
 {
 	struct lh_flow_entry *e = &v->entry;
 	u32 n, copies, tells;
@@ -98,10 +98,8 @@ LH_FUNC int lh_kick_send(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	copies = sc->act.emit_held;
 	if (copies)
 		lh_held_to_slot(&e->held, &sc->slot, sc->act.held_window);
-	e->kick_sent = 1; /* this is the kick: no event for what is sent here */
 	if (sc->act.nr_retransmit)
-		lh_defer(e, index, &sc->act, 0);
-	e->kick_sent = 0;
+		lh_defer_quietly(e, &sc->act, 0);
 	tells = lh_take_tell(e, sc);
 	n = e->nr_pending;
 	e->nr_pending = 0;
@@ -124,7 +122,7 @@ LH_FUNC int lh_kick_send(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 
 /* Runs the flow's timer, or tells it of the link. With the lock; returns without it. */
 LH_INLINE void lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
-			    struct lh_scratch *sc, u32 index)
+			    struct lh_scratch *sc)
 {
 	u32 link = skb->cb[LH_CB_LINK];
 	struct lh_flow_entry *e = &v->entry;
@@ -136,7 +134,7 @@ LH_INLINE void lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, stru
 		lh_on_timer(env, &e->flow, &sc->act);
 	else
 		lh_on_link(env, &e->flow, link == LH_LINK_UP, &sc->act);
-	lh_kick_send(skb, v, env, sc, index);
+	lh_kick_send(skb, v, env, sc);
 }
 
 /* Test run by user space: cb[LH_CB_FLOW], cb[LH_CB_GENERATION], cb[LH_CB_LINK]. @return 1:
@@ -157,7 +155,7 @@ int lh_kick(struct __sk_buff *skb)
 		lh_unlock(&v->entry);
 		return 0;
 	}
-	lh_kick_flow(skb, v, env, sc, index);
+	lh_kick_flow(skb, v, env, sc);
 	lh_env_done(env);
 	return 0;
 }
@@ -175,30 +173,43 @@ LH_INLINE bool lh_read_frame(struct __sk_buff *skb, struct lh_scratch *sc)
 	lh_barrier(len);
 	if (lh_outside(len, 40, LH_HDR_BYTES) || bpf_skb_load_bytes(skb, at, sc->hdr.b, len))
 		return false;
-	return lh_parse_headers(sc, len, frame - at, 0, true) == LH_PARSED_TCP;
+	if (lh_parse_headers(sc, len, frame - at, 0, true) != LH_PARSED_TCP)
+		return false;
+	/* What may be emitted has the family of the test run's packet. */
+	return (sc->key.family == 6) == (skb->protocol == lh_be16(0x86dd));
 }
 
 /* Test run by user space: the MAC reports of a frame that had left; the packet is its beginning,
- * with an Ethernet header. cb[LH_CB_FRAME], cb[LH_CB_AT], cb[LH_CB_QUEUED]. */
+ * with an Ethernet header. cb[LH_CB_FRAME], cb[LH_CB_AT], cb[LH_CB_QUEUED]. @return 1: the flow was
+ * busy, run again; else 0. */
 SEC("tc")
 int lh_report(struct __sk_buff *skb)
 {
 	struct lh_scratch *sc = lh_scratch();
-	struct lh_flow_value *v;
+	struct lh_flow_value *v = NULL;
 	struct lh_env *env;
-	u32 index = 0;
+	u32 *id;
 
 	if (!sc || !lh_read_frame(skb, sc) || !(env = lh_env(skb)))
 		return 0;
 	sc->report.event = skb->cb[LH_CB_FRAME] & 0xff;
 	sc->report.at_ns = (u64)skb->cb[LH_CB_AT_HIGH] << 32 | skb->cb[LH_CB_AT];
 	sc->report.queued_ns = (u64)skb->cb[LH_CB_QUEUED_HIGH] << 32 | skb->cb[LH_CB_QUEUED];
-	v = lh_flow_find(env, &sc->key, &index);
-	if (v) {
-		lh_on_mac(env, &v->entry.flow, &sc->seg, &sc->report, &sc->act);
-		lh_kick_send(skb, v, env, sc, index);
-	} else {
+	id = bpf_map_lookup_elem(&flow_ids, &sc->key);
+	if (id)
+		v = bpf_map_lookup_elem(&flows, id);
+	if (!v) {
 		lh_host_count(env, LH_C_mac_strangers, 1);
+		return 0;
+	}
+	if (!lh_lock(&v->entry))
+		return 1;
+	if (v->entry.used && lh_key_equal(&v->entry.key, &sc->key)) {
+		lh_set_room(env, &v->entry);
+		lh_on_mac(env, &v->entry.flow, &sc->seg, &sc->report, &sc->act);
+		lh_kick_send(skb, v, env, sc);
+	} else {
+		lh_unlock(&v->entry); /* removed, and perhaps given to another, since */
 	}
 	lh_env_done(env);
 	return 0;

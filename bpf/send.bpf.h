@@ -193,9 +193,8 @@ LH_ENTRY int lh_load_vehicle(struct __sk_buff *skb, struct lh_slot *slot, u32 at
 	return 0;
 }
 
-/* The repairs from number @from on can't ride on this packet: the next kick
- * sends them. Under the lock. */
-LH_ENTRY int lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_actions *act, u32 from)
+/* The repairs from number @from on can't ride on this packet. Under the lock. */
+LH_ENTRY int lh_defer_quietly(struct lh_flow_entry *e, const struct lh_actions *act, u32 from)
 {
 	int i;
 
@@ -217,8 +216,14 @@ LH_ENTRY int lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_action
 		e->pending[n & (LH_PENDING_MAX - 1)].generation = slot->generation;
 		e->nr_pending = n + 1;
 	}
-	lh_send_event(e, index);
 	return 0;
+}
+
+/* The same, and the next kick sends them. */
+LH_INLINE void lh_defer(struct lh_flow_entry *e, u32 index, const struct lh_actions *act, u32 from)
+{
+	lh_defer_quietly(e, act, from);
+	lh_send_event(e, index);
 }
 
 /* Our mark and the priority of repairs (the papers' second queue). */

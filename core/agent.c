@@ -364,8 +364,11 @@ LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	lh_actions_init(out);
 	lh_env_time(env, f);
 	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_MAC) &&
-	    lh_mac_book(env, f, s, report))
+	    lh_mac_book(env, f, s, report)) {
 		lh_mac_repair(env, f, out);
+		if (lh_braked(env))
+			lh_brake_deprive(env, f);
+	}
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

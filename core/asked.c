@@ -5,7 +5,6 @@
 #include "cache.h"
 #include "detect.h"
 #include "guard.h"
-#include "hold.h"
 
 #define LH_ASKED_SEGS 64 /* looked at per block and call */
 /* Between two calls' repairs of one list, and where the host has no room for any. */
@@ -162,14 +161,4 @@ LH_INLINE bool lh_asked_head(struct lh_env *env, const struct lh_flow *f)
 	struct lh_seg *e = lh_head(env, f);
 
 	return e && (e->flags & LH_SEG_ASKED);
-}
-
-LH_INLINE void lh_hop_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-				struct lh_actions *out)
-{
-	f->recovery.nr_dup++;
-	if (lh_asked_head(env, f) && lh_suppressible(env, f, s))
-		lh_suppress(env, f, out);
-	else if (f->flags & LH_FLOW_HELD)
-		lh_abandon(env, f, true, out);
 }

@@ -31,8 +31,4 @@ LH_ENTRY int lh_asked_repair(struct lh_env *env, struct lh_flow *f, struct lh_ac
  * given up: whoever repairs that, it was the hop that lost it. */
 LH_INLINE bool lh_asked_head(struct lh_env *env, const struct lh_flow *f);
 
-/* A duplicate where it is known what the hop has lost: kept from FH if it is for that, else FH's. */
-LH_INLINE void lh_hop_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-				struct lh_actions *out);
-
 #endif /* LH_ASKED_H */

@@ -89,7 +89,7 @@ LH_FUNC int lh_cache_mark_fh(struct lh_env *env, struct lh_flow *f, u32 left, u3
 		if (!s || !lh_before(s->seq, right))
 			break;
 		lh_cache_block(f, s->seq, s->end);
-		s->flags |= LH_SEG_FH_RTX;
+		s->flags = (s->flags & ~(LH_SEG_LOST | LH_SEG_ASKED)) | LH_SEG_FH_RTX;
 		s->n_local = 0;
 		s->last_tx_ns = env->now_ns;
 	}

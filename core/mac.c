@@ -60,16 +60,18 @@ LH_INLINE void lh_mac_wait(struct lh_env *env, struct lh_flow *f, const struct l
 LH_INLINE void lh_mac_book_one(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
 			       const struct lh_mac_report *report)
 {
+	/* A younger copy is on its way, and has a report of its own. */
+	bool older = report->queued_ns && report->queued_ns < e->last_tx_ns;
+
 	if (report->event == LH_MAC_DELIVERED) {
-		if (report->at_ns > e->last_tx_ns && report->at_ns <= env->now_ns)
+		if (!older && report->at_ns > e->last_tx_ns && report->at_ns <= env->now_ns)
 			lh_mac_sample(env, f, report->at_ns - e->last_tx_ns);
 		e->flags &= ~LH_SEG_LOST;
+		if (!e->n_local)
+			e->flags &= ~LH_SEG_ASKED; /* a later attempt brought it */
 		return;
 	}
-	/* A younger copy is on its way, and has a report of its own. */
-	if (report->queued_ns && report->queued_ns < e->last_tx_ns)
-		return;
-	if (e->flags & (LH_SEG_SACKED | LH_SEG_LOST))
+	if (older || (e->flags & LH_SEG_SACKED))
 		return;
 	e->flags |= LH_SEG_ASKED | LH_SEG_LOST;
 	lh_mac_wait(env, f, e);
@@ -132,9 +134,11 @@ LH_INLINE bool lh_mac_repair_one(struct lh_env *env, struct lh_flow *f, u32 pos,
 		m->lost_start = m->lost_end;
 		return false;
 	}
-	if ((e->flags & LH_SEG_LOST) && lh_mac_sendable(env, f, e) &&
-	    !lh_resend(env, f, e, LH_BY_MAC, out))
-		return false;
+	if ((e->flags & LH_SEG_LOST) && lh_mac_sendable(env, f, e)) {
+		if (!lh_resend(env, f, e, LH_BY_MAC, out))
+			return false;
+		env->ack.deprived = 1;
+	}
 	e->flags &= ~LH_SEG_LOST;
 	m->lost_start = e->end;
 	return true;
@@ -145,16 +149,27 @@ LH_ENTRY int lh_mac_repair(struct lh_env *env, struct lh_flow *f, struct lh_acti
 	u32 pos;
 	int i;
 
-	if (!env || !f || !out || !lh_mac_waits(f))
+	if (!env || !f || !out)
+		return 0;
+	env->ack.deprived = 0;
+	f->mac.timer_ns = 0;
+	if (!lh_mac_waits(f))
 		return 0;
 	f->mac.lost_start = lh_later(f->mac.lost_start, f->una);
 	pos = lh_cache_find(env, f, f->mac.lost_start);
 	lh_for (i, LH_MAC_SEGS)
 		if (!lh_mac_repair_one(env, f, pos++, out))
 			break;
-	f->mac.timer_ns = 0;
 	if (lh_mac_waits(f))
-		f->mac.timer_ns =
-			env->now_ns + (out->nr_retransmit ? LH_MAC_REST_NS : LH_MAC_FULL_NS);
+		f->mac.timer_ns = env->now_ns + (env->room ? LH_MAC_REST_NS : LH_MAC_FULL_NS);
 	return 0;
+}
+
+LH_INLINE bool lh_mac_head(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_head(env, f);
+
+	if (!e || !(e->flags & LH_SEG_ASKED))
+		return false;
+	return (e->flags & LH_SEG_LOST) || lh_since(env->now_ns, e->last_tx_ns) < lh_lrto(env, f);
 }

@@ -43,6 +43,10 @@ LH_ENTRY int lh_mac_book(struct lh_env *env, struct lh_flow *f, const struct lh_
  * goes on with the rest. */
 LH_ENTRY int lh_mac_repair(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
+/* Whether the segment that MH wants next waits for its repair, or that is on its way: once it had the
+ * time to arrive and be acknowledged, its loss may be another's. */
+LH_INLINE bool lh_mac_head(struct lh_env *env, const struct lh_flow *f);
+
 /* Whether anything waits for its repair. */
 LH_INLINE bool lh_mac_waits(const struct lh_flow *f);
 

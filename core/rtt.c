@@ -87,7 +87,8 @@ LH_INLINE u64 lh_hold_time(struct lh_env *env, const struct lh_flow *f)
 	u64 r = f->rtt.srtt_ns + f->wired.rtt_ns;
 	u64 rto = lh_min(2 * r, r + 200 * LH_MSEC);
 
-	if (lh_policy(env) & LH_POLICY_CONTROL)
+	/* To the mobile end's the whole path is the hop, but repairs are back sooner. */
+	if ((lh_policy(env) & LH_POLICY_CONTROL) && LH_CFG(env)->role == LH_ROLE_BASE)
 		rto = lh_hold_rack(f);
 	return lh_clamp64(rto - rto / 4, LH_CFG(env)->hold_min_ns, LH_CFG(env)->hold_max_ns);
 }

@@ -90,7 +90,8 @@ LH_INLINE void lh_sack_new(struct lh_env *env, struct lh_flow *f, const struct l
 {
 	lh_guard_new(f);
 	lh_sack_repair(env, f, out);
-	lh_sack_pass(env, f, s, out);
+	if (!lh_braked(env) || lh_control_brakes(env, f))
+		lh_sack_pass(env, f, s, out);
 }
 
 LH_INLINE void lh_sack_heard(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

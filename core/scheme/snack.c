@@ -23,6 +23,7 @@ LH_SCHEME(
 #include "../hold.h"
 #include "../order.h"
 #include "sack.h"
+#include "snack.h"
 #include "snoop.h"
 
 #define lh_snack_on_syn lh_ignore_syn
@@ -36,35 +37,32 @@ LH_INLINE bool lh_snack_as_sack(struct lh_env *env)
 	return !env->partner && LH_CFG(env)->role == LH_ROLE_BASE;
 }
 
-/* With parameter `brake`. Which losses are hidden is said by the other end as before; but not from
- * a sender that nothing brakes. */
-LH_INLINE void lh_snack_braked(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			       enum lh_ack_class kind, struct lh_actions *out)
+LH_INLINE void lh_snack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				  struct lh_actions *out)
 {
-	bool brakes = lh_control_brakes(env, f);
-
-	if (kind == LH_ACK_NEW) {
-		lh_guard_new(f);
-		if (brakes)
-			lh_sack_pass(env, f, s, out);
-		return;
-	}
-	f->recovery.nr_dup += kind == LH_ACK_DUPLICATE;
-	env->view.hides = brakes && lh_asked_head(env, f);
-	lh_brake_duplicate(env, f, s, kind, out);
+	f->recovery.nr_dup++;
+	if (env->view.hides && lh_suppressible(env, f, s))
+		lh_suppress(env, f, out);
+	else if (f->flags & LH_FLOW_HELD)
+		lh_abandon(env, f, true, out);
 }
 
-/* The other end answers. */
 LH_INLINE void lh_snack_heard(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      enum lh_ack_class kind, struct lh_actions *out)
+			      enum lh_ack_class kind, bool hides, struct lh_actions *out)
 {
-	if (lh_braked(env)) {
-		lh_snack_braked(env, f, s, kind, out);
-	} else if (kind == LH_ACK_NEW) {
+	bool braked = lh_braked(env);
+
+	/* With parameter `brake` not from a sender that nothing brakes. */
+	env->view.hides = hides && (!braked || lh_control_brakes(env, f));
+	if (kind == LH_ACK_NEW) {
 		lh_guard_new(f);
-		lh_sack_pass(env, f, s, out);
+		if (env->view.hides)
+			lh_sack_pass(env, f, s, out);
+	} else if (braked) {
+		f->recovery.nr_dup += kind == LH_ACK_DUPLICATE;
+		lh_brake_duplicate(env, f, s, kind, out);
 	} else if (kind == LH_ACK_DUPLICATE) {
-		lh_hop_duplicate(env, f, s, out);
+		lh_snack_duplicate(env, f, s, out);
 	}
 }
 
@@ -84,7 +82,7 @@ LH_INLINE void lh_snack_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 	if (lh_snack_as_sack(env))
 		lh_sack_heard(env, f, s, kind, out);
 	else
-		lh_snack_heard(env, f, s, kind, out);
+		lh_snack_heard(env, f, s, kind, lh_asked_head(env, f), out);
 	if (braked)
 		lh_brake_ack_end(env, f, s, kind, out);
 }

@@ -183,6 +183,7 @@ impl File {
             "exclude" => self.exclude = value::rules(&value, true)?,
             "key" => self.key = Some(value::text(&value)?.into()),
             "port" => self.port = Some(value::count(&value, 1..=65_535)? as u16),
+            "mac_events" => self.mac_events = Some(value::text(&value)?.into()),
             "runtime_dir" => self.runtime_dir = Some(value::text(&value)?.into()),
             _ => {
                 let param = param_by_key(key).ok_or_else(|| unknown(key))?;

@@ -30,6 +30,8 @@ const GREETING_MOST_BYTES: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How soon a source that went away is asked for again.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often it is told that records got lost.
+const COMPLAIN: Duration = Duration::from_secs(10);
 /// Records taken at a time: flows' timers wait meanwhile.
 const TAKE_MOST: usize = 256;
 
@@ -89,6 +91,10 @@ pub struct Source {
     rest: Vec<u8>,
     retry: Instant,
     missed: u64,
+    /// When that may be told of again.
+    complain: Instant,
+    /// Why it could not be asked again, the last that was told.
+    complaint: String,
 }
 
 impl Source {
@@ -104,6 +110,8 @@ impl Source {
             rest: Vec::new(),
             retry: Instant::now(),
             missed: 0,
+            complain: Instant::now(),
+            complaint: String::new(),
         })
     }
 
@@ -137,7 +145,8 @@ impl Source {
             missed = record.missed;
             each(&record);
         }
-        if missed > self.missed {
+        if missed > self.missed && Instant::now() >= self.complain {
+            self.complain = Instant::now() + COMPLAIN;
             tracing::warn!(
                 "{}: too busy for {} reports of the MAC, {missed} in all: what they were of is left to the senders",
                 self.path.display(),
@@ -159,11 +168,24 @@ impl Source {
         self.retry = Instant::now() + RETRY;
     }
 
+    /// A source of another user, for instance, may be out of reach since we gave up our rights.
+    fn complain_of(&mut self, why: String) {
+        if why != self.complaint {
+            tracing::warn!("{why}; trying again");
+            self.complaint = why;
+        }
+    }
+
     fn come_back(&mut self) {
         if let Some(asked) = self.asking.take_if(|asking| asking.is_finished()) {
-            if let Ok(Ok(stream)) = asked.join() {
-                tracing::info!("{}: reports of the MAC again", self.path.display());
-                self.stream = Some(stream);
+            match asked.join() {
+                Ok(Ok(stream)) => {
+                    tracing::info!("{}: reports of the MAC again", self.path.display());
+                    self.stream = Some(stream);
+                    self.complaint.clear();
+                }
+                Ok(Err(error)) => self.complain_of(format!("{error:#}")),
+                Err(_) => {}
             }
             return;
         }
@@ -200,10 +222,10 @@ fn subscribe(path: &Path) -> Result<UnixStream> {
 
 /// The answer's line, byte by byte: records follow it.
 fn greeting(stream: &mut UnixStream) -> Result<String> {
-    let mut line = Vec::new();
+    let (mut line, begin) = (Vec::new(), Instant::now());
     let mut byte = [0];
     while byte != *b"\n" {
-        if line.len() == GREETING_MOST_BYTES {
+        if line.len() == GREETING_MOST_BYTES || begin.elapsed() > PATIENCE {
             bail!("its line does not end");
         }
         stream.read_exact(&mut byte)?;

@@ -33,6 +33,8 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o")
 
 /// A flow that is busy on another CPU is asked again so often.
 pub const KICKS_MAX: usize = 64;
+/// The same of a report of the MAC: each try waits for a millisecond or so.
+const REPORTS_MAX: usize = 8;
 /// Priority of local retransmissions: cfg80211 takes 256 to 263 for a user priority of 0 to 7 and
 /// looks at VLAN and DSCP otherwise; qdiscs with bands take the last four bits, 7: the first band.
 pub const PRIORITY: u32 = 256 + 7;
@@ -457,7 +459,15 @@ impl Agent {
             (LH_CB_QUEUED, queued.0),
             (LH_CB_QUEUED_HIGH, queued.1),
         ]);
-        self.run(Program::Report, &record.frame, &context, 1)?;
+        for _ in 0..REPORTS_MAX {
+            if self
+                .run(Program::Report, &record.frame, &context, 1)?
+                .retval
+                <= 0
+            {
+                break;
+            }
+        }
         Ok(())
     }
 

@@ -202,6 +202,72 @@ fn losses_of_both_are_told_apart() {
     }
 }
 
+/// Given up, repaired, delivered, and then lost on the wire: what was the hop's is FH's now, and no
+/// later than the repair's answer would have come.
+#[test]
+fn a_repair_that_the_wire_lost_is_the_senders() {
+    let mut hop = Hop::new(Plan {
+        segments: 200,
+        timeout_ns: 2_000_000_000,
+        ..plan(false, false)
+    });
+    hop.loses = lose_first(End::Mobile, &[50_000]);
+    let mut gone = false;
+    hop.wire_loses = Box::new(move |s| {
+        let lost = s.payload_bytes != 0 && rel(s.seq) == 50_000 && !gone;
+        gone |= lost;
+        lost
+    });
+    hop.run(1_500);
+    assert_eq!(hop.count(End::Mobile, LH_C_retransmits_mac), 1);
+    let shown = hop
+        .seen
+        .iter()
+        .filter(|(ack, b)| *ack == 50_000 && !b.is_empty());
+    assert!(shown.count() > 0, "{:?}", hop.seen);
+}
+
+/// A hole that nobody reported is shown although the blocks of others are hidden (`sack_mask`).
+#[test]
+fn blocks_of_what_was_not_reported_pass() {
+    let mut hop = Hop::new(Plan {
+        timeout_ns: 500_000_000,
+        segments: 10,
+        ..plan(true, false)
+    });
+    hop.loses = lose_first(End::Base, &[2_000, 5_000]);
+    hop.unreported = Box::new(|s| rel(s.seq) == 5_000);
+    hop.run(300);
+    let shown = hop
+        .seen
+        .iter()
+        .filter(|(ack, b)| *ack == 5_000 && !b.is_empty());
+    assert!(shown.count() > 0, "{:?}", hop.seen);
+    assert_eq!(hop.count(End::Base, LH_C_local_retransmits), 1);
+}
+
+/// FH's copy, cut otherwise, is on its way: what was given up before it is not sent beside it.
+#[test]
+fn a_younger_copy_that_is_cut_otherwise_speaks_for_itself() {
+    let Small {
+        mut agent,
+        first,
+        second,
+    } = small(Config::csnoop());
+    let old = report(LH_MAC_GIVEN_UP, 1_000, 1_010);
+    agent.on_mac(&first, first.len(), &old, 1_010 * MSEC_NS);
+    let again = Tcp {
+        seq: FIRST,
+        ack: 1,
+        payload: vec![1; 700],
+        ..Tcp::default()
+    };
+    agent.on_egress(&again.to_mh(&Ends::v4(1)), 1_020 * MSEC_NS);
+    let done = report(LH_MAC_DELIVERED, 1_001, 1_021);
+    let out = agent.on_mac(&second, second.len(), &done, 1_021 * MSEC_NS);
+    assert!(out.to_mh.is_empty());
+}
+
 /// A source that could not keep up has lost a report: that loss is the sender's, as without an agent.
 #[test]
 fn what_was_not_reported_is_not_touched() {
@@ -355,7 +421,7 @@ fn the_timer_is_the_papers() {
         second,
     } = small(Config::csnoop());
     // W = 8 ms: SW 8, RW 4. Then W = 24 ms: SW 10, RW 4 - 1 + 14 / 4 = 6.5.
-    let done = |ms| report(LH_MAC_DELIVERED, 1_000, ms);
+    let done = |ms| report(LH_MAC_DELIVERED, 1_001, ms);
     agent.on_mac(&first, first.len(), &done(1_008), 1_008 * MSEC_NS);
     agent.on_mac(&second, second.len(), &done(1_025), 1_025 * MSEC_NS);
     agent.on_egress(

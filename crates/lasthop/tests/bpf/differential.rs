@@ -402,7 +402,7 @@ impl Pair {
 
 fn compare(config: lh_config, seed: u64) -> BTreeMap<&'static str, u64> {
     let mut pair = Pair::new(config, seed);
-    if [LH_SCHEME_rack, LH_SCHEME_slack].contains(&config.scheme) {
+    if [LH_SCHEME_rack, LH_SCHEME_slack].contains(&config.scheme) || config.brake != 0 {
         pair.open();
     }
     pair.go();
@@ -501,19 +501,22 @@ fn native_and_bpf_decide_the_same_with_sack() {
         ] {
             assert!(total[name] > 10, "{name} only {}", total[name]);
         }
-        assert!(total["windows_edited"] > 0);
+        for name in ["clock_engaged", "windows_edited", "window_updates"] {
+            assert!(total[name] > 0, "{name} never");
+        }
     });
 }
 
 #[test]
 fn native_and_bpf_decide_the_same_with_csnoop() {
     in_namespace(|| {
-        let with = |undelivered, sack_mask| lh_config {
+        let with = |undelivered, sack_mask, brake| lh_config {
             undelivered,
             sack_mask,
+            brake,
             ..lh_config::csnoop()
         };
-        let total = compared([with(0, 1), with(1, 0)], 40);
+        let total = compared([with(0, 1, 0), with(1, 0, 0), with(0, 1, 1)], 40);
         for name in [
             "mac_delivered",
             "mac_undelivered",

@@ -28,6 +28,7 @@ use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use crate::cell::outcome::Outcome;
 use crate::cell::record::Record;
+use crate::data::ends::Agents;
 use crate::data::host::Host;
 use crate::data::topology::Topology;
 use crate::data::way::Way;
@@ -66,6 +67,9 @@ impl CellEngine for TestBedEngine {
     fn check_options(&self, options: &CompareOptions) -> Result<()> {
         if let Some(option) = options.engine.of_simulator() {
             return Err(engine::refusal(option, "testbed", "ns3"));
+        }
+        if options.watch.outage_events && options.agents != Agents::Base {
+            bail!("--outage-events: only an agent at the base is told, leave out --agents");
         }
         options.link.hosts.check_test_bed()
     }
