@@ -350,8 +350,7 @@ LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct l
 	env->ack.deprived = 0;
 	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_PARTNER))
 		lh_asked_take(env, f, missing->block, missing->nr, out);
-	if (lh_braked(env))
-		lh_brake_deprive(env, f);
+	lh_brake_deprive(env, f);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }
@@ -366,8 +365,7 @@ LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_MAC) &&
 	    lh_mac_book(env, f, s, report)) {
 		lh_mac_repair(env, f, out);
-		if (lh_braked(env))
-			lh_brake_deprive(env, f);
+		lh_brake_deprive(env, f);
 	}
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;

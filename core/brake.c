@@ -52,12 +52,24 @@ LH_ENTRY int lh_brake_ack_begin(struct lh_env *env, struct lh_flow *f, const str
 	return 1;
 }
 
-LH_ENTRY int lh_brake_deprive(struct lh_env *env, struct lh_flow *f)
+/* As lh_control_deprive(), and a function of its own as lh_brake_blind(). */
+LH_ENTRY int lh_brake_hold(struct lh_env *env, struct lh_flow *f)
 {
 	if (!env || !f)
 		return 0;
 	lh_control_deprive(env, f);
 	return 0;
+}
+
+LH_INLINE void lh_brake_deprive(struct lh_env *env, struct lh_flow *f)
+{
+	if (lh_braked(env))
+		lh_brake_hold(env, f);
+}
+
+LH_INLINE bool lh_brake_lets_hide(struct lh_env *env, const struct lh_flow *f)
+{
+	return !lh_braked(env) || lh_control_brakes(env, f);
 }
 
 LH_ENTRY int lh_brake_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

@@ -36,8 +36,11 @@ LH_INLINE void lh_brake_sample(struct lh_env *env, struct lh_flow *f, u64 r);
 LH_ENTRY int lh_brake_ack_begin(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				u32 kind);
 
-/* As lh_control_deprive(). */
-LH_ENTRY int lh_brake_deprive(struct lh_env *env, struct lh_flow *f);
+/* Where there is a brake: lh_control_deprive(). */
+LH_INLINE void lh_brake_deprive(struct lh_env *env, struct lh_flow *f);
+
+/* Whether losses may be hidden from FH: always as published, else if something brakes it. */
+LH_INLINE bool lh_brake_lets_hide(struct lh_env *env, const struct lh_flow *f);
 
 /*
  * What FH gets to see of a duplicate, or of an ACK that only reports a superfluous repair (DSACK,

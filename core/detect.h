@@ -60,6 +60,10 @@ LH_INLINE void lh_own_dups_stale(struct lh_env *env, struct lh_flow *f, const st
  * next, if anything, has to be here. */
 LH_INLINE bool lh_own_dup(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
 
+/* Between two calls' repairs of one burst or list, and where the host has no room for any. */
+#define LH_REPAIR_REST_NS (LH_MSEC / 10)
+#define LH_REPAIR_FULL_NS LH_MSEC
+
 /* What drives a local retransmission, for the counters. */
 enum lh_reason { LH_BY_DUPACK, LH_BY_PARTIAL, LH_BY_ORDER, LH_BY_TIMER, LH_BY_PARTNER, LH_BY_MAC };
 

@@ -3,9 +3,6 @@
 #include "mac.h"
 
 #define LH_MAC_SEGS 64 /* looked at per call */
-/* Between two calls' repairs of one burst, and where the host has no room for any. */
-#define LH_MAC_REST_NS (LH_MSEC / 10)
-#define LH_MAC_FULL_NS LH_MSEC
 /* Assumed as long as no delivery was reported: RFC 6298's beginning is too long for a hop. */
 #define LH_MAC_FIRST_NS (80 * LH_MSEC)
 
@@ -161,7 +158,7 @@ LH_ENTRY int lh_mac_repair(struct lh_env *env, struct lh_flow *f, struct lh_acti
 		if (!lh_mac_repair_one(env, f, pos++, out))
 			break;
 	if (lh_mac_waits(f))
-		f->mac.timer_ns = env->now_ns + (env->room ? LH_MAC_REST_NS : LH_MAC_FULL_NS);
+		f->mac.timer_ns = env->now_ns + (env->room ? LH_REPAIR_REST_NS : LH_REPAIR_FULL_NS);
 	return 0;
 }
 

@@ -23,8 +23,7 @@ enum lh_seg_flag {
 	LH_SEG_NO_COPY = 8, /* the host could not store the bytes */
 	LH_SEG_EMPTY = 16, /* a SYN or FIN without data */
 	LH_SEG_SMALL = 32, /* below LH_SMALL_BYTES: counted in nr_small */
-	LH_SEG_ASKED =
-		64, /* the hop has lost it: the agent at its other end, or the MAC, says so */
+	LH_SEG_ASKED = 64, /* the hop has lost it: its other end or the MAC says so */
 	LH_SEG_LOST = 128, /* the MAC has given it up, and it was not sent again since */
 };
 

@@ -50,8 +50,7 @@ LH_INLINE void lh_csnoop_on_timer(struct lh_env *env, struct lh_flow *f, struct 
 	if (!f->mac.timer_ns || env->now_ns < f->mac.timer_ns)
 		return;
 	lh_mac_repair(env, f, out);
-	if (lh_braked(env))
-		lh_brake_deprive(env, f);
+	lh_brake_deprive(env, f);
 }
 
 #endif

@@ -33,10 +33,6 @@ LH_INLINE void lh_sack_on_data(struct lh_env *env, struct lh_flow *f, const stru
 	lh_guard_data(env, f); /* flows without SACK are guarded as `snoop`'s */
 }
 
-/* Between two calls' repairs of one burst, and where the host has no room for any. */
-#define LH_SACK_REST_NS (LH_MSEC / 10)
-#define LH_SACK_FULL_NS LH_MSEC
-
 /* Whatever departed before something that has arrived is lost: from the lowest number up as much
  * as the host takes in one call. The timer goes on with the rest. */
 LH_INLINE void lh_sack_repair(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
@@ -46,15 +42,14 @@ LH_INLINE void lh_sack_repair(struct lh_env *env, struct lh_flow *f, struct lh_a
 	env->ack.deprived = 0;
 	if (lh_order_disturbed(f))
 		done = lh_order_repair(env, f, LH_MAX_RETRANSMIT, out);
-	if (lh_braked(env))
-		lh_brake_deprive(env, f);
+	lh_brake_deprive(env, f);
 	f->recovery.rest_ns = 0;
 	if (done)
 		f->flags |= LH_FLOW_DUP_DRIVEN;
 	if (done && (out->nr_retransmit >= room || f->order.at))
-		f->recovery.rest_ns = env->now_ns + LH_SACK_REST_NS;
+		f->recovery.rest_ns = env->now_ns + LH_REPAIR_REST_NS;
 	else if (!room && lh_order_disturbed(f))
-		f->recovery.rest_ns = env->now_ns + LH_SACK_FULL_NS;
+		f->recovery.rest_ns = env->now_ns + LH_REPAIR_FULL_NS;
 }
 
 LH_INLINE void lh_sack_duplicate(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -90,7 +85,7 @@ LH_INLINE void lh_sack_new(struct lh_env *env, struct lh_flow *f, const struct l
 {
 	lh_guard_new(f);
 	lh_sack_repair(env, f, out);
-	if (!lh_braked(env) || lh_control_brakes(env, f))
+	if (lh_brake_lets_hide(env, f))
 		lh_sack_pass(env, f, s, out);
 }
 

@@ -52,8 +52,7 @@ LH_INLINE void lh_snack_heard(struct lh_env *env, struct lh_flow *f, const struc
 {
 	bool braked = lh_braked(env);
 
-	/* With parameter `brake` not from a sender that nothing brakes. */
-	env->view.hides = hides && (!braked || lh_control_brakes(env, f));
+	env->view.hides = hides && lh_brake_lets_hide(env, f);
 	if (kind == LH_ACK_NEW) {
 		lh_guard_new(f);
 		if (env->view.hides)
@@ -104,8 +103,7 @@ LH_INLINE void lh_snack_on_timer(struct lh_env *env, struct lh_flow *f, struct l
 {
 	if (f->asked.rest_ns && env->now_ns >= f->asked.rest_ns) {
 		lh_asked_repair(env, f, out);
-		if (lh_braked(env))
-			lh_brake_deprive(env, f);
+		lh_brake_deprive(env, f);
 	}
 	if (lh_snack_as_sack(env)) {
 		lh_sack_on_timer(env, f, out);

@@ -87,8 +87,9 @@ pub struct Source {
     stream: Option<UnixStream>,
     /// Asks again on a thread of its own: a source may take its time, and who serves must not.
     asking: Option<JoinHandle<Result<UnixStream>>>,
-    /// The beginning of the record that is still coming.
-    rest: Vec<u8>,
+    /// What has come and was not handed on: less than a record between two calls.
+    buffer: Box<[u8]>,
+    filled: usize,
     retry: Instant,
     missed: u64,
     /// When that may be told of again.
@@ -107,7 +108,8 @@ impl Source {
             path: path.into(),
             stream: Some(subscribe(path)?),
             asking: None,
-            rest: Vec::new(),
+            buffer: vec![0; TAKE_MOST * RECORD_BYTES].into(),
+            filled: 0,
             retry: Instant::now(),
             missed: 0,
             complain: Instant::now(),
@@ -128,23 +130,22 @@ impl Source {
         let Some(stream) = &mut self.stream else {
             return;
         };
-        let mut raw = vec![0; TAKE_MOST * RECORD_BYTES];
-        let kept = self.rest.len();
-        raw[..kept].copy_from_slice(&self.rest);
-        let got = match stream.read(&mut raw[kept..]) {
+        match stream.read(&mut self.buffer[self.filled..]) {
             Ok(0) => return self.lost("it hung up"),
-            Ok(got) => kept + got,
+            Ok(got) => self.filled += got,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == ErrorKind::Interrupted => return,
             Err(error) => return self.lost(&error.to_string()),
-        };
-        let records = raw[..got].chunks_exact(RECORD_BYTES);
-        self.rest = records.remainder().to_vec();
+        }
+        let records = self.buffer[..self.filled].chunks_exact(RECORD_BYTES);
+        let whole = self.filled - records.remainder().len();
         let mut missed = self.missed;
         for record in records.filter_map(Record::read) {
             missed = record.missed;
             each(&record);
         }
+        self.buffer.copy_within(whole..self.filled, 0);
+        self.filled -= whole;
         if missed > self.missed && Instant::now() >= self.complain {
             self.complain = Instant::now() + COMPLAIN;
             tracing::warn!(
@@ -163,7 +164,7 @@ impl Source {
             RETRY.as_secs()
         );
         self.stream = None;
-        self.rest.clear();
+        self.filled = 0;
         self.missed = 0;
         self.retry = Instant::now() + RETRY;
     }

@@ -11,7 +11,7 @@ use lasthop_core::{Config, MSEC_NS};
 
 use crate::ends::Random;
 use crate::hop::{End, FIRST, HOP_NS, Hop, Plan, rel};
-use crate::hop_trace::lose_first;
+use crate::hop_trace::{lose_first, lose_on_wire};
 
 /// An agent at the sender's end alone, or at both.
 fn plan(down: bool, both: bool) -> Plan {
@@ -163,12 +163,7 @@ fn losses_of_the_wire_are_shown() {
             timeout_ns: 500_000_000,
             ..plan(down, true)
         });
-        let mut gone = false;
-        hop.wire_loses = Box::new(move |s| {
-            let lost = s.payload_bytes != 0 && rel(s.seq) == 2_000 && !gone;
-            gone |= lost;
-            lost
-        });
+        hop.wire_loses = lose_on_wire(2_000);
         hop.run(3_000);
         assert!(hop.all_came());
         assert!(hop.signs_of_loss() >= 5, "down {down}: {:?}", hop.seen);
@@ -187,12 +182,7 @@ fn losses_of_both_are_told_apart() {
             ..plan(down, false)
         });
         hop.loses = lose_first(sender(down), &[2_000]);
-        let mut gone = false;
-        hop.wire_loses = Box::new(move |s| {
-            let lost = s.payload_bytes != 0 && rel(s.seq) == 5_000 && !gone;
-            gone |= lost;
-            lost
-        });
+        hop.wire_loses = lose_on_wire(5_000);
         hop.run(3_000);
         assert!(hop.all_came());
         let shown = |at| hop.seen.iter().filter(|(ack, _)| *ack == at).count();
@@ -212,12 +202,7 @@ fn a_repair_that_the_wire_lost_is_the_senders() {
         ..plan(false, false)
     });
     hop.loses = lose_first(End::Mobile, &[50_000]);
-    let mut gone = false;
-    hop.wire_loses = Box::new(move |s| {
-        let lost = s.payload_bytes != 0 && rel(s.seq) == 50_000 && !gone;
-        gone |= lost;
-        lost
-    });
+    hop.wire_loses = lose_on_wire(50_000);
     hop.run(1_500);
     assert_eq!(hop.count(End::Mobile, LH_C_retransmits_mac), 1);
     let shown = hop

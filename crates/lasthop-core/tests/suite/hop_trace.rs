@@ -59,3 +59,13 @@ pub fn lose_first(from: End, seqs: &'static [u32]) -> Loses {
         true
     })
 }
+
+/// Loses the first of this number on the wire between base and FH.
+pub fn lose_on_wire(seq: u32) -> Box<dyn FnMut(&Segment) -> bool> {
+    let mut gone = false;
+    Box::new(move |s| {
+        let lost = s.payload_bytes != 0 && rel(s.seq) == seq && !gone;
+        gone |= lost;
+        lost
+    })
+}

@@ -16,7 +16,7 @@ use crate::base::interrupt;
 use crate::bed::agent::{AgentHandle, BINARY};
 use crate::bed::process;
 use crate::bed::testbed::TestBed;
-use crate::data::ends::Agents;
+use crate::data::ends::{Agents, End};
 use crate::data::topology::Place;
 
 /// HELLOs go out once a second, and it takes three to be believed.
@@ -44,7 +44,7 @@ impl TestBed {
         }
         let key = self.key_file()?;
         args.extend(["--key", &key]);
-        let attach = |end: &crate::data::ends::End| {
+        let attach = |end: &End| {
             self.attach(
                 &end.place,
                 scheme,
@@ -71,7 +71,10 @@ impl TestBed {
     }
 
     /// Waits until the agent on `host` takes another one's word.
-    fn wait_for_partner(&self, host: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// It hears none in time, or does not answer.
+    pub fn wait_for_partner(&self, host: &str) -> Result<()> {
         let begin = Instant::now();
         loop {
             interrupt::check()?;

@@ -69,11 +69,10 @@ pub fn keyed() -> (tempfile::TempDir, PathBuf) {
 
 /// Waits until the agents of BS and MH take each other's word.
 pub fn wait_for_each_other(bed: &TestBed) {
-    wait_until("they hear each other", || {
-        let all = [Host::Bs, Host::Mh].map(|host| peers(bed, host));
-        let up = |peers: &Vec<Value>| peers.iter().any(|peer| peer["state"] == "up");
-        (all.iter().all(up), format!("{all:?}"))
-    });
+    for host in [Host::Bs, Host::Mh] {
+        let heard = bed.wait_for_partner(host.name());
+        heard.expect("they hear each other");
+    }
 }
 
 impl Ends {

@@ -30,7 +30,6 @@ use crate::cell::outcome::Outcome;
 use crate::cell::record::Record;
 use crate::data::ends::Agents;
 use crate::data::host::Host;
-use crate::data::topology::Topology;
 use crate::data::way::Way;
 use crate::engines::engine::{self, CellEngine};
 
@@ -104,14 +103,7 @@ impl CellEngine for TestBedEngine {
 fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Result<Outcome> {
     let mut link = options.link.clone();
     link.seed = cell.seed;
-    let mut topology = Topology::five_hosts(link.hosts.count());
-    topology.agents = options
-        .agents
-        .ends()
-        .into_iter()
-        .map(|end| end.place)
-        .collect();
-    let bed = TestBed::up_as(topology, &link)?;
+    let bed = TestBed::up(&link)?;
     let plan = beside::Plan::new(&bed, &options.beside)?;
     let mut agents = start_agents(&bed, options, &cell.scheme, &plan)?;
     if options.page.page {
