@@ -231,26 +231,37 @@ LH_INLINE bool lh_hole_due(struct lh_env *env, const struct lh_flow *f, const st
 	return lh_now_us(env) - h->told_us >= lh_hole_wait_us(f, h);
 }
 
-LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			     struct lh_actions *out)
+/* Whether @h is told of once more in the ACK that leaves: the last one may not have arrived. */
+LH_INLINE bool lh_hole_echoes(struct lh_env *env, const struct lh_hole *h)
 {
-	u32 room = 0, most, n;
+	return h->tries && h->nr_told < LH_CFG(env)->asks;
+}
+
+LH_INLINE void lh_tell_hole(const struct lh_hole *h, struct lh_actions *out)
+{
+	u32 k = out->nr_tell;
+
+	lh_barrier(k);
+	out->tell[k & (LH_TELL_MOST - 1)].left = h->left;
+	out->tell[k & (LH_TELL_MOST - 1)].right = h->right;
+	out->nr_tell++;
+}
+
+/* Begins another try of each hole that is due, of @most at most; gives up what had enough of them.
+ * @return how many. */
+LH_ENTRY int lh_holes_try(struct lh_env *env, struct lh_flow *f, u32 most, u32 ack)
+{
+	u32 n = 0;
 	int i;
 
-	if (!env || !f || !out || !f->arrival.nr_holes || !env->partner)
+	if (!env || !f)
 		return 0;
-	if (s && (s->payload_bytes || (s->flags & (LH_SYN | LH_FIN | LH_RST))))
-		return 0; /* the timer does */
-	if (s)
-		room = lh_tell_room(f, s);
-	most = room ? room : LH_TELL_MOST;
 	lh_for (i, LH_HOLES) {
 		struct lh_hole *h = lh_hole_at(f, i);
-		u32 k = out->nr_tell;
 
-		if ((u32)i >= f->arrival.nr_holes || k >= most)
+		if ((u32)i >= f->arrival.nr_holes || n >= most)
 			break;
-		if (!lh_hole_due(env, f, h, s))
+		if (!lh_hole_due(env, f, h, ack))
 			continue;
 		if (h->tries >= LH_CFG(env)->max_local) {
 			h->left = h->right; /* the sender's, from here on */
@@ -259,14 +270,52 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 		}
 		h->told_us = lh_now_us(env);
 		h->tries++;
-		h->again = 0;
-		lh_barrier(k);
-		out->tell[k & (LH_TELL_MOST - 1)].left = h->left;
-		out->tell[k & (LH_TELL_MOST - 1)].right = h->right;
-		out->nr_tell++;
+		h->again = h->nr_told = 0;
+		n++;
 	}
 	lh_holes_pack(f);
-	n = out->nr_tell;
+	return n;
+}
+
+/* Tells of @due holes whose try has just begun, and of as many more as @most leaves room for. */
+LH_ENTRY int lh_holes_list(struct lh_env *env, struct lh_flow *f, u32 due, u32 most,
+			   struct lh_actions *out)
+{
+	u32 more = most - due;
+	int i;
+
+	if (!env || !f || !out)
+		return 0;
+	lh_for (i, LH_HOLES) {
+		struct lh_hole *h = lh_hole_at(f, i);
+
+		if ((u32)i >= f->arrival.nr_holes || out->nr_tell >= most)
+			break;
+		if (!lh_hole_echoes(env, h) || (h->nr_told && !more))
+			continue;
+		more -= h->nr_told != 0;
+		h->nr_told++;
+		lh_tell_hole(h, out);
+	}
+	return out->nr_tell;
+}
+
+LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     struct lh_actions *out)
+{
+	u32 room = 0, most, due, n;
+
+	if (!env || !f || !out || !f->arrival.nr_holes || !env->partner)
+		return 0;
+	if (s && (s->payload_bytes || (s->flags & (LH_SYN | LH_FIN | LH_RST))))
+		return 0; /* the timer does */
+	if (s)
+		room = lh_tell_room(f, s);
+	most = room ? room : LH_TELL_MOST;
+	due = lh_holes_try(env, f, most, s != NULL);
+	if (!s && !due)
+		return 0; /* ACKs repeat it, not the timer */
+	n = lh_holes_list(env, f, due, most, out);
 	out->tell_by = !n ? LH_TELL_NOT : room ? LH_TELL_OPTION : LH_TELL_MESSAGE;
 	if (n)
 		lh_host_count(env, room ? LH_C_told_options : LH_C_told_messages, 1);

@@ -23,9 +23,10 @@
 struct lh_hole {
 	u32 left, right; /* sequence numbers */
 	u32 told_us; /* when it was last told of, or opened; modulo 2^32 us */
-	u8 tries; /* times that it was told of */
+	u8 tries; /* times that it was told of, each in up to `asks` ACKs or messages */
 	u8 again; /* 1: the last one was in vain */
-	u8 pad[2];
+	u8 nr_told; /* ACKs or messages of the last try */
+	u8 pad;
 };
 
 /* Half of a connection as it comes in over the hop: what MH sends. */

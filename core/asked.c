@@ -7,9 +7,6 @@
 #include "guard.h"
 
 #define LH_ASKED_SEGS 64 /* looked at per block and call */
-/* Between two calls' repairs of one list, and where the host has no room for any. */
-#define LH_ASKED_REST_NS (LH_MSEC / 10)
-#define LH_ASKED_FULL_NS LH_MSEC
 
 /*
  * Whether @e departed less than a local round trip ago, as far as that is known: none is shorter, and
@@ -123,17 +120,32 @@ LH_ENTRY int lh_asked_repair(struct lh_env *env, struct lh_flow *f, struct lh_ac
 	f->asked.rest_ns = 0;
 	if (f->asked.nr)
 		f->asked.rest_ns =
-			env->now_ns + (out->nr_retransmit ? LH_ASKED_REST_NS : LH_ASKED_FULL_NS);
+			env->now_ns + (out->nr_retransmit ? LH_REPAIR_REST_NS : LH_REPAIR_FULL_NS);
 	return 0;
 }
 
+/* Whether [left, right) is part of what is still to be worked off. */
+LH_INLINE bool lh_asked_waits(const struct lh_flow *f, u32 left, u32 right)
+{
+	u32 i;
+
+	for (i = 0; i < LH_TELL_MOST; i++) {
+		const struct lh_sack_block *b = &f->asked.block[i];
+
+		if (i < f->asked.nr && !lh_before(left, b->left) && !lh_after(right, b->right))
+			return true;
+	}
+	return false;
+}
+
+/* What finds no room behind the rest of the last list is told again. */
 LH_INLINE void lh_asked_take(struct lh_env *env, struct lh_flow *f,
 			     const struct lh_sack_block *blocks, u32 nr, struct lh_actions *out)
 {
 	u32 n = 0, i;
 
 	for (i = 0; i < LH_TELL_MOST; i++) {
-		u32 left = blocks[i].left, right = blocks[i].right, k = n;
+		u32 left = blocks[i].left, right = blocks[i].right, k = f->asked.nr;
 
 		if (i >= nr)
 			break;
@@ -143,14 +155,16 @@ LH_INLINE void lh_asked_take(struct lh_env *env, struct lh_flow *f,
 			right = f->max;
 		if (!lh_before(left, right))
 			continue;
+		n++;
+		if (k >= LH_TELL_MOST || lh_asked_waits(f, left, right))
+			continue;
 		lh_barrier(k);
 		f->asked.block[k & (LH_TELL_MOST - 1)].left = left;
 		f->asked.block[k & (LH_TELL_MOST - 1)].right = right;
-		n++;
+		f->asked.nr++;
 	}
 	if (!n)
 		return;
-	f->asked.nr = n;
 	f->asked.at_ns = env->now_ns;
 	lh_host_count(env, LH_C_asked, 1);
 	lh_asked_repair(env, f, out);

@@ -40,6 +40,8 @@
 	     "Scheme `sack`: true: a new ACK passes without the SACK blocks above it while every hole is repaired here, so that the sender does not act on them.") \
 	CHOICE(undelivered, LH_UNDELIVERED_FINAL, LH_UNDELIVERED_ATTEMPT, "final attempt", \
 	       "Scheme `csnoop`: which report of the MAC is a loss: \"final\": that it has given a frame up; \"attempt\": each attempt that failed, as where it makes one only.") \
+	COUNT(asks, 2, 1, 8, \
+	      "Scheme `snack`: ACKs in a row that tell the other end of what is missing, as one of them may be lost. 1: as published.") \
 	CHOICE(rtt_profile, LH_RTT_STD, LH_RTT_NS2, "std ns2", \
 	       "Estimator of the local round trip: \"std\" (RFC 6298 gains, and a floor) or \"ns2\" (as ns-2.35 ran it). `profile` sets what else belongs to it.") \
 	COUNT(dup_thresh, 1, 1, 100, \

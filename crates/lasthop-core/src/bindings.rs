@@ -140,11 +140,13 @@ pub struct lh_hole {
     pub right: u32,
     #[doc = " when it was last told of, or opened; modulo 2^32 us"]
     pub told_us: u32,
-    #[doc = " times that it was told of"]
+    #[doc = " times that it was told of, each in up to `asks` ACKs or messages"]
     pub tries: u8,
     #[doc = " 1: the last one was in vain"]
     pub again: u8,
-    pub pad: [u8; 2usize],
+    #[doc = " ACKs or messages of the last try"]
+    pub nr_told: u8,
+    pub pad: u8,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -156,7 +158,8 @@ const _: () = {
     ["Offset of field: lh_hole::told_us"][::core::mem::offset_of!(lh_hole, told_us) - 8usize];
     ["Offset of field: lh_hole::tries"][::core::mem::offset_of!(lh_hole, tries) - 12usize];
     ["Offset of field: lh_hole::again"][::core::mem::offset_of!(lh_hole, again) - 13usize];
-    ["Offset of field: lh_hole::pad"][::core::mem::offset_of!(lh_hole, pad) - 14usize];
+    ["Offset of field: lh_hole::nr_told"][::core::mem::offset_of!(lh_hole, nr_told) - 14usize];
+    ["Offset of field: lh_hole::pad"][::core::mem::offset_of!(lh_hole, pad) - 15usize];
 };
 #[doc = " Half of a connection as it comes in over the hop: what MH sends."]
 #[repr(C)]
@@ -988,6 +991,7 @@ pub struct lh_config {
     pub handoff: u32,
     pub sack_mask: u32,
     pub undelivered: u32,
+    pub asks: u32,
     pub rtt_profile: u32,
     pub dup_thresh: u32,
     pub max_local: u32,
@@ -996,12 +1000,12 @@ pub struct lh_config {
     pub queue_guard: u32,
     pub brake: u32,
     pub ns2_gain_1024: u32,
-    pub pad: [u32; 1usize],
+    pub pad: [u32; 2usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 160usize];
+    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 168usize];
     ["Alignment of lh_config"][::core::mem::align_of::<lh_config>() - 8usize];
     ["Offset of field: lh_config::target_ns"]
         [::core::mem::offset_of!(lh_config, target_ns) - 0usize];
@@ -1037,22 +1041,23 @@ const _: () = {
         [::core::mem::offset_of!(lh_config, sack_mask) - 116usize];
     ["Offset of field: lh_config::undelivered"]
         [::core::mem::offset_of!(lh_config, undelivered) - 120usize];
+    ["Offset of field: lh_config::asks"][::core::mem::offset_of!(lh_config, asks) - 124usize];
     ["Offset of field: lh_config::rtt_profile"]
-        [::core::mem::offset_of!(lh_config, rtt_profile) - 124usize];
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 128usize];
     ["Offset of field: lh_config::dup_thresh"]
-        [::core::mem::offset_of!(lh_config, dup_thresh) - 128usize];
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 132usize];
     ["Offset of field: lh_config::max_local"]
-        [::core::mem::offset_of!(lh_config, max_local) - 132usize];
+        [::core::mem::offset_of!(lh_config, max_local) - 136usize];
     ["Offset of field: lh_config::timer_arm"]
-        [::core::mem::offset_of!(lh_config, timer_arm) - 136usize];
+        [::core::mem::offset_of!(lh_config, timer_arm) - 140usize];
     ["Offset of field: lh_config::strict_window"]
-        [::core::mem::offset_of!(lh_config, strict_window) - 140usize];
+        [::core::mem::offset_of!(lh_config, strict_window) - 144usize];
     ["Offset of field: lh_config::queue_guard"]
-        [::core::mem::offset_of!(lh_config, queue_guard) - 144usize];
-    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 148usize];
+        [::core::mem::offset_of!(lh_config, queue_guard) - 148usize];
+    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 152usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 152usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 156usize];
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 156usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 160usize];
 };
 pub const LH_PARAM_TIME: lh_param_kind = 0;
 pub const LH_PARAM_COUNT: lh_param_kind = 1;
@@ -3074,31 +3079,31 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 232usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 240usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
-    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 160usize];
-    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 164usize];
-    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 168usize];
+    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 168usize];
+    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 172usize];
+    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 176usize];
     ["Offset of field: lh_setup::mark_value"]
-        [::core::mem::offset_of!(lh_setup, mark_value) - 172usize];
+        [::core::mem::offset_of!(lh_setup, mark_value) - 180usize];
     ["Offset of field: lh_setup::mark_mask"]
-        [::core::mem::offset_of!(lh_setup, mark_mask) - 176usize];
-    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 180usize];
-    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 184usize];
+        [::core::mem::offset_of!(lh_setup, mark_mask) - 184usize];
+    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 188usize];
+    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 192usize];
     ["Offset of field: lh_setup::nr_chunks"]
-        [::core::mem::offset_of!(lh_setup, nr_chunks) - 188usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 192usize];
+        [::core::mem::offset_of!(lh_setup, nr_chunks) - 196usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 200usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 196usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 200usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 204usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 208usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 204usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 212usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 208usize];
-    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 212usize];
-    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 216usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 224usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 216usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 220usize];
+    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 224usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 232usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {

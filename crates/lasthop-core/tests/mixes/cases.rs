@@ -319,6 +319,22 @@ fn a_braked_sender_does_not_fill_the_queue_with_what_is_repaired() {
     }
 }
 
+/// ACKs are lost as data are, and each that told of a loss alone lets a sender see one: at 3 % and a
+/// hop that is half of the way, that cost more than half of the rate.
+#[test]
+fn a_second_ack_that_tells_is_worth_the_rate() {
+    for seed in 1..4 {
+        let mut case = Case::new(50.0, 20, 10, 0.03).flows(1, "cubic");
+        case.seed = seed;
+        let [once, twice] = [1, 2].map(|asks| run(&case.with_ends(Config { asks, ..ends(1) })));
+        println!("{seed} once  {}", once.line());
+        println!("{seed} twice {}", twice.line());
+        assert!(twice.mbit() >= 0.97 * twice.bound_mbit);
+        assert!(twice.mbit() >= 1.5 * once.mbit());
+        assert!(twice.repairs <= once.repairs * 3 && twice.repairs <= twice.lost * 11 / 10);
+    }
+}
+
 /// Nobody is braked or kept from a loss where the link loses nothing.
 #[test]
 fn without_loss_the_brake_does_nothing() {

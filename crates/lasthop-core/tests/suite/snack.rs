@@ -6,7 +6,7 @@ use lasthop_core::bindings::*;
 
 use crate::ends::Random;
 use crate::hop::{Cargo, End, Hop, Plan};
-use crate::hop_trace::lose_first;
+use crate::hop_trace::{lose_first, lose_on_wire};
 
 const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
 
@@ -16,11 +16,23 @@ fn repaired_within(hop: &Hop, lost: &[u32], shown_by: u32) -> u64 {
     last.expect("something was lost") - hop.came_ms[&shown_by]
 }
 
+/// As published: of what is missing one ACK tells.
+fn published(down: bool) -> Plan {
+    let plan = Plan::default();
+    let once = |config: Option<Config>| config.map(|c| Config { asks: 1, ..c });
+    Plan {
+        down,
+        base: once(plan.base),
+        mobile: once(plan.mobile),
+        ..plan
+    }
+}
+
 /// Kim and Chung (2007), figure 1, left: from FH to MH. MH's end detects and tells in the first
 /// duplicate ACK, the base repairs all four at once, and FH notices nothing.
 #[test]
 fn four_drops_on_the_way_down_are_repaired_within_a_local_round_trip() {
-    let mut hop = Hop::new(Plan::default());
+    let mut hop = Hop::new(published(true));
     hop.loses = lose_first(End::Base, FOUR);
     hop.run(1_000);
     assert!(hop.all_came());
@@ -37,10 +49,7 @@ fn four_drops_on_the_way_down_are_repaired_within_a_local_round_trip() {
 /// a message, and the mobile end repairs. The duplicates that FH sends meanwhile end there.
 #[test]
 fn four_drops_on_the_way_up_are_repaired_within_a_local_round_trip() {
-    let mut hop = Hop::new(Plan {
-        down: false,
-        ..Plan::default()
-    });
+    let mut hop = Hop::new(published(false));
     hop.loses = lose_first(End::Mobile, FOUR);
     hop.run(1_000);
     assert!(hop.all_came());
@@ -87,16 +96,21 @@ fn a_lost_tail_is_the_timers_at_the_base() {
     assert_eq!(hop.signs_of_loss(), 0, "{:?} {:#?}", hop.seen, hop.trace);
 }
 
-/// A request that got lost is repeated when no repair came for twice the usual time.
-#[test]
-fn a_lost_request_is_repeated() {
-    let mut hop = Hop::new(Plan::default());
+/// Loses the segment, and the first ACK that tells of it.
+fn lose_data_and_request(hop: &mut Hop) {
     let (mut data, mut told) = (lose_first(End::Base, &[2_000]), 0);
     hop.loses = Box::new(move |end, cargo, s| {
         let tells = s.as_ref().is_some_and(|s| s.nr_missing != 0);
         told += i32::from(tells);
         data(end, cargo, s) || (tells && told == 1)
     });
+}
+
+/// A request that got lost is repeated when no repair came for twice the usual time.
+#[test]
+fn a_lost_request_is_repeated() {
+    let mut hop = Hop::new(published(true));
+    lose_data_and_request(&mut hop);
     hop.run(1_000);
     assert!(hop.all_came());
     let told = [hop.lines("missing").len(), hop.lines("tells").len()];
@@ -104,6 +118,45 @@ fn a_lost_request_is_repeated() {
     assert_eq!(hop.count(End::Base, LH_C_retransmits_asked), 1);
     // 40 ms: twice what is assumed as long as no repair was seen.
     assert!(repaired_within(&hop, &[2_000], 3_000) <= 51);
+}
+
+/// The next ACK tells of it as well, so that nobody waits for that: what is known one ACK later is
+/// repaired, and hidden, one ACK later. The end that hears both repairs once.
+#[test]
+fn the_next_ack_tells_too() {
+    for lost in [false, true] {
+        let mut hop = Hop::new(Plan::default());
+        hop.loses = lose_first(End::Base, &[2_000]);
+        if lost {
+            lose_data_and_request(&mut hop);
+        }
+        hop.run(1_000);
+        assert!(hop.all_came());
+        assert_eq!(hop.lines("missing 2000-3000").len(), 2, "{:?}", hop.trace);
+        assert_eq!(hop.lines("tells").len(), 0, "{:?}", hop.trace);
+        assert_eq!(hop.count(End::Base, LH_C_local_retransmits), 1);
+        assert!(repaired_within(&hop, &[2_000], 3_000) <= 11);
+        assert_eq!(hop.signs_of_loss(), 0, "{:?}", hop.seen);
+    }
+}
+
+/// What is told again goes along with what is new, in a message where both have no room in an ACK.
+#[test]
+fn what_is_new_is_told_beside_what_is_told_again() {
+    let mut hop = Hop::new(Plan {
+        timestamps: true,
+        ..Plan::default()
+    });
+    hop.loses = lose_first(End::Base, &[2_000, 4_000]);
+    hop.run(1_000);
+    assert!(hop.all_came());
+    let told: Vec<_> = ["missing 2", "tells"].map(|of| hop.lines(of)).concat();
+    assert!(told[0].ends_with("missing 2000-3000"), "{told:?}");
+    assert!(told[1].ends_with("tells 2000-3000 4000-5000"), "{told:?}");
+    assert!(told[2].ends_with("tells 4000-5000"), "{told:?}");
+    assert_eq!(told.len(), 3);
+    assert_eq!(hop.count(End::Base, LH_C_local_retransmits), 2);
+    assert_eq!(hop.signs_of_loss(), 0, "{:?}", hop.seen);
 }
 
 /// Murray, Koziniec and Dixon (2009): what was asked for later has come, so the earlier request or
@@ -146,12 +199,7 @@ fn losses_of_the_wire_are_shown() {
             timeout_ns: 500_000_000,
             ..Plan::default()
         });
-        let mut gone = false;
-        hop.wire_loses = Box::new(move |s| {
-            let lost = s.payload_bytes != 0 && crate::hop::rel(s.seq) == 2_000 && !gone;
-            gone |= lost;
-            lost
-        });
+        hop.wire_loses = lose_on_wire(2_000);
         hop.run(3_000);
         assert!(hop.all_came());
         assert!(hop.signs_of_loss() >= 5, "down {down}: {:?}", hop.seen);
@@ -170,12 +218,7 @@ fn losses_of_both_are_told_apart_on_the_way_up() {
         ..Plan::default()
     });
     hop.loses = lose_first(End::Mobile, &[2_000]);
-    let mut gone = false;
-    hop.wire_loses = Box::new(move |s| {
-        let lost = s.payload_bytes != 0 && crate::hop::rel(s.seq) == 5_000 && !gone;
-        gone |= lost;
-        lost
-    });
+    hop.wire_loses = lose_on_wire(5_000);
     hop.run(3_000);
     assert!(hop.all_came());
     let shown = |at| {

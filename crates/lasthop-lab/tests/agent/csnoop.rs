@@ -110,7 +110,7 @@ fn with_the_brake_the_hops_queue_hardly_overflows() {
         std::fs::write(&path, config).expect("configuration");
         let args = ["--config", path.to_str().expect("path")];
         let mut agent = bed.start_agent("csnoop", &args).expect("agent");
-        let report = run(&bed, Transfer::new().bytes(8_000_000));
+        let report = run(&bed, Transfer::new().bytes(24_000_000));
         let hop = bed.emulator_stats().expect("emulator").air.a_to_b;
         let repairs = counter(&mut agent, "local_retransmits");
         let edited = counter(&mut agent, "windows_edited");

@@ -147,7 +147,7 @@ fn braked(way: Way) {
     let mut ends = Ends::start_with(&fast_link(0.03), "brake = true\nsack_mask = true\n");
     // A first burst may overflow the queue before anything is known of it: little of so much.
     let transfer = Transfer::new().direction(way);
-    let report = run(&ends.bed, transfer.bytes(16_000_000));
+    let report = run(&ends.bed, transfer.bytes(32_000_000));
     let air = ends.bed.emulator_stats().expect("emulator").air;
     let (end, hop) = match way {
         Way::Down => (0, air.a_to_b),
