@@ -41,7 +41,7 @@ struct lh_slot {
 	u8 pkt[LH_SLOT_PKT_BYTES];
 };
 
-/* The newest ACK that was kept from FH. */
+/* The newest ACK that was kept from FH; at the mobile end the last that left (core/handoff.h). */
 struct lh_held {
 	u16 bytes;
 	u16 l3_offset;

@@ -34,12 +34,13 @@ LH_INLINE u32 lh_kick_offset(void)
 	return lh_setup.l2_bytes ? 0 : 14;
 }
 
-/* Releases the held ACK that was put into @slot. */
-LH_FUNC int lh_send_held(struct __sk_buff *skb, struct lh_slot *slot, struct lh_env *env)
+/* Releases the held ACK that was put into @slot, to FH, or if it @leaves over the hop. */
+LH_FUNC int lh_send_held(struct __sk_buff *skb, struct lh_slot *slot, struct lh_env *env,
+			 u32 leaves)
 {
 	if (lh_load_vehicle(skb, slot, lh_kick_offset(), 0))
 		return -1;
-	return lh_send_loaded(skb, slot->vlan_proto, slot->vlan_tci, 1, env);
+	return lh_send_loaded(skb, slot->vlan_proto, slot->vlan_tci, !leaves, env);
 }
 
 /* The held ACK in the form of a slot. @window: to set in it, as in lh_actions. */
@@ -91,11 +92,12 @@ LH_FUNC int lh_kick_send(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 			 struct lh_scratch *sc)
 {
 	struct lh_flow_entry *e = &v->entry;
-	u32 n, copies, tells;
+	u32 n, copies, tells, leaves;
 	int i;
 
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	copies = sc->act.emit_held;
+	leaves = sc->act.held_leaves;
 	if (copies)
 		lh_held_to_slot(&e->held, &sc->slot, sc->act.held_window);
 	if (sc->act.nr_retransmit)
@@ -108,7 +110,7 @@ LH_FUNC int lh_kick_send(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	bpf_for (i, 0, 3) {
 		if ((u32)i >= copies)
 			break;
-		lh_send_held(skb, &sc->slot, env);
+		lh_send_held(skb, &sc->slot, env, leaves);
 	}
 	bpf_for (i, 0, LH_PENDING_MAX) {
 		if ((u32)i >= n)
@@ -245,7 +247,7 @@ LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
 			lh_held_to_slot(&e->held, &sc->slot, sc->act.held_window);
 		lh_flow_remove(env, v, index);
 		if (copies && fits)
-			lh_send_held(skb, &sc->slot, env);
+			lh_send_held(skb, &sc->slot, env, 0);
 		return 1;
 	}
 	if (env->pool_segments && lh_cached(&e->flow)) {

@@ -124,6 +124,22 @@ LH_INLINE void lh_annotate(struct __sk_buff *skb, struct lh_scratch *sc)
 	bpf_skb_store_bytes(skb, 0, sc->hdr.b, len, 0);
 }
 
+/* Keeps the ACK of this run as the flow's held one. */
+LH_INLINE void lh_hold(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_scratch *sc)
+{
+	struct lh_held *held = &e->held;
+
+	/* No payload, so that the whole packet is in the header buffer. */
+	__builtin_memcpy(held->pkt, sc->hdr.b, LH_HELD_BYTES);
+	held->bytes = sc->seg.hdr_bytes;
+	held->l3_offset = sc->seg.l3_offset;
+	held->l4_offset = sc->seg.l4_offset;
+	held->vlan_tci = skb->vlan_tci;
+	held->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
+	held->partial = lh_partial(skb);
+	held->family = e->key.family;
+}
+
 /* A packet towards MH. */
 LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
@@ -144,6 +160,8 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
 	lh_count_weight(before, lh_weight(&v->entry.flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
+	if (sc->act.hold)
+		lh_hold(skb, &v->entry, sc);
 	if (sc->act.tell_by == LH_TELL_MESSAGE) {
 		lh_note_tell(&v->entry, &sc->act);
 		lh_send_event(&v->entry, index);
@@ -175,22 +193,6 @@ int lh_egress(struct __sk_buff *skb)
 		lh_from_fh(skb, sc, env);
 	lh_env_done(env);
 	return TCX_NEXT;
-}
-
-/* Keeps the ACK of this run as the flow's held one. */
-LH_INLINE void lh_hold(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_scratch *sc)
-{
-	struct lh_held *held = &e->held;
-
-	/* No payload, so that the whole packet is in the header buffer. */
-	__builtin_memcpy(held->pkt, sc->hdr.b, LH_HELD_BYTES);
-	held->bytes = sc->seg.hdr_bytes;
-	held->l3_offset = sc->seg.l3_offset;
-	held->l4_offset = sc->seg.l4_offset;
-	held->vlan_tci = skb->vlan_tci;
-	held->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
-	held->partial = lh_partial(skb);
-	held->family = e->key.family;
 }
 
 /*

@@ -42,7 +42,7 @@ struct lh_actions {
 	u32 tell_by; /* enum lh_tell */
 	u32 nr_tell;
 	struct lh_sack_block tell[LH_TELL_MOST]; /* what is missing of MH's data */
-	u32 pad;
+	u32 held_leaves; /* 1: hold and emit_held are of an ACK that leaves over the hop (handoff.h) */
 	u64 next_deadline_ns; /* call lh_on_timer() then; 0: no timer */
 };
 

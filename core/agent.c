@@ -78,6 +78,7 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 			lh_arrival_acked(f, s->ack);
 		lh_arrival_tell(env, f, s, out);
 	}
+	lh_handoff_ack(env, f, s, out);
 	if (s->flags & LH_SYN)
 		lh_scheme_on_syn(env, f, s, out);
 	lh_own_dups_stale(env, f, s);
@@ -336,6 +337,8 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
 	lh_env_time(env, f);
 	if (!(f->flags & LH_FLOW_RESET))
 		lh_scheme_on_link(env, f, up, out);
+	if (up && !(f->flags & LH_FLOW_RESET))
+		lh_handoff_up(env, f, out);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

@@ -449,7 +449,10 @@ u32 lhc_policy(const struct lh_config *cfg)
 
 int lhc_rests(const struct lh_config *cfg)
 {
-	return cfg->scheme != LH_SCHEME_none && lh_rests_in(cfg->role, lh_policy_of(cfg->scheme));
+	u32 policies = lh_policy_of(cfg->scheme);
+
+	return cfg->scheme != LH_SCHEME_none && lh_rests_in(cfg->role, policies) &&
+	       !(cfg->handoff && (policies & LH_POLICY_HANDOFF));
 }
 
 const char *lhc_scheme_name(u32 id)

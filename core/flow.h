@@ -23,6 +23,7 @@
 #include "lifecycle.h"
 #include "mac.h"
 #include "order.h"
+#include "handoff.h"
 #include "outage.h"
 #include "queue.h"
 #include "ring.h"
@@ -89,6 +90,7 @@ struct lh_flow {
 	struct lh_queue queue;
 	struct lh_control control;
 	struct lh_outage outage;
+	struct lh_handoff handoff; /* of the other half: what MH receives */
 	struct lh_hold hold;
 	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
 	/* Times, ns on the host's monotonic clock; 0: none. */

@@ -13,7 +13,6 @@ LH_INLINE bool lh_flow_sack(const struct lh_flow *f)
 	return (f->flags & both) == both || (f->flags & LH_FLOW_SACK_SEEN);
 }
 
-/* Whether @s has nothing but an ACK to tell. */
 LH_INLINE bool lh_pure(const struct lh_segment *s)
 {
 	u32 more = LH_FIN | LH_SYN | LH_RST | LH_PSH | LH_URG | LH_RESERVED;

@@ -34,6 +34,9 @@ struct lh_hold {
  * tell its cases apart in what follows. */
 LH_ENTRY int lh_ack_see(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s);
 
+/* Whether @s has nothing but an ACK to tell. */
+LH_INLINE bool lh_pure(const struct lh_segment *s);
+
 LH_INLINE bool lh_flow_sack(const struct lh_flow *f);
 
 /* Right edge of the window in @s as FH gets to see it, with the edits of @out. */

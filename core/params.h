@@ -35,7 +35,7 @@
 	FLAG(freeze, 0, \
 	     "Scheme `slack`: true: in an outage the sender is told of a closed window, in place of the burst. It waits, and goes on when the receiver is back.") \
 	COUNT(handoff, 0, 0, 3, \
-	      "Scheme `slack`: copies of the last ACK when the link comes up (carrier, or `lasthop link DEV up`), for a fast retransmission at once. 0: none.") \
+	      "Scheme `slack`: copies of the last ACK when the link comes up (carrier, or `lasthop link DEV up`), for a fast retransmission at once, at the mobile end of the last that left. 0: none.") \
 	FLAG(sack_mask, 0, \
 	     "Scheme `sack`: true: a new ACK passes without the SACK blocks above it while every hole is repaired here, so that the sender does not act on them.") \
 	CHOICE(undelivered, LH_UNDELIVERED_FINAL, LH_UNDELIVERED_ATTEMPT, "final attempt", \

@@ -52,6 +52,8 @@ enum lh_policy {
 	LH_POLICY_BRAKE = 0x80,
 	/* The MAC tells what becomes of each frame (mac.h). */
 	LH_POLICY_MAC = 0x100,
+	/* At the mobile end `handoff` repeats the last ACK that left (handoff.h). */
+	LH_POLICY_HANDOFF = 0x200,
 };
 
 /* Policies of @scheme by its row, enum lh_policy. */
@@ -59,6 +61,9 @@ LH_INLINE u32 lh_policy_of(u32 scheme);
 
 /* Policies of the scheme that @cfg sets, with its parameters. */
 LH_INLINE u32 lh_policy_in(const struct lh_config *cfg);
+
+/* Policies of the scheme that was chosen, whether it runs or rests in the role that is set. */
+LH_INLINE u32 lh_policy_chosen(struct lh_env *env);
 
 /* Policies of the scheme that runs. A constant in BPF, which user space has looked up. */
 LH_INLINE u32 lh_policy(struct lh_env *env);

@@ -19,6 +19,7 @@
 #include "device.c"
 #include "edit.c"
 #include "guard.c"
+#include "handoff.c"
 #include "hold.c"
 #include "lifecycle.c"
 #include "mac.c"

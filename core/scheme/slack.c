@@ -2,10 +2,12 @@
 /*
  * Scheme `slack`: Snoop with the slow ACK that its Linux version proposed for
  * short disconnections (docs/design.md, section 5.4), and, on request, the closed window in its
- * place (`freeze`) and the fast retransmit on handoff (section 5.5, `handoff`).
+ * place (`freeze`) and the fast retransmit on handoff (section 5.5, `handoff`), which is all that it
+ * does at the mobile end (handoff.h).
  */
 #ifdef LH_SCHEME
-LH_SCHEME(slack, LH_POLICY_RTT_PER_ACK | LH_POLICY_KEEP_ACK | LH_POLICY_LATE_BACKOFF,
+LH_SCHEME(slack,
+	  LH_POLICY_RTT_PER_ACK | LH_POLICY_KEEP_ACK | LH_POLICY_LATE_BACKOFF | LH_POLICY_HANDOFF,
 	  "snoop, and the last ACK again before an outage drives the sender into a timeout")
 #else
 #include "../outage.h"

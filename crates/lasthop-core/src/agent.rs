@@ -55,7 +55,7 @@ pub struct Outcome {
     pub bypass: Option<Bypass>,
     /// What the core said; none if there was no flow to ask for.
     pub actions: Option<Actions>,
-    /// Goes out to the lossy link: repairs, byte for byte as they were cached.
+    /// Goes out to the lossy link: repairs, byte for byte as they were cached, and repeated ACKs.
     pub to_mh: Vec<Vec<u8>>,
     /// Goes on to FH beside (before) the packet itself: released ACKs.
     pub to_fh: Vec<Vec<u8>>,
@@ -71,7 +71,7 @@ pub struct Outcome {
 #[derive(Debug)]
 struct Tracked {
     flow: Flow,
-    /// The newest ACK that was kept back.
+    /// The newest ACK that was kept back; at the mobile end the last that left.
     held: Vec<u8>,
     deadline_ns: Option<u64>,
 }
@@ -180,6 +180,9 @@ impl Agent {
             } else {
                 self.host.store_failed(&mut tracked.flow, &actions);
             }
+        }
+        if actions.hold != 0 {
+            tracked.held = whole(packet, &segment).to_vec();
         }
         let annotated = (actions.tell_by == LH_TELL_OPTION).then(|| {
             let mut ack = whole(packet, &segment).to_vec();
@@ -302,14 +305,14 @@ impl Agent {
         self.finish(&key, actions, None)
     }
 
-    /// The link went down or came up: every flow with something cached is told, as by
-    /// `lasthop link`.
+    /// The link went down or came up: every flow with something cached, or with an ACK to repeat,
+    /// is told, as by `lasthop link`.
     pub fn on_link(&mut self, up: bool, now_ns: u64) -> Vec<(Key, Outcome)> {
         let call = self.call(now_ns);
         let config = self.setup.config;
         let mut told = Vec::new();
         for (key, tracked) in &mut self.flows {
-            if tracked.flow.cached() > 0 {
+            if tracked.flow.cached() > 0 || tracked.flow.raw().handoff.ack_ns != 0 {
                 let actions = self.host.on_link(&mut tracked.flow, &config, up, &call);
                 told.push((*key, actions));
             }
@@ -451,7 +454,11 @@ impl Agent {
                 Some(ack) => ack.clone(),
                 None => self.edit_held(&tracked.held, &actions),
             };
-            outcome.to_fh = vec![copy; actions.emit_held as usize];
+            let copies = vec![copy; actions.emit_held as usize];
+            match actions.held_leaves {
+                0 => outcome.to_fh = copies,
+                _ => outcome.to_mh.extend(copies),
+            }
         }
         if !outcome.dropped {
             outcome.passed = ack;

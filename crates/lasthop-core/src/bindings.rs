@@ -435,7 +435,8 @@ pub struct lh_actions {
     pub nr_tell: u32,
     #[doc = " what is missing of MH's data"]
     pub tell: [lh_sack_block; 4usize],
-    pub pad: u32,
+    #[doc = " 1: hold and emit_held are of an ACK that leaves over the hop (handoff.h)"]
+    pub held_leaves: u32,
     #[doc = " call lh_on_timer() then; 0: no timer"]
     pub next_deadline_ns: u64,
 }
@@ -468,7 +469,8 @@ const _: () = {
     ["Offset of field: lh_actions::nr_tell"]
         [::core::mem::offset_of!(lh_actions, nr_tell) - 76usize];
     ["Offset of field: lh_actions::tell"][::core::mem::offset_of!(lh_actions, tell) - 80usize];
-    ["Offset of field: lh_actions::pad"][::core::mem::offset_of!(lh_actions, pad) - 112usize];
+    ["Offset of field: lh_actions::held_leaves"]
+        [::core::mem::offset_of!(lh_actions, held_leaves) - 112usize];
     ["Offset of field: lh_actions::next_deadline_ns"]
         [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 120usize];
 };
@@ -1623,6 +1625,25 @@ pub const LH_TRIED_SENT: lh_tried = 2;
 pub const LH_TRIED_OURS: lh_tried = 3;
 #[doc = " What lh_order_try() found at a position."]
 pub type lh_tried = ::core::ffi::c_uint;
+#[doc = " Half of a connection of which MH is the receiver."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_handoff {
+    #[doc = " of the copy that is kept; with ack_ns"]
+    pub ack: u32,
+    pub pad: u32,
+    #[doc = " when an ACK that told something new last left; 0: none is kept"]
+    pub ack_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_handoff"][::core::mem::size_of::<lh_handoff>() - 16usize];
+    ["Alignment of lh_handoff"][::core::mem::align_of::<lh_handoff>() - 8usize];
+    ["Offset of field: lh_handoff::ack"][::core::mem::offset_of!(lh_handoff, ack) - 0usize];
+    ["Offset of field: lh_handoff::pad"][::core::mem::offset_of!(lh_handoff, pad) - 4usize];
+    ["Offset of field: lh_handoff::ack_ns"][::core::mem::offset_of!(lh_handoff, ack_ns) - 8usize];
+};
 #[doc = " An outage of the hop, and what FH is told of it (outage.h; schemes rack and slack)."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1893,6 +1914,8 @@ pub const LH_POLICY_PARTNER: lh_policy = 64;
 pub const LH_POLICY_BRAKE: lh_policy = 128;
 #[doc = " The MAC tells what becomes of each frame (mac.h)."]
 pub const LH_POLICY_MAC: lh_policy = 256;
+#[doc = " At the mobile end `handoff` repeats the last ACK that left (handoff.h)."]
+pub const LH_POLICY_HANDOFF: lh_policy = 512;
 pub type lh_policy = ::core::ffi::c_uint;
 #[doc = " The wired round trip and its open sample."]
 #[repr(C)]
@@ -2022,6 +2045,8 @@ pub struct lh_flow {
     pub queue: lh_queue,
     pub control: lh_control,
     pub outage: lh_outage,
+    #[doc = " of the other half: what MH receives"]
+    pub handoff: lh_handoff,
     pub hold: lh_hold,
     #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer: u32,
@@ -2048,7 +2073,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1784usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1800usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2074,24 +2099,25 @@ const _: () = {
     ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1440usize];
     ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1512usize];
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1584usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1672usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1704usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1708usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1712usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 1672usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1688usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1720usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1724usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1728usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1720usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1728usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1736usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 1736usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1744usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1752usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1744usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1760usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1752usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1768usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1760usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 1776usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1768usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1784usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1776usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1792usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -2863,7 +2889,7 @@ impl Default for lh_slot {
         }
     }
 }
-#[doc = " The newest ACK that was kept from FH."]
+#[doc = " The newest ACK that was kept from FH; at the mobile end the last that left (core/handoff.h)."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_held {
@@ -2949,7 +2975,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2320usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2336usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -2979,7 +3005,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 264usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 2048usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 2064usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

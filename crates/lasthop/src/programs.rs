@@ -323,7 +323,7 @@ impl Agent {
             > 0)
     }
 
-    /// Tells every flow with something cached that the link went down or came up; one that stays
+    /// Tells every flow with something cached, or with an ACK to repeat, that the link went down or came up; one that stays
     /// busy on another CPU is left out. Returns how many were told, none if the scheme takes no
     /// notice.
     ///
@@ -341,7 +341,8 @@ impl Agent {
                 self.heartbeat(now_ns()); // many busy flows take their time
             }
             nr += 1;
-            if entry.flow.ring.head == entry.flow.ring.tail {
+            let flow = &entry.flow;
+            if flow.ring.head == flow.ring.tail && flow.handoff.ack_ns == 0 {
                 return Ok(());
             }
             let (generation, family) = (entry.generation, entry.key.family.into());

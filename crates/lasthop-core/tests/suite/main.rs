@@ -19,6 +19,7 @@ mod edit;
 mod ends;
 mod fingerprint;
 mod guard;
+mod handoff;
 mod hop;
 mod hop_trace;
 mod lifecycle;

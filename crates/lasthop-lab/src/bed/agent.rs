@@ -155,20 +155,18 @@ pub enum LinkState {
     Up,
 }
 
-/// Runs `lasthop link wl0 down` or `up` in `namespace`.
+/// Runs `lasthop link DEVICE down` or `up` in `namespace`.
 ///
 /// # Errors
 /// The command fails; the message holds its error output.
-pub fn tell_link(namespace: &Namespace, state: LinkState) -> Result<()> {
+pub fn tell_link(namespace: &Namespace, device: &str, state: LinkState) -> Result<()> {
     let word = match state {
         LinkState::Down => "down",
         LinkState::Up => "up",
     };
     let mut command = Command::new(process::find_binary(BINARY)?);
-    command
-        .args(["link", LOSSY_DEVICE, word])
-        .stdin(Stdio::null());
-    let what = format!("{BINARY} link {LOSSY_DEVICE} {word}");
+    command.args(["link", device, word]).stdin(Stdio::null());
+    let what = format!("{BINARY} link {device} {word}");
     // Entered here, so that the message is the same for every run.
     let run = || process::run_to_end(None, command, &what).map(drop);
     namespace.run(run)?

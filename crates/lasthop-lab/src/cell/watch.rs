@@ -32,8 +32,8 @@ pub struct WatchOptions {
     #[arg(long = "sample-interval", value_name = "TIME", value_parser = interval_ns)]
     pub sample_interval_ns: Option<u64>,
 
-    /// Tell the agent of each outage's beginning and end, as an access point's daemon would:
-    /// `lasthop link wl0 down` and `up` on BS. No effect without an agent
+    /// Tell each agent of each outage's beginning and end, as an access point's or a station's
+    /// daemon would: `lasthop link DEV down` and `up`. No effect without an agent
     #[arg(long = "outage-events", requires = "outage")]
     pub outage_events: bool,
 }

@@ -9,6 +9,7 @@ mod csnoop;
 mod devices;
 mod ecn;
 mod faults;
+mod handoff;
 mod local;
 mod many;
 mod outage;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::bed::agent::{self, LinkState};
+use crate::bed::namespace::Namespace;
 use crate::data::outage::Outage;
 
 /// The thread that tells. Dropping it ends it.
@@ -81,11 +82,14 @@ fn events(outage: Outage, horizon: Duration) -> impl Iterator<Item = (Duration, 
     })
 }
 
-/// What tells the agent in a namespace.
-pub fn tell_agent(
-    namespace: crate::bed::namespace::Namespace,
+/// What tells the agents on these devices, each in its namespace.
+pub fn tell_agents(
+    agents: Vec<(Namespace, String)>,
 ) -> impl Fn(LinkState) -> Result<()> + Send + 'static {
-    move |state| agent::tell_link(&namespace, state)
+    move |state| {
+        let mut all = agents.iter();
+        all.try_for_each(|(namespace, device)| agent::tell_link(namespace, device, state))
+    }
 }
 
 #[cfg(test)]

@@ -28,8 +28,6 @@ use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use crate::cell::outcome::Outcome;
 use crate::cell::record::Record;
-use crate::data::ends::Agents;
-use crate::data::host::Host;
 use crate::data::way::Way;
 use crate::engines::engine::{self, CellEngine};
 
@@ -66,9 +64,6 @@ impl CellEngine for TestBedEngine {
     fn check_options(&self, options: &CompareOptions) -> Result<()> {
         if let Some(option) = options.engine.of_simulator() {
             return Err(engine::refusal(option, "testbed", "ns3"));
-        }
-        if options.watch.outage_events && options.agents != Agents::Base {
-            bail!("--outage-events: only an agent at the base is told, leave out --agents");
         }
         options.link.hosts.check_test_bed()
     }
@@ -245,7 +240,9 @@ fn schedule_outage(
     if !(options.watch.outage_events && has_agent) {
         return Ok(None);
     }
-    let tell = events::tell_agent(bed.namespace(Host::Bs).clone());
+    let places = options.agents.ends().into_iter().map(|end| end.place);
+    let agents = places.map(|at| Ok((bed.station(&at.host)?.clone(), at.device)));
+    let tell = events::tell_agents(agents.collect::<Result<_>>()?);
     Teller::start(outage, zero, horizon, tell).map(Some)
 }
 
