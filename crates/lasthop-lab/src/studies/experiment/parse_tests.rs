@@ -329,6 +329,7 @@ fn our_own_experiments() {
         ("experiments", 5),
         ("experiments/mixes", 5),
         ("experiments/grid", 3),
+        ("experiments/ends", 3),
     ] {
         let experiments = experiments_in(directory);
         assert!(!experiments.is_empty());
