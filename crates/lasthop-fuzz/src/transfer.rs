@@ -6,6 +6,7 @@
 //! (SECURITY.md), and that is checked at each step by [`watch`].
 
 mod gateway;
+mod hears;
 mod hostile;
 mod hosts;
 mod stretch;
@@ -14,7 +15,7 @@ mod watch;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use lasthop_core::bindings::{LH_ACK, LH_C_outages, LH_SYN};
+use lasthop_core::bindings::{LH_ACK, LH_C_outages, LH_ROLE_BASE, LH_ROLE_MOBILE, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, Limits, MSEC_NS, Outcome, parse};
 
@@ -78,14 +79,17 @@ fn traced() -> bool {
 }
 
 /// Within the ranges of the configuration file.
-fn config(input: &mut Input<'_>) -> Config {
+fn config<G: Gateway>(input: &mut Input<'_>) -> Config {
     let scheme = input.below(6);
     let bits = input.byte();
+    let other = bits & 0x40 != 0;
     let base = match scheme {
         0 => Config::observe(),
-        1 if bits & 0x40 != 0 => Config::sack(),
+        1 if other => Config::sack(),
         1 => Config::snoop(),
+        2 if other && G::HEARS => Config::snack(),
         2 => Config::slack(),
+        3 if other && G::HEARS => Config::csnoop(),
         3 => Config::ns2(),
         _ => Config::default(),
     };
@@ -106,8 +110,16 @@ fn config(input: &mut Input<'_>) -> Config {
 
 impl<'a, G: Gateway> World<'a, G> {
     fn new(mut input: Input<'a>, make: impl FnOnce(Config, Limits) -> G) -> Self {
-        let config = config(&mut input);
+        let config = config::<G>(&mut input);
         let shape = input.byte();
+        let config = match G::HEARS {
+            true => Config {
+                role: [LH_ROLE_BASE, LH_ROLE_MOBILE][usize::from(shape >> 5 & 1)],
+                brake: u32::from(shape >> 7),
+                ..config
+            },
+            false => config,
+        };
         // Sometimes so little that it runs out.
         let limits = match shape & 3 {
             0 => Limits {
@@ -119,7 +131,10 @@ impl<'a, G: Gateway> World<'a, G> {
                 chunks: 64,
             },
         };
-        let gateway = make(config, limits);
+        let mut gateway = make(config, limits);
+        if shape & 64 != 0 {
+            gateway.set_partner(Some(10 * MSEC_NS));
+        }
         if traced() {
             eprintln!("{:?}", gateway.config());
         }
@@ -296,7 +311,11 @@ impl<'a, G: Gateway> World<'a, G> {
     }
 
     fn rarely(&mut self) {
-        match self.input.byte() % 9 {
+        let what = self.input.byte();
+        if what >= 0xd8 && G::HEARS {
+            return self.hears(what & 7);
+        }
+        match what % 9 {
             0 => self.gateway.set_alive(false),
             1 | 2 => self.gateway.set_alive(true),
             kind @ (3 | 4) => {

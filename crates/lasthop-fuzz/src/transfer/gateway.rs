@@ -2,15 +2,20 @@
 //! What stands between the hosts: the native agent, or that and the BPF programs beside it
 //! ([`crate::twin`]).
 
+use lasthop_core::bindings::lh_mac_report;
 use lasthop_core::{Agent, Config, Key, Limits, Outcome, Setup};
 
 /// Cached segments per flow.
 const FLOW_SEGMENTS: u32 = 1_024;
+/// Of a frame, in a report (docs/mac-events.md).
+const FRAME_BYTES: usize = 128;
 
 /// Packets are without a layer 2; times never decrease.
 pub trait Gateway {
     /// Stretches that an input may have talked ([`super::stretch`]).
     const STRETCHES: usize = 12;
+    /// Whether it hears an agent at the hop's other end, and the MAC.
+    const HEARS: bool = false;
 
     /// The native agent.
     fn core(&self) -> &Agent;
@@ -28,6 +33,16 @@ pub trait Gateway {
     fn on_timer(&mut self, now_ns: u64) -> Vec<Outcome>;
     /// The link is said to be up, or down.
     fn on_link(&mut self, up: bool, now_ns: u64) -> Vec<Outcome>;
+    /// An agent at the hop's other end is there, so far away, or is not.
+    fn set_partner(&mut self, _rtt_ns: Option<u64>) {}
+    /// It misses so much.
+    fn on_partner(&mut self, _missing: &[(u32, u32)], _now_ns: u64) -> Vec<Outcome> {
+        Vec::new()
+    }
+    /// The MAC reports what became of a packet towards MH.
+    fn on_mac(&mut self, _packet: &[u8], _report: &lh_mac_report, _now_ns: u64) -> Outcome {
+        Outcome::default()
+    }
     /// Forgets what is over.
     fn sweep(&mut self, now_ns: u64);
     /// Forgets all flows, and returns what FH still gets.
@@ -68,6 +83,8 @@ pub fn forget_all(agent: &mut Agent, now_ns: u64) -> Vec<Vec<u8>> {
 }
 
 impl Gateway for Native {
+    const HEARS: bool = true;
+
     fn core(&self) -> &Agent {
         &self.agent
     }
@@ -92,6 +109,21 @@ impl Gateway for Native {
     fn on_link(&mut self, up: bool, now_ns: u64) -> Vec<Outcome> {
         let told = self.agent.on_link(up, now_ns);
         told.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    fn set_partner(&mut self, rtt_ns: Option<u64>) {
+        self.agent.set_partner(rtt_ns);
+    }
+
+    fn on_partner(&mut self, missing: &[(u32, u32)], now_ns: u64) -> Vec<Outcome> {
+        let keys: Vec<Key> = self.agent.keys().copied().collect();
+        let told = |key: &Key| self.agent.on_partner(key, missing, now_ns);
+        keys.iter().map(told).collect()
+    }
+
+    fn on_mac(&mut self, packet: &[u8], report: &lh_mac_report, now_ns: u64) -> Outcome {
+        let part = &packet[..packet.len().min(FRAME_BYTES)];
+        self.agent.on_mac(part, packet.len(), report, now_ns)
     }
 
     fn sweep(&mut self, now_ns: u64) {

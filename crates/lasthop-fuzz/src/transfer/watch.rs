@@ -11,6 +11,9 @@ use lasthop_core::{Outcome, Segment, parse, seq_before};
 /// Probes of a silent receiver are so far apart at the least (core/outage.h).
 const PROBES_NS: u64 = 32_000_000;
 
+/// Copies of its last ACK that a mobile host makes when the link is up, at the most (`handoff`).
+const COPIES: u64 = 3;
+
 struct Sent {
     first_ns: u64,
     repaired: u64,
@@ -90,7 +93,8 @@ impl Watch {
             .expect("a repair of what was never sent");
         sent.repaired += 1;
         let probes = (now_ns - sent.first_ns) / PROBES_NS;
-        let tries = |times| self.max_local * (times + self.links + outages);
+        let copies = COPIES * self.links;
+        let tries = |times| self.max_local * (times + self.links + outages) + copies;
         if sent.repaired <= tries(1) + probes {
             return; // it was sent once, and how often else takes a look at all that was
         }
