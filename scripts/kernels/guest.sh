@@ -4,24 +4,8 @@
 # line, `ok:`, `note:` or `fail:`; `end:` says that it got to its end.
 # shellcheck shell=dash
 /bin/busybox --install -s /bin 2>/dev/null
-export PATH=/usr/bin:/bin HOME=/tmp
-# Debian's busybox prefers its applets to what PATH finds.
-ip() { /usr/bin/ip "$@"; }
-tc() { /usr/bin/tc "$@"; }
-
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs dev /dev
-mount -t tmpfs tmpfs /run
-mkdir -p /run/netns
-mount -t bpf bpf /sys/fs/bpf
-dmesg -n 1
-
-finish() {
-	echo "end: $(uname -r)"
-	sync
-	poweroff -f
-}
+# shellcheck source=scripts/kernels/guest_lib.sh
+. /guest_lib.sh
 
 # An error message is one line: what, why, what to do.
 check_old() {
@@ -72,39 +56,6 @@ transfer() {
 	else
 		echo "fail: transfer, $1: $(wc -c </tmp/got) of $(wc -c </tmp/sent) bytes, or others"
 	fi
-}
-
-counter() { # counter NAME: out of the last status
-	grep -o "\"$1\": *[0-9]*" /tmp/status | grep -o '[0-9]*$' | head -n 1
-}
-
-positive() { # positive NAME
-	n=$(counter "$1")
-	if [ "${n:-0}" -gt 0 ]; then
-		echo "ok: status: $1 $n"
-	else
-		echo "fail: status: $1 is ${n:-missing}"
-	fi
-}
-
-# An agent with these arguments of `attach`. False: it did not get so far as to say that it is
-# attached; it is to be ended in either case.
-start_agent() {
-	rm -f /tmp/out
-	lasthop attach "$@" >/tmp/out 2>/tmp/err </dev/null &
-	agent=$!
-	for _ in $(seq 60); do
-		grep -q attached /tmp/out 2>/dev/null && return
-		kill -0 $agent 2>/dev/null || break
-		sleep 1
-	done
-	return 1
-}
-
-# Ends it, with its exit status.
-end_agent() {
-	kill -TERM $agent 2>/dev/null
-	wait $agent
 }
 
 # The verifier sees another program with each scheme, and with a key: all of them must load.
@@ -238,21 +189,7 @@ try_events() {
 	fi
 }
 
-# What the kernel complains of, though all seems to work.
-check_log() {
-	if dmesg | grep -E 'WARNING:|BUG:|Oops|verifier bug|REG INVARIANTS' >/tmp/complaints; then
-		echo "fail: kernel log: $(head -n 3 /tmp/complaints | tr '\n' '|')"
-		dmesg | tail -n 60
-	else
-		echo "ok: kernel log: no warning"
-	fi
-}
-
-if [ -e /modules/order ]; then
-	while read -r module; do
-		insmod "/modules/$module.ko" 2>/dev/null || echo "note: no module $module"
-	done </modules/order
-fi
+insert_modules ""
 if ! build_net 2>/tmp/err; then
 	echo "fail: test network: $(head -n 1 /tmp/err)"
 	finish
