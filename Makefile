@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim test test-long test-kernels bench fuzz sim lint clean install
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim test test-long test-kernels test-wifi bench fuzz sim lint clean install
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ test-long: ## longer end-to-end transfers, 1,000 flows
 
 test-kernels: build ## try the agent on stock kernels in QEMU
 	@scripts/kernels/run.sh
+
+test-wifi: build ## try the agent between an access point and a station, both simulated, in QEMU
+	@scripts/wifi/run.sh
 
 bench: build ## nanoseconds per packet, forwarding with and without the agent (BENCH=short: one round)
 	@scripts/setup.sh bench
