@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Compiles bpf/lasthop.bpf.c into the object that the program carries.
+//! Compiles bpf/*.bpf.c into the objects that the program carries.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +39,6 @@ fn watch(dir: &Path) {
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo")).join("../..");
-    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo")).join("lasthop.bpf.o");
     println!("cargo::rerun-if-env-changed=LASTHOP_CLANG");
     for dir in ["bpf", "core", "core/scheme"] {
         watch(&root.join(dir));
@@ -50,9 +49,16 @@ fn main() {
         );
         return;
     };
+    for name in ["lasthop", "mac80211"] {
+        compile(&root, name, &clang);
+    }
+}
+
+fn compile(root: &Path, name: &str, clang: &str) {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo"));
     let built = SkeletonBuilder::new()
-        .source(root.join("bpf/lasthop.bpf.c"))
-        .obj(&object)
+        .source(root.join(format!("bpf/{name}.bpf.c")))
+        .obj(out.join(format!("{name}.bpf.o")))
         .clang(clang)
         .clang_args([
             "-mcpu=v3",
@@ -63,6 +69,6 @@ fn main() {
         ])
         .build();
     if let Err(error) = built {
-        println!("cargo::error=bpf/lasthop.bpf.c: {error:?}");
+        println!("cargo::error=bpf/{name}.bpf.c: {error:?}");
     }
 }

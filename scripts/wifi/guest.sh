@@ -14,9 +14,9 @@ tries=3
 ap_radio=42:00:00:00:00:00
 station_radio=42:00:00:00:01:00
 
-# fh (10.1.0.1) - this host, the access point wlan0 - mh, the station wlan1 (10.2.0.2). Packets are
-# 2 ms apart and the wire takes 20 ms each way, so that the emulated processors keep up; windows of
-# 64 KiB, since mac80211_hwsim forgets frames when 100 wait for the medium.
+# fh (10.1.0.1) - this host, the access point wlan0 - mh, the station wlan1 (10.2.0.2). The wire takes
+# 20 ms each way and carries a packet in 6 ms downwards, so that the emulated processors keep up;
+# windows of 64 KiB, since mac80211_hwsim forgets frames when 100 wait for the medium.
 build_net() {
 	ip link set lo up
 	ip netns add fh && ip netns add mh || return 1
@@ -38,7 +38,7 @@ build_net() {
 	ip -n mh link set wlan1 up
 	ip -n fh route add default via 10.1.0.2
 	ip -n mh route add default via 10.2.0.1
-	ip netns exec fh /usr/bin/tc qdisc add dev fh0 root netem delay 20ms rate 6mbit limit 1000 &&
+	ip netns exec fh /usr/bin/tc qdisc add dev fh0 root netem delay 20ms rate 2mbit limit 1000 &&
 		tc qdisc add dev wired0 root netem delay 20ms limit 1000
 }
 
@@ -150,6 +150,85 @@ try_bare() {
 	check_medium $station_radio "from the station"
 }
 
+# Whether two counts differ by at most 2 %.
+alike() { # alike WHAT OURS MEDIUM'S
+	if [ -n "$2" ] && [ -n "$3" ] && [ $((($2 - $3) * ($2 - $3) * 2500)) -le $(($3 * $3)) ]; then
+		echo "ok: $1: the agent has $2, the medium $3"
+	else
+		echo "fail: $1: the agent has ${2:-none}, the medium ${3:-none}"
+	fi
+}
+
+# An agent in namespace $1 (`-`: this one) on device $2 with these further arguments, listening to
+# mac80211.
+start_csnoop() {
+	ns=$1 device=$2
+	shift 2
+	rm -f /tmp/out
+	run=lasthop
+	[ "$ns" = - ] || run="/usr/bin/ip netns exec $ns /usr/bin/lasthop"
+	RUST_LOG=lasthop=info $run attach "$device" --scheme csnoop --mac-events mac80211 "$@" \
+		>/tmp/out 2>/tmp/err </dev/null &
+	agent=$!
+	for _ in $(seq 120); do
+		grep -q attached /tmp/out 2>/dev/null && return
+		kill -0 $agent 2>/dev/null || break
+		sleep 1
+	done
+	echo "fail: attach: $(head -n 5 /tmp/err | tr '\n' '|')"
+	return 1
+}
+
+# A transfer from $1 to $2 with address $3 over the agent that was started; radio $4 is on its side.
+# $5: what is special about it, $6: the medium's seed. What the sender has to send again because of
+# the air is a quarter of what was given up at the most.
+helped() {
+	start_medium "$6" || return
+	transfer "$1" "$2" "$3" "$5"
+	$run status -j >/tmp/status 2>/tmp/err2 || echo "fail: status -j: $(cat /tmp/err2)"
+	end_medium
+	check_medium "$4" "$5"
+	given_up=$(aired "$4" given_up)
+	alike "$5, delivered" "$(counter mac_delivered)" "$(aired "$4" delivered)"
+	alike "$5, given up" "$(counter mac_given_up)" "$given_up"
+	positive retransmits_mac
+	again=$(aired "$4" again)
+	if [ $((again * 10)) -ge $((given_up * 9)) ]; then
+		echo "ok: $5: $again of $given_up packets that were given up came again as they were"
+	else
+		echo "fail: $5: $again of $given_up packets that were given up came again as they were"
+	fi
+	if [ $((resent * 4)) -le "$given_up" ]; then
+		echo "ok: $5: the sender sent $resent segments again, the air lost $given_up"
+	else
+		echo "fail: $5: the sender sent $resent segments again, the air lost $given_up"
+	fi
+	echo "note: $5: from given up to its repair in the air: $(aired "$4" again_median_us) us (median), $(aired "$4" again_p90_us) us (90 %), $(aired "$4" again_most_us) us at the most"
+}
+
+stop_csnoop() {
+	end_agent || echo "fail: detach: exit $?: $(tail -n 1 /tmp/err)"
+	echo "note: agent: $(tail -n 1 /tmp/err)"
+}
+
+try_agent() {
+	lasthop check wlan0 >/tmp/check 2>&1 </dev/null
+	if grep mac80211: /tmp/check | grep -q '^ok'; then
+		echo "ok: check: $(grep mac80211: /tmp/check)"
+	else
+		echo "fail: check: $(grep mac80211: /tmp/check)"
+	fi
+	head -c 6291456 /dev/urandom >/tmp/sent
+	if start_csnoop - wlan0; then
+		helped fh mh 10.2.0.2 $ap_radio "down, csnoop at the access point" 2
+	fi
+	stop_csnoop
+	if start_csnoop mh wlan1 --role mobile; then
+		helped mh fh 10.1.0.1 $station_radio "up, csnoop at the station" 3
+	fi
+	stop_csnoop
+}
+
 insert_modules "mac80211_hwsim radios=2"
 if ! build_net 2>/tmp/err; then
 	echo "fail: test network: $(head -n 1 /tmp/err)"
@@ -157,5 +236,6 @@ if ! build_net 2>/tmp/err; then
 fi
 join || finish
 try_bare
+try_agent
 check_log
 finish

@@ -6,6 +6,7 @@ mod bypass;
 mod device_checks;
 mod features;
 mod queue;
+mod radio;
 
 use std::fs;
 use std::path::Path;
@@ -13,6 +14,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 pub use self::device_checks::device;
+pub use self::radio::is_radio;
 use crate::device;
 use crate::programs::{Agent, Setup};
 use crate::report::Field;

@@ -24,6 +24,7 @@ pub use self::options::Options;
 use self::place::Place;
 use crate::carrier::Carrier;
 use crate::device::{self, Device};
+use crate::mac_events::is_socket;
 use crate::monotonic::now_ns;
 use crate::privilege;
 use crate::programs::Agent;
@@ -61,7 +62,8 @@ pub fn run(options: &Options) -> Result<()> {
         .map(|device| Place::claim(device, options))
         .collect::<Result<_>>()?;
     let result = attach_all(&mut places, &devices, options).and_then(|()| {
-        privilege::drop_all_but_needed(options.mac_events.is_some());
+        let asks_again = options.mac_events.as_deref().is_some_and(is_socket);
+        privilege::drop_all_but_needed(asks_again);
         serve(&mut places, &signals, &carrier, options)
     });
     for place in &mut places {

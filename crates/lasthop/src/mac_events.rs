@@ -1,39 +1,114 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What a link's MAC reports of each frame, as a source on this machine writes it to a UNIX stream
-//! socket: the line `events` asks for it, a line of JSON answers, then come records of fixed size
-//! (docs/mac-events.md). `linkemu` is such a source.
-//!
-//! A source that goes away is asked for again; without reports a scheme that goes by them repairs
-//! and hides nothing.
+//! What a link's MAC reports of each frame (docs/mac-events.md), from one of two sources: a process
+//! on this machine that writes to a socket, or mac80211, which a tracing program listens to.
 
-use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::thread::JoinHandle;
+mod lag;
+mod radio;
+mod socket;
+
+use std::fmt::Display;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use lasthop_core::bindings::{
     LH_MAC_DELIVERED, LH_MAC_GIVEN_UP, LH_MAC_UNDELIVERED, lh_mac_report,
 };
-use serde_json::Value;
+
+pub use self::lag::Lag;
+pub use self::radio::Radio;
+use self::socket::Socket;
 
 /// Length of a record.
 pub const RECORD_BYTES: usize = 192;
 /// Most bytes of a packet in a record.
 const PACKET_BYTES: usize = 128;
 const VERSION: u8 = 1;
-/// Longest answer to `events`.
-const GREETING_MOST_BYTES: usize = 4096;
-/// How long a source may take for its answer.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How soon a source that went away is asked for again.
-const RETRY: Duration = Duration::from_secs(1);
-/// How often it is told that records got lost.
-const COMPLAIN: Duration = Duration::from_secs(10);
 /// Records taken at a time: flows' timers wait meanwhile.
 const TAKE_MOST: usize = 256;
+/// How often it is told that records got lost.
+const COMPLAIN: Duration = Duration::from_secs(10);
+/// The word that stands for mac80211 in place of a socket's path.
+const MAC80211: &str = "mac80211";
+
+/// Whether this names a socket, which may have to be asked again.
+pub fn is_socket(name: &Path) -> bool {
+    name != Path::new(MAC80211)
+}
+
+/// A source of reports.
+#[derive(Debug)]
+pub enum Source {
+    /// A process.
+    Socket(Socket),
+    /// The kernel.
+    Radio(Radio),
+}
+
+impl Source {
+    /// Opens the source of this name: `mac80211`, or a socket's path.
+    ///
+    /// # Errors
+    /// Nobody answers there, or with something else; a kernel that can't be listened to.
+    pub fn open(name: &Path) -> Result<Self> {
+        Ok(if is_socket(name) {
+            Self::Socket(Socket::open(name)?)
+        } else {
+            Self::Radio(Radio::open()?)
+        })
+    }
+
+    /// The device whose frames matter; it gets another index when it goes and comes back.
+    ///
+    /// # Errors
+    /// The kernel can't be told.
+    pub fn follow(&self, ifindex: u32) -> Result<()> {
+        match self {
+            Self::Socket(_) => Ok(()), // it reports one link's
+            Self::Radio(radio) => radio.follow(ifindex),
+        }
+    }
+
+    /// Readable when there is something to take.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Socket(socket) => socket.fd(),
+            Self::Radio(radio) => Some(radio.fd()),
+        }
+    }
+
+    /// Hands what has come to `each`; never waits.
+    pub fn take(&mut self, each: impl FnMut(&Record)) {
+        match self {
+            Self::Socket(socket) => socket.take(each),
+            Self::Radio(radio) => radio.take(each),
+        }
+    }
+}
+
+/// Records that a source had no room for.
+#[derive(Debug, Default)]
+struct Missed {
+    told: u64,
+    /// When that may be told of again.
+    complain: Option<Instant>,
+}
+
+impl Missed {
+    /// `total`: since the source began.
+    fn tell(&mut self, total: u64, source: &dyn Display) {
+        if total <= self.told || self.complain.is_some_and(|until| Instant::now() < until) {
+            return;
+        }
+        self.complain = Some(Instant::now() + COMPLAIN);
+        tracing::warn!(
+            "{source}: too busy for {} reports of the MAC, {total} in all: what they were of is left to the senders",
+            total - self.told
+        );
+        self.told = total;
+    }
+}
 
 /// What a record says.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,168 +155,11 @@ impl Record {
     }
 }
 
-/// A source, there or away.
-#[derive(Debug)]
-pub struct Source {
-    path: PathBuf,
-    stream: Option<UnixStream>,
-    /// Asks again on a thread of its own: a source may take its time, and who serves must not.
-    asking: Option<JoinHandle<Result<UnixStream>>>,
-    /// What has come and was not handed on: less than a record between two calls.
-    buffer: Box<[u8]>,
-    filled: usize,
-    retry: Instant,
-    missed: u64,
-    /// When that may be told of again.
-    complain: Instant,
-    /// Why it could not be asked again, the last that was told.
-    complaint: String,
-}
-
-impl Source {
-    /// Asks the source at `path` for its reports.
-    ///
-    /// # Errors
-    /// Nobody answers there, or with something else.
-    pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self {
-            path: path.into(),
-            stream: Some(subscribe(path)?),
-            asking: None,
-            buffer: vec![0; TAKE_MOST * RECORD_BYTES].into(),
-            filled: 0,
-            retry: Instant::now(),
-            missed: 0,
-            complain: Instant::now(),
-            complaint: String::new(),
-        })
-    }
-
-    /// Readable when there is something to take.
-    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.stream.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Hands what has come to `each`; never waits.
-    pub fn take(&mut self, mut each: impl FnMut(&Record)) {
-        if self.stream.is_none() {
-            self.come_back();
-        }
-        let Some(stream) = &mut self.stream else {
-            return;
-        };
-        match stream.read(&mut self.buffer[self.filled..]) {
-            Ok(0) => return self.lost("it hung up"),
-            Ok(got) => self.filled += got,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-            Err(error) if error.kind() == ErrorKind::Interrupted => return,
-            Err(error) => return self.lost(&error.to_string()),
-        }
-        let records = self.buffer[..self.filled].chunks_exact(RECORD_BYTES);
-        let whole = self.filled - records.remainder().len();
-        let mut missed = self.missed;
-        for record in records.filter_map(Record::read) {
-            missed = record.missed;
-            each(&record);
-        }
-        self.buffer.copy_within(whole..self.filled, 0);
-        self.filled -= whole;
-        if missed > self.missed && Instant::now() >= self.complain {
-            self.complain = Instant::now() + COMPLAIN;
-            tracing::warn!(
-                "{}: too busy for {} reports of the MAC, {missed} in all: what they were of is left to the senders",
-                self.path.display(),
-                missed - self.missed
-            );
-            self.missed = missed;
-        }
-    }
-
-    fn lost(&mut self, why: &str) {
-        tracing::warn!(
-            "{}: no reports of the MAC any more, {why}: nothing is repaired; trying again every {} s",
-            self.path.display(),
-            RETRY.as_secs()
-        );
-        self.stream = None;
-        self.filled = 0;
-        self.missed = 0;
-        self.retry = Instant::now() + RETRY;
-    }
-
-    /// A source of another user, for instance, may be out of reach since we gave up our rights.
-    fn complain_of(&mut self, why: String) {
-        if why != self.complaint {
-            tracing::warn!("{why}; trying again");
-            self.complaint = why;
-        }
-    }
-
-    fn come_back(&mut self) {
-        if let Some(asked) = self.asking.take_if(|asking| asking.is_finished()) {
-            match asked.join() {
-                Ok(Ok(stream)) => {
-                    tracing::info!("{}: reports of the MAC again", self.path.display());
-                    self.stream = Some(stream);
-                    self.complaint.clear();
-                }
-                Ok(Err(error)) => self.complain_of(format!("{error:#}")),
-                Err(_) => {}
-            }
-            return;
-        }
-        if self.asking.is_some() || Instant::now() < self.retry {
-            return;
-        }
-        self.retry = Instant::now() + RETRY;
-        let path = self.path.clone();
-        let ask = move || subscribe(&path);
-        self.asking = std::thread::Builder::new().spawn(ask).ok();
-    }
-}
-
-/// The stream behind its greeting, which does not block any more.
-fn subscribe(path: &Path) -> Result<UnixStream> {
-    let name = path.display();
-    let mut stream = UnixStream::connect(path)
-        .with_context(|| format!("{name}: no source of MAC events answers there"))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(b"events\n").context("asking for events")?;
-    let greeting = greeting(&mut stream).with_context(|| format!("{name}: no answer"))?;
-    let answer: Value = serde_json::from_str(&greeting)
-        .with_context(|| format!("{name}: answers with something else than JSON"))?;
-    if answer["record_bytes"] != RECORD_BYTES {
-        let why = answer["error"]
-            .as_str()
-            .unwrap_or("records of another size");
-        bail!("{name}: has no MAC events for us: {why}");
-    }
-    stream.set_nonblocking(true)?;
-    Ok(stream)
-}
-
-/// The answer's line, byte by byte: records follow it.
-fn greeting(stream: &mut UnixStream) -> Result<String> {
-    let (mut line, begin) = (Vec::new(), Instant::now());
-    let mut byte = [0];
-    while byte != *b"\n" {
-        if line.len() == GREETING_MOST_BYTES || begin.elapsed() > PATIENCE {
-            bail!("its line does not end");
-        }
-        stream.read_exact(&mut byte)?;
-        line.push(byte[0]);
-    }
-    Ok(String::from_utf8(line)?)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::net::UnixListener;
-
     use super::*;
 
-    fn raw(event: u8, missed: u64) -> [u8; RECORD_BYTES] {
+    pub(super) fn raw(event: u8, missed: u64) -> [u8; RECORD_BYTES] {
         let mut raw = [0; RECORD_BYTES];
         raw[..6].copy_from_slice(&[1, event, 0, 40, 0xdd, 0x86]);
         raw[8..12].copy_from_slice(&1514u32.to_le_bytes());
@@ -271,69 +189,10 @@ mod tests {
         }
     }
 
-    fn serve(listener: &UnixListener, answer: &[u8]) -> UnixStream {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut asked = [0; 7];
-        stream.read_exact(&mut asked).unwrap();
-        assert_eq!(&asked, b"events\n");
-        stream.write_all(answer).unwrap();
-        stream
-    }
-
-    fn taken(source: &mut Source, least: usize) -> Vec<u32> {
-        let (mut all, begin) = (Vec::new(), Instant::now());
-        while all.len() < least && begin.elapsed() < Duration::from_secs(10) {
-            source.take(|record| all.push(record.report.event));
-        }
-        all
-    }
-
-    /// Records that come in pieces are put together; who hangs up is asked again.
     #[test]
-    fn a_source_goes_and_comes_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("mac");
-        let listener = UnixListener::bind(&path).unwrap();
-        let there = std::thread::spawn(move || {
-            let greeting = b"{\"ok\":true,\"record_bytes\":192}\n";
-            let mut stream = serve(&listener, greeting);
-            let all = [raw(0, 0), raw(1, 0), raw(2, 0)].concat();
-            for piece in all.chunks(100) {
-                stream.write_all(piece).unwrap();
-            }
-            stream.write_all(&all[..50]).unwrap(); // and dies in the middle of one
-            drop(stream);
-            let mut stream = serve(&listener, greeting);
-            stream.write_all(&raw(2, 3)).unwrap();
-            stream
-        });
-        let mut source = Source::open(&path).unwrap();
-        let events = [LH_MAC_DELIVERED, LH_MAC_UNDELIVERED, LH_MAC_GIVEN_UP];
-        assert_eq!(taken(&mut source, 3), events);
-        assert_eq!(taken(&mut source, 1), [LH_MAC_GIVEN_UP]);
-        assert_eq!(source.missed, 3);
-        drop(there.join());
-    }
-
-    #[test]
-    fn what_is_no_source_is_an_error_in_one_line() {
-        let dir = tempfile::tempdir().unwrap();
-        let nobody = Source::open(&dir.path().join("nobody")).unwrap_err();
-        assert!(nobody.to_string().contains("no source of MAC events"));
-        for (answer, says) in [
-            (
-                &b"{\"error\":\"needs a mac, and has none here\"}\n"[..],
-                "needs a mac",
-            ),
-            (b"{\"ok\":true,\"record_bytes\":64}\n", "another size"),
-            (b"hello\n", "something else than JSON"),
-        ] {
-            let path = dir.path().join(says.split(' ').next().unwrap());
-            let listener = UnixListener::bind(&path).unwrap();
-            let there = std::thread::spawn(move || serve(&listener, answer));
-            let error = format!("{:#}", Source::open(&path).unwrap_err());
-            assert!(error.contains(says) && !error.contains('\n'), "{error}");
-            drop(there.join());
-        }
+    fn a_word_is_no_path() {
+        assert!(!is_socket(Path::new("mac80211")));
+        assert!(is_socket(Path::new("./mac80211")));
+        assert!(is_socket(Path::new("/run/linkemu/control")));
     }
 }

@@ -72,8 +72,9 @@ struct Attach {
     /// File with the keys by which the agents of a link know each other [default: none]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Socket on which the link's MAC reports what became of each frame, for scheme csnoop
-    #[arg(long, value_name = "SOCKET")]
+    /// Where the link's MAC reports what became of each frame, for scheme csnoop: a socket, or
+    /// mac80211 for a radio of this machine
+    #[arg(long, value_name = "SOCKET|mac80211")]
     mac_events: Option<PathBuf>,
     /// End when a device goes away, instead of waiting for it
     #[arg(long)]
@@ -252,7 +253,7 @@ fn mac_events(
     }
     match &file.mac_events {
         None => bail!(
-            "scheme {scheme} goes by what the link's MAC reports: say where with --mac-events SOCKET"
+            "scheme {scheme} goes by what the link's MAC reports: say where with --mac-events mac80211 or a socket"
         ),
         Some(_) if nr_devices > 1 => {
             bail!("--mac-events is one link's: attach devices one by one")

@@ -2,7 +2,7 @@
 //! A device: of what kind it is, and what it does with packets.
 
 use super::features::{self, Features};
-use super::{Finding, State, bypass, queue};
+use super::{Finding, State, bypass, queue, radio};
 use crate::device::Device;
 use crate::links::Links;
 
@@ -60,6 +60,7 @@ pub fn device(name: &str) -> Vec<Finding> {
             findings.push(Finding::of(name, "links", State::Unknown, detail));
         }
     }
+    findings.extend(radio::of(&found));
     findings.push(receive_offload(name, &features));
     findings
 }

@@ -30,14 +30,14 @@ pub(super) fn of(device: &Device, links: &Links) -> Finding {
 }
 
 /// A Wi-Fi device, as far as /sys tells.
-struct Wifi {
+pub(super) struct Wifi {
     /// Airtime queue limits: mac80211 bounds what firmware holds (Linux 5.5).
     aql: Option<bool>,
 }
 
 impl Wifi {
     /// None: it is none, or this /sys is another network namespace's.
-    fn find(sys: &Path, device: &Device) -> Option<Self> {
+    pub(super) fn find(sys: &Path, device: &Device) -> Option<Self> {
         let class = sys.join("class/net").join(&device.name);
         let index: u32 = fs::read_to_string(class.join("ifindex"))
             .ok()?

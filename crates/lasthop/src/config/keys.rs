@@ -98,8 +98,8 @@ pub const KEYS: [Key; 14] = [
     key(
         "mac_events",
         "\"/run/linkemu/control\"",
-        "Socket on which the link's MAC reports what became of each frame, for scheme `csnoop`. As \
-         --mac-events. The path is just an example.",
+        "Socket on which the link's MAC reports what became of each frame, for scheme `csnoop`, or \
+         `mac80211` for a radio of this machine. As --mac-events. The path is just an example.",
     ),
     key(
         "runtime_dir",

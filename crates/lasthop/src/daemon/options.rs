@@ -16,7 +16,7 @@ pub struct Options {
     pub setup: Setup,
     /// Where the keys are by which other agents know us; none: no messages.
     pub keys: Option<PathBuf>,
-    /// Socket of a source of MAC events; none: schemes that go by them are refused.
+    /// Socket of a source of MAC events, or `mac80211`; none: schemes that go by them are refused.
     pub mac_events: Option<PathBuf>,
     /// Directory of control sockets and locks.
     pub runtime_dir: PathBuf,

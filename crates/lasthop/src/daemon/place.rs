@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 
 use super::live::{Live, load};
 use super::options::Options;
+use crate::check::is_radio;
 use crate::control::{Control, Question};
 use crate::device::{self, Device};
 use crate::keyfile;
-use crate::mac_events::Source;
+use crate::mac_events::{Lag, Source, is_socket};
 use crate::monotonic::now_ns;
 use crate::peers;
 use crate::programs::Agent;
@@ -39,11 +40,19 @@ pub(super) struct Place {
     not_ours: String,
     keys: Option<lh_keys>,
     mac_events: Option<Source>,
+    mac_lag: Lag,
     pub(super) control: Control,
 }
 
 impl Place {
     pub(super) fn claim(device: &Device, options: &Options) -> Result<Self> {
+        let source = options.mac_events.as_deref();
+        if source.is_some_and(|source| !is_socket(source)) && !is_radio(device) {
+            tracing::warn!(
+                "{}: no radio, as far as /sys tells: mac80211 reports frames of radios only, not of a bridge or VLAN above one",
+                device.name
+            );
+        }
         Ok(Self {
             name: device.name.clone(),
             started: Instant::now(),
@@ -53,11 +62,8 @@ impl Place {
             complaint: String::new(),
             not_ours: String::new(),
             keys: options.keys.as_deref().map(keyfile::read).transpose()?,
-            mac_events: options
-                .mac_events
-                .as_deref()
-                .map(Source::open)
-                .transpose()?,
+            mac_events: source.map(Source::open).transpose()?,
+            mac_lag: Lag::default(),
             control: Control::claim(&options.runtime_dir, &device.name)?,
         })
     }
@@ -94,6 +100,9 @@ impl Place {
         device: &Device,
         options: &Options,
     ) -> Result<()> {
+        if let Some(source) = &self.mac_events {
+            source.follow(device.ifindex)?;
+        }
         let live =
             Live::start(agent, device, self.keys.as_ref()).with_context(|| self.name.clone())?;
         let mib = live.agent.memory_bytes() >> 20;
@@ -200,11 +209,13 @@ impl Place {
         let (Some(source), live) = (&mut self.mac_events, &self.live) else {
             return;
         };
+        let lag = &mut self.mac_lag;
         source.take(|record| {
             let told = live.as_ref().map(|live| live.agent.report(record));
             if let Some(Err(error)) = told {
                 tracing::debug!("report of the MAC: {error:#}");
             }
+            lag.note(record.report.at_ns, now_ns());
         });
     }
 
@@ -283,6 +294,9 @@ impl Place {
         live.agent.detach();
         if let Err(error) = live.agent.sweep(true) {
             tracing::warn!("{}: releasing kept ACKs: {error:#}", self.name);
+        }
+        if self.mac_lag.reports() > 0 {
+            tracing::info!("{}: {}", self.name, self.mac_lag);
         }
         let text = format!("detached from {}", self.name);
         self.say("detached", &text, options);
