@@ -208,6 +208,7 @@ helped() {
 
 stop_csnoop() {
 	end_agent || echo "fail: detach: exit $?: $(tail -n 1 /tmp/err)"
+	! grep WARN /tmp/err || echo "fail: agent: $(grep WARN /tmp/err | head -n 1)"
 	echo "note: agent: $(tail -n 1 /tmp/err)"
 }
 

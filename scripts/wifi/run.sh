@@ -8,7 +8,8 @@
 # one of the cloud flavour, which has no radios. Where QEMU or a package can't be had it says so and
 # ends with 0; with LASTHOP_WIFI=must with 1.
 # Programs come from $LASTHOP_BIN_DIR, else from target/release. What is downloaded is kept in
-# ${XDG_CACHE_HOME:-~/.cache}/lasthop/wifi; hostapd, wpa_supplicant and iw are not installed.
+# ${XDG_CACHE_HOME:-~/.cache}/lasthop/wifi; hostapd, wpa_supplicant and iw are not installed. All that
+# the guest says goes to $LASTHOP_WIFI_LOG as well, if that is set.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${LASTHOP_BIN_DIR:-${here%/scripts/wifi}/target/release}
@@ -21,7 +22,7 @@ me=wifi
 . "$here/../kernels/lib.sh"
 
 case ${1:-} in
--h | --help) sed -n '3,12s/^# \{0,1\}//p' "$0" && exit ;;
+-h | --help) sed -n '3,13s/^# \{0,1\}//p' "$0" && exit ;;
 esac
 
 skip() { # skip REASON
