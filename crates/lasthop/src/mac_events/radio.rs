@@ -12,7 +12,7 @@ use std::rc::Rc;
 use anyhow::{Context, Result, bail};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder};
 
-use super::{Missed, Record, TAKE_MOST};
+use super::record::{Missed, Record, TAKE_MOST};
 
 /// The compiled program.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mac80211.bpf.o"));

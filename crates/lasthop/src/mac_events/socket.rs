@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{Missed, RECORD_BYTES, Record, TAKE_MOST};
+use super::record::{Missed, RECORD_BYTES, Record, TAKE_MOST};
 
 /// Longest answer to `events`.
 const GREETING_MOST_BYTES: usize = 4096;
@@ -174,7 +174,7 @@ mod tests {
 
     use lasthop_core::bindings::{LH_MAC_DELIVERED, LH_MAC_GIVEN_UP, LH_MAC_UNDELIVERED};
 
-    use super::super::tests::raw;
+    use super::super::record::tests::raw;
     use super::*;
 
     fn serve(listener: &UnixListener, answer: &[u8]) -> UnixStream {
