@@ -58,17 +58,32 @@ transfer() {
 	fi
 }
 
+# A source of MAC events, without which one scheme is refused: an emulated radio link of nobody's.
+start_source() {
+	ip link add emu0 type veth peer name emu1 && ip link add emu2 type veth peer name emu3
+	for d in emu0 emu1 emu2 emu3; do ip link set $d up; done
+	echo '{"a": "emu1", "b": "emu2", "mac": {"standard": "802.11b"}}' >/tmp/linkemu.json
+	linkemu run --config /tmp/linkemu.json --control /run/linkemu >/tmp/linkemu 2>&1 &
+	for _ in $(seq 10); do
+		[ -S /run/linkemu ] && return
+		sleep 1
+	done
+	echo "fail: no source of MAC events: $(tail -n 1 /tmp/linkemu)"
+}
+
 # The verifier sees another program with each scheme, and with a key: all of them must load.
 try_schemes() {
 	(umask 077 && lasthop key new >/tmp/key)
+	start_source
 	schemes=$(lasthop attach lossy0 --scheme '?' 2>&1 | sed -n 's/.*have: //p' | tr -d ,)
 	[ "$(echo "$schemes" | wc -w)" -ge 4 ] || echo "fail: schemes: only '$schemes'"
 	for scheme in $schemes; do
-		if start_agent lossy0 --scheme "$scheme" --key /tmp/key; then
+		if start_agent lossy0 --scheme "$scheme" --key /tmp/key --mac-events /run/linkemu; then
 			echo "ok: scheme $scheme: $(verified | tr '\n' ' ')"
 		else
 			echo "fail: scheme $scheme: $(head -n 5 /tmp/err | tr '\n' '|')"
-			RUST_LOG=lasthop=debug lasthop attach lossy0 --scheme "$scheme" --key /tmp/key 2>&1 </dev/null |
+			RUST_LOG=lasthop=debug lasthop attach lossy0 --scheme "$scheme" --key /tmp/key \
+				--mac-events /run/linkemu 2>&1 </dev/null |
 				grep -B 60 '^processed' # the verifier's last words
 		fi
 		end_agent

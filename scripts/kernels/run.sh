@@ -28,7 +28,9 @@ case ${1:-} in
 -h | --help) sed -n '3,16s/^# \{0,1\}//p' "$0" && exit ;;
 esac
 [ "$(uname -m)" = x86_64 ] || die "needs an x86-64 machine: the kernels run this machine's programs"
-[ -x "$bin/lasthop" ] || die "no $bin/lasthop: run make build, or set LASTHOP_BIN_DIR"
+for p in lasthop linkemu; do
+	[ -x "$bin/$p" ] || die "no $bin/$p: run make build, or set LASTHOP_BIN_DIR"
+done
 command -v apt-get >/dev/null 2>&1 || die "needs apt-get, for the kernels"
 
 # The default: the oldest 6.8 besides the newest, since the verifier was young.
@@ -52,7 +54,8 @@ build_root() {
 	mkdir -p "$tmp"/root/{bin,dev,etc,proc,run,sys,tmp,usr/bin}
 	gcc -O2 -Wall -o "$tmp/verified" "$here/verified.c"
 	cp -L "$(command -v busybox)" "$tmp/root/bin/"
-	for p in "$(command -v ip)" "$(command -v tc)" "$tmp/verified" "$bin/lasthop"; do
+	for p in "$(command -v ip)" "$(command -v tc)" "$tmp/verified" "$bin/lasthop" \
+		"$bin/linkemu"; do
 		put_program "$p"
 	done
 	cp "$here/guest_lib.sh" "$tmp/root/"
