@@ -5,6 +5,7 @@
 #include "lasthop-helper.h"
 
 #include "../model/lasthop-queue-disc.h"
+#include "../model/lasthop-wifi-reports.h"
 
 #include "ns3/abort.h"
 #include "ns3/mq-queue-disc.h"
@@ -122,6 +123,10 @@ LasthopHelper::Install(Ptr<NetDevice> device) const
     auto agent = m_factory.Create<LasthopAgent>();
     agent->Attach(device);
     device->AggregateObject(agent);
+    if (auto wifi = DynamicCast<WifiNetDevice>(device))
+    {
+        lasthop::ConnectWifiReports(agent, wifi);
+    }
     auto root = control->GetRootQueueDiscOnDevice(device);
     if (root)
     {

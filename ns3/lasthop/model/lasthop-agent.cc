@@ -56,8 +56,8 @@ LasthopAgent::GetTypeId()
             .SetGroupName("Lasthop")
             .AddConstructor<LasthopAgent>()
             .AddAttribute("Scheme",
-                          "What repairs losses: rack, snoop, slack, sack, or none, which only "
-                          "observes.",
+                          "What repairs losses: rack, snoop, slack, sack, csnoop by what the MAC "
+                          "reports, or none, which only observes.",
                           StringValue("rack"),
                           MakeStringAccessor(&LasthopAgent::m_scheme),
                           MakeStringChecker())
@@ -301,6 +301,35 @@ LasthopAgent::NotifyLink(bool up)
     {
         state.CarryOut(work);
     }
+}
+
+void
+LasthopAgent::NotifyMac(MacEvent event, Ptr<const Packet> packet)
+{
+    if (!m_device || !m_state || !m_state->GoesByMac())
+    {
+        return;
+    }
+    LasthopState& state = *m_state;
+    std::vector<uint8_t> bytes;
+    lh_segment segment;
+    lh_flow_key key;
+    if (LasthopState::Read(packet, true, bytes, segment, key) != LH_PARSED_TCP)
+    {
+        return;
+    }
+    LasthopTracked* tracked = state.Find(key, false);
+    if (!tracked)
+    {
+        state.Count(LH_C_mac_strangers, 1);
+        return;
+    }
+    lh_call call = state.Call();
+    lh_actions actions{};
+    lh_mac_report report = LasthopState::Report(event, packet);
+    lhc_on_mac(
+        state.m_pool.Ops(), &tracked->flow, &state.m_config, &segment, &report, &call, &actions);
+    state.CarryOut(state.Finish(key, *tracked, actions, nullptr));
 }
 
 void

@@ -93,6 +93,24 @@ class LasthopAgent : public Object
      */
     void NotifyLink(bool up);
 
+    /// What a MAC knows of a frame that it has sent (docs/mac-events.md).
+    enum class MacEvent
+    {
+        DELIVERED,   //!< it was answered
+        UNDELIVERED, //!< an attempt was not, and another one follows
+        GIVEN_UP     //!< the last attempt was not
+    };
+
+    /**
+     * The MAC of the device reports, for scheme `csnoop` (docs/design.md, 5.10). LasthopHelper has
+     * WifiNetDevices do so; for other devices this may be called from anywhere but from within
+     * their Send().
+     *
+     * @param event what became of the frame, now
+     * @param packet that it carried, from the network layer header on, with the tags that it had
+     */
+    void NotifyMac(MacEvent event, Ptr<const Packet> packet);
+
     /**
      * Leaves connections alone that have this port at either end, as `lasthop attach --exclude`
      * does. To be called before they begin.

@@ -4,6 +4,8 @@
 
 #include "lasthop-queue-disc.h"
 
+#include "lasthop-departure.h"
+#include "lasthop-state.h"
 #include "lasthop-wire.h"
 
 #include "ns3/drop-tail-queue.h"
@@ -108,6 +110,8 @@ LasthopQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
 bool
 LasthopQueueDisc::Place(Ptr<QueueDiscItem> item)
 {
+    LasthopDeparture departure(LasthopState::NowNs());
+    item->GetPacket()->ReplacePacketTag(departure);
     if (GetNQueueDiscClasses() > 0)
     {
         return GetQueueDiscClass(0)->GetQueueDisc()->Enqueue(item);

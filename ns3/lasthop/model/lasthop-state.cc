@@ -4,6 +4,7 @@
 
 #include "lasthop-state.h"
 
+#include "lasthop-departure.h"
 #include "lasthop-params.h"
 
 #include "lasthop-queue-disc.h"
@@ -60,15 +61,53 @@ LasthopState::NowNs()
 }
 
 bool
+LasthopState::GoesByMac() const
+{
+    return lhc_policy(&m_config) & LH_POLICY_MAC;
+}
+
+lh_mac_report
+LasthopState::Report(LasthopAgent::MacEvent event, Ptr<const Packet> packet)
+{
+    LasthopDeparture departure;
+    lh_mac_report report{};
+    packet->PeekPacketTag(departure);
+    report.queued_ns = departure.GetNs();
+    report.at_ns = NowNs();
+    switch (event)
+    {
+    case LasthopAgent::MacEvent::DELIVERED:
+        report.event = LH_MAC_DELIVERED;
+        break;
+    case LasthopAgent::MacEvent::UNDELIVERED:
+        report.event = LH_MAC_UNDELIVERED;
+        break;
+    case LasthopAgent::MacEvent::GIVEN_UP:
+        report.event = LH_MAC_GIVEN_UP;
+        break;
+    }
+    return report;
+}
+
+int
+LasthopState::Read(Ptr<const Packet> packet,
+                   bool toMh,
+                   std::vector<uint8_t>& bytes,
+                   lh_segment& segment,
+                   lh_flow_key& key)
+{
+    bytes = lasthop::FirstBytes(packet, LH_HDR_BYTES);
+    return lhc_parse(bytes.data(), bytes.size(), packet->GetSize(), 0, 0, toMh, &segment, &key);
+}
+
+bool
 LasthopState::Parse(Ptr<const Packet> packet,
                     bool toMh,
                     std::vector<uint8_t>& bytes,
                     lh_segment& segment,
                     lh_flow_key& key)
 {
-    bytes = lasthop::FirstBytes(packet, LH_HDR_BYTES);
-    switch (
-        lhc_parse(bytes.data(), packet->GetSize(), packet->GetSize(), 0, 0, toMh, &segment, &key))
+    switch (Read(packet, toMh, bytes, segment, key))
     {
     case LH_PARSED_TCP:
         if (m_agent->m_excluded.count(key.mh_port) + m_agent->m_excluded.count(key.fh_port) > 0)
@@ -234,18 +273,11 @@ LasthopState::EditHeld(const LasthopPacket& held, const lh_actions& actions)
     lh_segment segment;
     lh_flow_key key;
     lh_actions edits = actions;
-    auto bytes = lasthop::FirstBytes(held.packet, LH_HDR_BYTES);
+    std::vector<uint8_t> bytes;
 
     edits.window = actions.held_window;
     edits.blank_sack = 0;
-    if (lhc_parse(bytes.data(),
-                  held.packet->GetSize(),
-                  held.packet->GetSize(),
-                  0,
-                  0,
-                  0,
-                  &segment,
-                  &key) == LH_PARSED_TCP)
+    if (Read(held.packet, false, bytes, segment, key) == LH_PARSED_TCP)
     {
         Edit(copy.packet, held.protocol, bytes, segment, edits);
     }

@@ -74,6 +74,32 @@ struct LasthopState
     /** @return what holds for a call now. */
     lh_call Call() const;
 
+    /** @return whether the scheme goes by what the MAC reports. */
+    bool GoesByMac() const;
+
+    /**
+     * @param event what the MAC tells
+     * @param packet of which it does, with its tags
+     * @return the same for the core
+     */
+    static lh_mac_report Report(LasthopAgent::MacEvent event, Ptr<const Packet> packet);
+
+    /**
+     * As Parse(), of a packet that was counted when it passed.
+     *
+     * @param packet from its network layer header on
+     * @param toMh whether it goes to the lossy link
+     * @param bytes its first bytes, set
+     * @param segment its values, set
+     * @param key its connection, set
+     * @return enum lh_parsed
+     */
+    static int Read(Ptr<const Packet> packet,
+                    bool toMh,
+                    std::vector<uint8_t>& bytes,
+                    lh_segment& segment,
+                    lh_flow_key& key);
+
     /**
      * @param packet from its network layer header on
      * @param toMh whether it goes to the lossy link
