@@ -80,3 +80,6 @@ file(GLOB lasthop_simulate CONFIGURE_DEPENDS examples/lasthop-simulate*.cc)
 add_executable(lasthop-simulate ${lasthop_simulate})
 target_link_libraries(lasthop-simulate ns3-lasthop ${lasthop_test_libraries})
 add_test(NAME lasthop-simulate COMMAND lasthop-simulate --duration=5s --ber=1e-6)
+add_test(NAME lasthop-simulate-wifi
+         COMMAND lasthop-simulate --mac=802.11b --macTries=1 --scheme=csnoop --agents=both --duration=5s
+)

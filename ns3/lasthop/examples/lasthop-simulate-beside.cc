@@ -37,7 +37,7 @@ LasthopSimulatedFlood::LasthopSimulatedFlood(Ptr<Node> from,
     : m_sender(Socket::CreateSocket(from, UdpSocketFactory::GetTypeId())),
       m_receiver(Socket::CreateSocket(to, UdpSocketFactory::GetTypeId())),
       m_gap(DataRate(neighbour.kind).CalculateBytesTxTime(UDP_FRAME_BYTES)),
-      m_end(neighbour.end)
+      m_end(Simulator::Now() + neighbour.end)
 {
     m_receiver->Bind(address);
     m_receiver->SetRecvCallback(MakeCallback(&LasthopSimulatedFlood::Read, this));
@@ -74,8 +74,9 @@ LasthopSimulatedFlood::GetReceived() const
 
 LasthopSimulatedBeside::LasthopSimulatedBeside(const LasthopSimulateOptions& options,
                                                const LasthopSimulatedLinks& links,
-                                               Ptr<LasthopAgent> agent)
+                                               const std::vector<Ptr<LasthopAgent>>& agents)
     : m_options(options),
+      m_origin(Simulator::Now()),
       m_links(links),
       m_arrivals(options.arrivals.size()),
       m_flows(options.neighbours.size()),
@@ -83,7 +84,7 @@ LasthopSimulatedBeside::LasthopSimulatedBeside(const LasthopSimulateOptions& opt
 {
     for (uint32_t number = 0; number < options.neighbours.size(); number++)
     {
-        AddNeighbour(number, agent);
+        AddNeighbour(number, agents);
     }
     if (options.arrivals.size() > uint64_t(MOST_ARRIVAL_PORTS) * options.hosts)
     {
@@ -100,7 +101,7 @@ LasthopSimulatedBeside::LasthopSimulatedBeside(const LasthopSimulateOptions& opt
 }
 
 void
-LasthopSimulatedBeside::AddNeighbour(uint32_t number, Ptr<LasthopAgent> agent)
+LasthopSimulatedBeside::AddNeighbour(uint32_t number, const std::vector<Ptr<LasthopAgent>>& agents)
 {
     const auto& neighbour = m_options.neighbours[number];
     auto fixed = m_links.GetFixed();
@@ -113,7 +114,7 @@ LasthopSimulatedBeside::AddNeighbour(uint32_t number, Ptr<LasthopAgent> agent)
             std::make_unique<LasthopSimulatedFlood>(fixed, mobile, address, neighbour);
         return;
     }
-    if (agent)
+    for (const auto& agent : agents)
     {
         agent->Exclude(port);
     }
@@ -170,7 +171,7 @@ LasthopSimulatedBeside::GetNeighbours() const
     std::vector<State> states(m_flows.size());
     for (uint32_t number = 0; number < states.size(); number++)
     {
-        bool isThere = Simulator::Now() < m_options.neighbours[number].end;
+        bool isThere = Simulator::Now() - m_origin < m_options.neighbours[number].end;
         if (m_floods[number])
         {
             states[number].received = m_floods[number]->GetReceived();

@@ -63,11 +63,11 @@ class LasthopSimulatedBeside
     /**
      * @param options what goes beside
      * @param links that it takes
-     * @param agent null: none
+     * @param agents at the hop's ends
      */
     LasthopSimulatedBeside(const LasthopSimulateOptions& options,
                            const LasthopSimulatedLinks& links,
-                           Ptr<LasthopAgent> agent);
+                           const std::vector<Ptr<LasthopAgent>>& agents);
 
     /** @param done called when the last transfer has arrived. */
     void SetDone(Callback<void> done);
@@ -87,14 +87,15 @@ class LasthopSimulatedBeside
 
   private:
     /// @param number of a neighbour
-    /// @param agent that is to leave it alone; null: none
-    void AddNeighbour(uint32_t number, Ptr<LasthopAgent> agent);
+    /// @param agents that are to leave it alone
+    void AddNeighbour(uint32_t number, const std::vector<Ptr<LasthopAgent>>& agents);
     /// @param number of an arrival
     void Arrive(uint32_t number);
     void ArrivalDone();
 
     const LasthopSimulateOptions& m_options; //!< what goes beside
     const LasthopSimulatedLinks& m_links;    //!< that it takes
+    const Time m_origin;                     //!< from which times of the options count
 
     std::vector<std::unique_ptr<LasthopSimulatedFlow>> m_arrivals; //!< null: still to come
     /// By neighbour; null: it is the other kind.

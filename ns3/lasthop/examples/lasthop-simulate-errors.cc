@@ -7,6 +7,7 @@
 #include "ns3/lasthop-error-model.h"
 #include "ns3/string.h"
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -151,6 +152,28 @@ LasthopAnyErrorModel::DoReset()
     {
         model->Reset();
     }
+}
+
+void
+LasthopAirErrorModel::SetErrors(Ptr<ErrorModel> errors)
+{
+    m_errors = errors;
+}
+
+bool
+LasthopAirErrorModel::DoCorrupt(Ptr<Packet> packet)
+{
+    // LLC and SNAP, the EtherType last; a beacon begins with a time, an answer has nothing here.
+    const std::array<uint8_t, 8> wanted{0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00};
+    std::array<uint8_t, 8> found{};
+    packet->CopyData(found.data(), found.size());
+    return found == wanted && m_errors->IsCorrupt(packet);
+}
+
+void
+LasthopAirErrorModel::DoReset()
+{
+    m_errors->Reset();
 }
 
 } // namespace ns3

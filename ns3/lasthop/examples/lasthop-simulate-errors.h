@@ -52,6 +52,20 @@ class LasthopAnyErrorModel : public ErrorModel
     uint64_t m_lost{0};                    //!< packets lost
 };
 
+/// Spares what is no packet of IP, of the frames that a Wi-Fi radio receives: answers, beacons.
+class LasthopAirErrorModel : public ErrorModel
+{
+  public:
+    /** @param errors what loses the others, and sees none but those */
+    void SetErrors(Ptr<ErrorModel> errors);
+
+  private:
+    bool DoCorrupt(Ptr<Packet> packet) override;
+    void DoReset() override;
+
+    Ptr<ErrorModel> m_errors; //!< the other part
+};
+
 /**
  * @param text values with commas between them
  * @return the values

@@ -45,9 +45,12 @@ LinkHelper(const std::string& rate, Time delay)
 }
 
 Ptr<QueueDisc>
-InstallQueue(Ptr<NetDevice> device, uint32_t packets, const std::string& aqm = "fifo")
+InstallQueue(Ptr<NetDevice> device,
+             uint32_t packets,
+             const std::string& aqm = "fifo",
+             uint32_t held = DEVICE_PACKETS)
 {
-    QueueSizeValue size(QueueSize(QueueSizeUnit::PACKETS, packets - DEVICE_PACKETS));
+    QueueSizeValue size(QueueSize(QueueSizeUnit::PACKETS, packets - held));
     BooleanValue marks(true); // where ECN is agreed on
     TrafficControlHelper queue;
     if (aqm == "codel")
@@ -133,16 +136,58 @@ LasthopSimulatedLinks::MakeBase()
 {
     auto base = m_nodes.Get(1);
     auto air = m_nodes.Get(2);
-    auto devices = m_options.hostHops.empty()
-                       ? MakeHop(base, air, m_options.hop, 1)
-                       : MakeLink(base, air, FREE_RATE, Time(0), m_options.wiredQueue);
+    auto devices = MakeSharedHop();
     m_base = devices.Get(0);
+    m_air = devices.Get(1);
     Ipv4AddressHelper addresses("10.2.0.0", "255.255.255.252");
     auto hop = addresses.Assign(devices);
+    if (m_wifi)
+    {
+        m_wifi->ResolveAddresses(hop);
+    }
     DefaultRoute(air, hop.GetAddress(0));
     Ipv4StaticRoutingHelper routing;
     routing.GetStaticRouting(base->GetObject<Ipv4>())
         ->AddNetworkRouteTo("10.128.0.0", "255.128.0.0", hop.GetAddress(1), 2);
+}
+
+NetDeviceContainer
+LasthopSimulatedLinks::MakeSharedHop()
+{
+    auto base = m_nodes.Get(1);
+    auto air = m_nodes.Get(2);
+    if (!m_options.mac.standard.empty())
+    {
+        return MakeWifi();
+    }
+    return m_options.hostHops.empty()
+               ? MakeHop(base, air, m_options.hop, 1)
+               : MakeLink(base, air, FREE_RATE, Time(0), m_options.wiredQueue);
+}
+
+NetDeviceContainer
+LasthopSimulatedLinks::MakeWifi()
+{
+    const auto& hop = m_options.hop;
+    constexpr uint32_t HELD = LasthopSimulatedWifi::DEVICE_FRAMES;
+    m_wifi = std::make_unique<LasthopSimulatedWifi>(m_options.mac, m_nodes.Get(1), m_nodes.Get(2));
+    auto devices = m_wifi->GetDevices();
+    m_down.push_back({InstallQueue(devices.Get(0), hop.queue, m_options.aqm, HELD),
+                      MakeErrors(hop.loss, false, 1)});
+    m_up.push_back({InstallQueue(devices.Get(1), hop.queueUp, m_options.aqm, HELD),
+                    MakeErrors(hop.lossUp, true, 1)});
+    m_wifi->SetErrors(false, m_down.back().errors);
+    m_wifi->SetErrors(true, m_up.back().errors);
+    return devices;
+}
+
+void
+LasthopSimulatedLinks::Settle()
+{
+    if (m_wifi)
+    {
+        m_wifi->Associate();
+    }
 }
 
 NetDeviceContainer
@@ -151,14 +196,16 @@ LasthopSimulatedLinks::MakeHop(Ptr<Node> from, Ptr<Node> to, const LasthopHop& h
     auto devices = LinkHelper(hop.rate, m_options.delay).Install(from, to);
     devices.Get(1)->SetAttribute("DataRate", StringValue(hop.rateUp));
     m_down.push_back({InstallQueue(devices.Get(0), hop.queue, m_options.aqm),
-                      MakeErrors(devices.Get(1), hop.loss, false, stream)});
+                      MakeErrors(hop.loss, false, stream)});
     m_up.push_back({InstallQueue(devices.Get(1), hop.queueUp, m_options.aqm),
-                    MakeErrors(devices.Get(0), hop.lossUp, true, stream)});
+                    MakeErrors(hop.lossUp, true, stream)});
+    devices.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(m_down.back().errors));
+    devices.Get(0)->SetAttribute("ReceiveErrorModel", PointerValue(m_up.back().errors));
     return devices;
 }
 
 Ptr<LasthopAnyErrorModel>
-LasthopSimulatedLinks::MakeErrors(Ptr<NetDevice> device, double loss, bool up, int64_t stream) const
+LasthopSimulatedLinks::MakeErrors(double loss, bool up, int64_t stream) const
 {
     auto errors = CreateObject<LasthopAnyErrorModel>();
     // A stream of its own for each: equal ones whatever else is switched on.
@@ -185,7 +232,6 @@ LasthopSimulatedLinks::MakeErrors(Ptr<NetDevice> device, double loss, bool up, i
     {
         errors->AddBurst(burst, stream + (up ? 2 : 3));
     }
-    device->SetAttribute("ReceiveErrorModel", PointerValue(errors));
     return errors;
 }
 
@@ -223,9 +269,10 @@ LasthopSimulatedLinks::MakeHosts()
             router = MakeGroup(group, network);
         }
         auto mobile = m_mobiles.Get(host);
+        Time delay = m_wifi ? m_options.delay : Time(0);
         auto devices =
             m_options.hostHops.empty()
-                ? MakeLink(router, mobile, FREE_RATE, Time(0), m_options.wiredQueue)
+                ? MakeLink(router, mobile, FREE_RATE, delay, m_options.wiredQueue)
                 : MakeHop(router, mobile, m_options.hostHops[host], 1 + STREAMS_OF_HOP * host);
         uint32_t link = network.Get() + 4 * (host % GROUP_HOSTS);
         Ipv4AddressHelper addresses(Ipv4Address(link), "255.255.255.252");
@@ -269,6 +316,18 @@ Ptr<NetDevice>
 LasthopSimulatedLinks::GetBaseDevice() const
 {
     return m_base;
+}
+
+Ptr<NetDevice>
+LasthopSimulatedLinks::GetMobileDevice() const
+{
+    return m_air;
+}
+
+const LasthopSimulatedWifi*
+LasthopSimulatedLinks::GetWifi() const
+{
+    return m_wifi.get();
 }
 
 LasthopSimulatedLinks::Counts

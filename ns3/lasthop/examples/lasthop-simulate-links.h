@@ -7,6 +7,7 @@
 
 #include "lasthop-simulate-errors.h"
 #include "lasthop-simulate-options.h"
+#include "lasthop-simulate-wifi.h"
 
 #include "ns3/ipv4-address.h"
 #include "ns3/net-device-container.h"
@@ -14,6 +15,7 @@
 #include "ns3/queue-disc.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,9 @@ namespace ns3
  *
  * Either all mobile hosts share the hop from BS to "air", behind which nothing takes time. Or each
  * has a link of its own there, and the way to "air" takes no time: then what BS sends waits where
- * the agent's device cannot see it, as for the stations of the test bed.
+ * the agent's device cannot see it, as for the stations of the test bed. A hop on Wi-Fi is from the
+ * access point BS to the station "air"; its delay lies behind it, since a MAC waits for its
+ * answers.
  */
 class LasthopSimulatedLinks
 {
@@ -63,6 +67,12 @@ class LasthopSimulatedLinks
     uint32_t GetWindow(uint32_t host) const;
     /** @return BS's device towards the mobile hosts. */
     Ptr<NetDevice> GetBaseDevice() const;
+    /** @return the device at the other end of the hop that all mobile hosts share. */
+    Ptr<NetDevice> GetMobileDevice() const;
+    /** @return the hop's radios, null: it has none. */
+    const LasthopSimulatedWifi* GetWifi() const;
+    /// Runs the simulation until the hop can carry packets.
+    void Settle();
     /**
      * @param up whether from the mobile hosts, else to them
      * @return what was counted so far
@@ -80,6 +90,10 @@ class LasthopSimulatedLinks
     void MakeWire();
     void MakeBase();
     void MakeHosts();
+    /// @return the devices of the hop that all mobile hosts share, BS's first
+    NetDeviceContainer MakeSharedHop();
+    /// @return the same on Wi-Fi
+    NetDeviceContainer MakeWifi();
     /// @param group number of it
     /// @param network its hosts' addresses
     /// @return the router that its hosts are linked to
@@ -90,24 +104,22 @@ class LasthopSimulatedLinks
     /// @param stream first one of its random numbers
     /// @return its devices
     NetDeviceContainer MakeHop(Ptr<Node> from, Ptr<Node> to, const LasthopHop& hop, int64_t stream);
-    /// @param device that receives
     /// @param loss share of the frames that are lost
-    /// @param up whether it is BS's end
+    /// @param up whether on the way to BS
     /// @param stream first one of its random numbers
-    /// @return its errors
-    Ptr<LasthopAnyErrorModel> MakeErrors(Ptr<NetDevice> device,
-                                         double loss,
-                                         bool up,
-                                         int64_t stream) const;
+    /// @return the errors of one way
+    Ptr<LasthopAnyErrorModel> MakeErrors(double loss, bool up, int64_t stream) const;
 
-    const LasthopSimulateOptions& m_options;    //!< what is built
-    NodeContainer m_nodes;                      //!< FH, BS, air
-    NodeContainer m_mobiles;                    //!< MH 0, ...
-    Ipv4Address m_fixedAddress;                 //!< FH's
-    std::vector<Ipv4Address> m_mobileAddresses; //!< the mobile hosts'
-    Ptr<NetDevice> m_base;                      //!< BS's towards air
-    std::vector<Way> m_down;                    //!< lossy links, towards the mobile hosts
-    std::vector<Way> m_up;                      //!< the same links, from them
+    const LasthopSimulateOptions& m_options;      //!< what is built
+    NodeContainer m_nodes;                        //!< FH, BS, air
+    NodeContainer m_mobiles;                      //!< MH 0, ...
+    Ipv4Address m_fixedAddress;                   //!< FH's
+    std::vector<Ipv4Address> m_mobileAddresses;   //!< the mobile hosts'
+    Ptr<NetDevice> m_base;                        //!< BS's towards air
+    Ptr<NetDevice> m_air;                         //!< air's towards BS
+    std::unique_ptr<LasthopSimulatedWifi> m_wifi; //!< the hop's radios; null: none
+    std::vector<Way> m_down;                      //!< lossy links, towards the mobile hosts
+    std::vector<Way> m_up;                        //!< the same links, from them
 };
 
 } // namespace ns3

@@ -111,7 +111,7 @@ ReadNeighbours(LasthopSimulateOptions& options, const std::string& text)
 
 /// The way up is as the way down where nothing else is said.
 void
-Complete(LasthopHop& hop)
+Complete(LasthopHop& hop, uint32_t least)
 {
     if (hop.rateUp.empty())
     {
@@ -121,9 +121,10 @@ Complete(LasthopHop& hop)
     {
         hop.queueUp = hop.queue;
     }
-    if (std::min(hop.queue, hop.queueUp) < 2)
+    if (std::min(hop.queue, hop.queueUp) < least)
     {
-        LasthopRefuse("queues: 2 packets at least, of which the device holds one");
+        LasthopRefuse("queues: " + std::to_string(least) +
+                      " packets at least, of which the device holds all but one");
     }
 }
 
@@ -156,13 +157,43 @@ CheckTraffic(const LasthopSimulateOptions& options)
     }
 }
 
+/// The medium, and what stands at its ends.
+void
+CheckEnds(const LasthopSimulateOptions& options)
+{
+    bool isWifi = !options.mac.standard.empty();
+    bool isBase = options.agents == "base";
+    if (!isBase && options.agents != "mobile" && options.agents != "both")
+    {
+        LasthopRefuse("--agents=" + options.agents + ": write base, mobile or both");
+    }
+    if (!options.hostHops.empty() && (isWifi || !isBase))
+    {
+        LasthopRefuse("--hostLinks: leave --mac and --agents out");
+    }
+    if (options.scheme == "csnoop" && !isWifi)
+    {
+        LasthopRefuse("--scheme=csnoop goes by what the MAC reports: add --mac=802.11b");
+    }
+    if (options.scheme == "snack" && !isBase)
+    {
+        LasthopRefuse("--scheme=snack: agents in ns-3 exchange no messages: leave --agents out");
+    }
+    const auto& mac = options.mac;
+    if (mac.tries == 0 || std::min({mac.sendWatts, mac.receiveWatts, mac.idleWatts}) < 0)
+    {
+        LasthopRefuse("--macTries is 1 at least, and no power less than 0");
+    }
+}
+
 void
 Check(LasthopSimulateOptions& options)
 {
-    Complete(options.hop);
+    // A Wi-Fi device holds the frame on the air and the next one.
+    Complete(options.hop, options.mac.standard.empty() ? 2 : 3);
     for (auto& hop : options.hostHops)
     {
-        Complete(hop);
+        Complete(hop, 2);
     }
     if (options.wiredQueue < 2)
     {
@@ -173,11 +204,21 @@ Check(LasthopSimulateOptions& options)
         LasthopRefuse("--aqm=" + options.aqm + ": write fifo, codel or fq-codel");
     }
     CheckTraffic(options);
+    CheckEnds(options);
 }
 
 void
 AddLink(CommandLine& command, LasthopSimulateOptions& options, Unread& unread)
 {
+    command.AddValue("mac",
+                     "802.11a, 802.11b or 802.11g between BS, the access point, and air, a "
+                     "station, in place of --rate; losses hit packets, attempt by attempt",
+                     options.mac.standard);
+    command.AddValue("macRate", "of data, Mbit/s; empty: the highest", options.mac.rate);
+    command.AddValue("macTries", "attempts that a frame gets in all", options.mac.tries);
+    command.AddValue("sendWatts", "power of a radio that sends", options.mac.sendWatts);
+    command.AddValue("receiveWatts", "of one that receives", options.mac.receiveWatts);
+    command.AddValue("idleWatts", "of one that does neither", options.mac.idleWatts);
     command.AddValue("rate", "of the lossy hop", options.hop.rate);
     command.AddValue("rateUp", "of it from MH to BS; empty: --rate", options.hop.rateUp);
     command.AddValue("wiredRate", "of the wire", options.wiredRate);
@@ -213,6 +254,8 @@ LasthopParse(int argc, char* argv[])
     CommandLine command("lasthop-simulate.cc");
     command.Usage("A run of lasthop's test bed in simulated time; prints one JSON object.");
     command.AddValue("scheme", "of the agent; none: no agent", options.scheme);
+    command.AddValue(
+        "agents", "ends of the hop that have one: base, mobile or both", options.agents);
     command.AddValue("cc", "congestion controls by commas, flow by flow", options.cc);
     AddLink(command, options, unread);
     command.AddValue("flows", "connections, over the hosts in turn", options.flows);

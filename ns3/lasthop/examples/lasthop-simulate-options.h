@@ -26,6 +26,17 @@ struct LasthopHop
     uint32_t window{0};         //!< bytes that MH grants; 0: ns3::TcpSocket::RcvBufSize
 };
 
+/// An 802.11 medium for both directions, in place of the rates of a hop.
+struct LasthopMac
+{
+    std::string standard;     //!< 802.11a, 802.11b or 802.11g; empty: none
+    std::string rate;         //!< of data, Mbit/s; empty: the standard's highest
+    uint32_t tries{7};        //!< attempts that a frame gets in all
+    double sendWatts{0.6};    //!< power of a radio that sends (Kim and Chung 2007)
+    double receiveWatts{0.3}; //!< of one that receives (the same)
+    double idleWatts{0.3};    //!< of one that does neither: it listens
+};
+
 /// A flow that the agent leaves alone.
 struct LasthopNeighbour
 {
@@ -45,6 +56,8 @@ struct LasthopArrival
 struct LasthopSimulateOptions
 {
     std::string scheme{"rack"};               //!< of the agent; "none": no agent
+    std::string agents{"base"};               //!< ends of the hop that have one: or mobile, both
+    LasthopMac mac;                           //!< of the hop
     std::string cc{"ns3::TcpNewReno"};        //!< congestion controls, by commas, flow by flow
     std::string aqm{"fifo"};                  //!< queue discipline of the hop
     LasthopHop hop;                           //!< that the hosts share; its losses are in files

@@ -8,8 +8,9 @@
 //
 // The queue before the wire is first in, first out, that before the hop as --aqm says. Behind "air"
 // nothing takes time: all mobile hosts share the hop. With --hostLinks each has a lossy link of its
-// own there instead. Many hosts are in groups, for the simulator's speed. Everything else that ns-3
-// knows can be set by attributes:
+// own there instead. Many hosts are in groups, for the simulator's speed. With --mac the hop is
+// Wi-Fi, BS its access point and air a station; time counts from its association on. Everything
+// else that ns-3 knows can be set by attributes:
 //
 //   lasthop-simulate --rate=2Mbps --scheme=snoop --ns3::LasthopAgent::DupThresh=2
 //
@@ -93,10 +94,15 @@ class Scenario
         uint64_t uploaded{0};                  //!< bytes of the uploads beside them
         LasthopSimulatedFlow::Sent sent;       //!< all senders
         LasthopSimulatedLinks::Counts hop;     //!< in the flows' direction
-        std::map<std::string, uint64_t> agent; //!< its counters
+        LasthopSimulatedWifi::Radios radios;   //!< of the hop, if it has any
+        std::map<std::string, uint64_t> agent; //!< counters of all agents
     };
 
-    void MakeAgent();
+    void MakeAgents();
+    /// @param lasthop makes the agent
+    /// @param device that it stands on
+    /// @param pcap file for what it sends of itself; empty: none
+    void MakeAgent(const LasthopHelper& lasthop, Ptr<NetDevice> device, const std::string& pcap);
     /// @param flows filled
     /// @param up whether the mobile hosts send
     void MakeFlows(Flows& flows, bool up);
@@ -108,22 +114,25 @@ class Scenario
     Counts Count() const;
     /// @return the part of Record() about what goes beside the flows.
     std::string RecordBeside() const;
-    /// @return the part of Record() about the agent.
-    std::string RecordAgent() const;
+    /// @return the part of Record() about the agents.
+    std::string RecordAgents() const;
+    /// @return the part of Record() about the hop's radios.
+    std::string RecordRadios() const;
 
-    const LasthopSimulateOptions m_options; //!< what is built
-    const bool m_up;                        //!< whether the mobile hosts send what is measured
-    LasthopSimulatedLinks m_links;          //!< hosts, and what lies between them
-    Ptr<LasthopAgent> m_agent;              //!< null: none
-    Flows m_flows;                          //!< in the order of their starts
-    Flows m_uploads;                        //!< beside them
+    const LasthopSimulateOptions m_options;  //!< what is built
+    const bool m_up;                         //!< whether the mobile hosts send what is measured
+    LasthopSimulatedLinks m_links;           //!< hosts, and what lies between them
+    std::vector<Ptr<LasthopAgent>> m_agents; //!< the base's first
+    Time m_origin;                           //!< from which times of options and record count
+    Flows m_flows;                           //!< in the order of their starts
+    Flows m_uploads;                         //!< beside them
     std::unique_ptr<LasthopSimulatedBeside> m_beside; //!< neighbours and arrivals
     uint32_t m_done{0};                               //!< flows that have ended
     bool m_ended{false};                              //!< whether the measured time is over
     Counts m_before;                                  //!< when the measured time begins
     Counts m_after;                                   //!< when it ends
     std::vector<std::string> m_samples;               //!< JSON objects, every SAMPLE_INTERVAL
-    uint64_t m_memory{0};                             //!< most bytes of the agent
+    uint64_t m_memory{0};                             //!< most bytes of the agents together
     double m_processor{0};                            //!< s of processor time that the run took
     uint64_t m_events{0};                             //!< that it had
 };
@@ -133,13 +142,15 @@ Scenario::Scenario(const LasthopSimulateOptions& options)
       m_up(options.direction == "up"),
       m_links(m_options)
 {
-    MakeAgent();
+    MakeAgents();
+    m_links.Settle();
+    m_origin = Simulator::Now();
     MakeFlows(m_flows, m_up);
     if (options.direction == "both")
     {
         MakeFlows(m_uploads, true);
     }
-    m_beside = std::make_unique<LasthopSimulatedBeside>(m_options, m_links, m_agent);
+    m_beside = std::make_unique<LasthopSimulatedBeside>(m_options, m_links, m_agents);
     m_beside->SetDone(Callback<void>([this] {
         if (m_ended)
         {
@@ -149,7 +160,7 @@ Scenario::Scenario(const LasthopSimulateOptions& options)
 }
 
 void
-Scenario::MakeAgent()
+Scenario::MakeAgents()
 {
     if (m_options.scheme == "none")
     {
@@ -157,10 +168,27 @@ Scenario::MakeAgent()
     }
     LasthopHelper lasthop;
     lasthop.SetAttribute("Scheme", StringValue(m_options.scheme));
-    m_agent = lasthop.Install(m_links.GetBaseDevice());
-    if (!m_options.pcap.empty())
+    const auto& pcap = m_options.pcap;
+    bool isBoth = m_options.agents == "both";
+    if (m_options.agents != "mobile")
     {
-        LasthopHelper::EnablePcap(m_options.pcap, m_agent);
+        MakeAgent(lasthop, m_links.GetBaseDevice(), pcap);
+    }
+    if (m_options.agents != "base")
+    {
+        lasthop.SetAttribute("Role", StringValue("mobile"));
+        bool isSecond = isBoth && !pcap.empty();
+        MakeAgent(lasthop, m_links.GetMobileDevice(), isSecond ? pcap + ".mobile" : pcap);
+    }
+}
+
+void
+Scenario::MakeAgent(const LasthopHelper& lasthop, Ptr<NetDevice> device, const std::string& pcap)
+{
+    m_agents.push_back(lasthop.Install(device));
+    if (!pcap.empty())
+    {
+        LasthopHelper::EnablePcap(pcap, m_agents.back());
     }
 }
 
@@ -231,15 +259,17 @@ Scenario::TakeSample()
         neighbourRtts.push_back(state.rtt.GetMicroSeconds());
     }
     std::ostringstream out;
-    out << "{\"at_ns\":" << Simulator::Now().GetNanoSeconds()
+    out << "{\"at_ns\":" << (Simulator::Now() - m_origin).GetNanoSeconds()
         << ",\"received_bytes\":" << List(received) << ",\"rtt_us\":" << List(rtts)
         << ",\"neighbours_received_bytes\":" << List(neighboursReceived)
         << ",\"neighbours_rtt_us\":" << List(neighbourRtts) << "}";
     m_samples.push_back(out.str());
-    if (m_agent)
+    uint64_t memory = 0;
+    for (const auto& agent : m_agents)
     {
-        m_memory = std::max(m_memory, m_agent->GetMemoryBytes());
+        memory += agent->GetMemoryBytes();
     }
+    m_memory = std::max(m_memory, memory);
 }
 
 void
@@ -271,9 +301,16 @@ Scenario::Count() const
         counts.uploaded += flow->GetReceived();
     }
     counts.hop = m_links.Count(m_up);
-    if (m_agent)
+    if (m_links.GetWifi())
     {
-        counts.agent = m_agent->GetCounters();
+        counts.radios = m_links.GetWifi()->GetRadios();
+    }
+    for (const auto& agent : m_agents)
+    {
+        for (const auto& [name, value] : agent->GetCounters())
+        {
+            counts.agent[name] += value;
+        }
     }
     return counts;
 }
@@ -310,8 +347,37 @@ Scenario::RecordBeside() const
 }
 
 std::string
-Scenario::RecordAgent() const
+Scenario::RecordRadios() const
 {
+    if (!m_links.GetWifi())
+    {
+        return "";
+    }
+    std::vector<std::string> radios;
+    for (uint32_t end = 0; end < m_after.radios.size(); end++)
+    {
+        const auto& after = m_after.radios[end];
+        const auto& before = m_before.radios[end];
+        LasthopSimulatedWifi::Radio grown{after.sent - before.sent,
+                                          after.received - before.received,
+                                          after.givenUp - before.givenUp};
+        std::ostringstream out;
+        out << "{\"sent_ns\":" << grown.sent.GetNanoSeconds()
+            << ",\"received_ns\":" << grown.received.GetNanoSeconds()
+            << ",\"energy_uj\":" << grown.GetEnergyUj(m_options.mac, m_after.at - m_before.at)
+            << ",\"given_up\":" << grown.givenUp << "}";
+        radios.push_back(out.str());
+    }
+    return ",\"radios\":" + List(radios);
+}
+
+std::string
+Scenario::RecordAgents() const
+{
+    if (m_agents.empty())
+    {
+        return "";
+    }
     std::ostringstream out;
     out << ",\"agent_memory_bytes\":" << m_memory << ",\"agent\":{";
     const char* before = "";
@@ -360,7 +426,8 @@ Scenario::Record() const
         << ",\"aqm_dropped\":" << m_after.hop.aqmDropped - m_before.hop.aqmDropped
         << ",\"aqm_marked\":" << m_after.hop.aqmMarked - m_before.hop.aqmMarked
         << ",\"samples\":" << List(m_samples) << ",\"events\":" << m_events
-        << ",\"cpu_s\":" << m_processor << RecordBeside() << (m_agent ? RecordAgent() : "") << "}";
+        << ",\"cpu_s\":" << m_processor << RecordBeside() << RecordRadios() << RecordAgents()
+        << "}";
     return out.str();
 }
 
