@@ -143,11 +143,19 @@ fn memory_of_the_kernel_runs_out() {
     assert!(attached(&bed, "nothing fails", &output));
     let chosen = calls_that_matter(&calls);
     assert!(chosen.len() > 20, "{chosen:#?}");
-    // One that fails libbpf tries again in another way; so do all that follow.
+    // One that fails libbpf tries again in another way; so do all that follow. It also repeats what
+    // the verifier was interrupted in, by which the numbers of one run are not those of the next:
+    // then the last ones may meet nothing of ours.
+    let (all, mut met) = (chosen.len(), 0);
     for (n, call) in chosen {
-        let (output, _) = attach_traced(&bed, Some(n));
-        assert!(!attached(&bed, call, &output), "{call}");
+        let (output, calls) = attach_traced(&bed, Some(n));
+        let ours = calls_that_matter(&calls);
+        if ours.iter().any(|(_, call)| call.contains("(INJECTED)")) {
+            assert!(!attached(&bed, call, &output), "{call}");
+            met += 1;
+        }
     }
+    assert!(met + 3 >= all, "{met} of {all} calls were met");
 }
 
 /// The runtime directory's file system has no room for the lock, or for the socket.
