@@ -93,7 +93,12 @@ fn an_agent_below_a_hop_repairs_what_goes_up() {
         hop.data_lost + hop.data_queue_dropped
     });
     assert!(lost > 60 && resent[0] >= lost / 2, "{resent:?} of {lost}");
-    assert!(resent[1] <= dropped + 5, "{resent:?}, {dropped} dropped");
+    // A timer that fires early on a loaded machine repairs a few for nothing; had it taken the other
+    // hop's losses for its own there would be as many as those.
+    assert!(
+        resent[1] <= dropped + lost / 4,
+        "{resent:?}, {dropped} dropped, {lost} lost before"
+    );
     bed.down().expect("nothing is left");
 }
 
