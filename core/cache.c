@@ -138,6 +138,7 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->slot = slot;
 	e->delivered = lh_receiver_delivered(env, f);
 	e->tsval = s->tsval;
+	e->arrived = 0;
 	e->n_local = 0;
 	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_EMPTY);
 	f->ring.nr_small += !!(flags & LH_SEG_SMALL);

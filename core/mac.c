@@ -64,6 +64,7 @@ LH_INLINE void lh_mac_book_one(struct lh_env *env, struct lh_flow *f, struct lh_
 		if (!older && report->at_ns > e->last_tx_ns && report->at_ns <= env->now_ns)
 			lh_mac_sample(env, f, report->at_ns - e->last_tx_ns);
 		e->flags &= ~LH_SEG_LOST;
+		e->arrived = 1;
 		if (!e->n_local)
 			e->flags &= ~LH_SEG_ASKED; /* a later attempt brought it */
 		return;
@@ -169,4 +170,13 @@ LH_INLINE bool lh_mac_head(struct lh_env *env, const struct lh_flow *f)
 	if (!e || !(e->flags & LH_SEG_ASKED))
 		return false;
 	return (e->flags & LH_SEG_LOST) || lh_since(env->now_ns, e->last_tx_ns) < lh_lrto(env, f);
+}
+
+LH_INLINE u64 lh_mac_probe_at(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = LH_CFG(env)->probe ? lh_head(env, f) : NULL;
+
+	if (!e || !e->arrived || LH_CFG(env)->role != LH_ROLE_BASE)
+		return 0;
+	return lh_head_deadline(env, f);
 }

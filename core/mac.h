@@ -47,6 +47,11 @@ LH_ENTRY int lh_mac_repair(struct lh_env *env, struct lh_flow *f, struct lh_acti
  * time to arrive and be acknowledged, its loss may be another's. */
 LH_INLINE bool lh_mac_head(struct lh_env *env, const struct lh_flow *f);
 
+/* When the segment that MH wants next is sent again although it has arrived: nothing answers, so that
+ * the ACKs were lost, and the next copy brings another. At the base only: to the mobile end all of the
+ * path's delay is the hop's. 0: never. */
+LH_INLINE u64 lh_mac_probe_at(struct lh_env *env, const struct lh_flow *f);
+
 /* Whether anything waits for its repair. */
 LH_INLINE bool lh_mac_waits(const struct lh_flow *f);
 

@@ -40,6 +40,8 @@
 	     "Scheme `sack`: true: a new ACK passes without the SACK blocks above it while every hole is repaired here, so that the sender does not act on them.") \
 	CHOICE(undelivered, LH_UNDELIVERED_FINAL, LH_UNDELIVERED_ATTEMPT, "final attempt", \
 	       "Scheme `csnoop`: which report of the MAC is a loss: \"final\": that it has given a frame up; \"attempt\": each attempt that failed, as where it makes one only.") \
+	FLAG(probe, 1, \
+	     "Scheme `csnoop`, at the base: true: what the MAC has delivered and no ACK answers is sent again after a local timeout, for it is the answer that may be lost. false: as published.") \
 	COUNT(asks, 2, 1, 8, \
 	      "Scheme `snack`: ACKs in a row that tell the other end of what is missing, as one of them may be lost. 1: as published.") \
 	CHOICE(rtt_profile, LH_RTT_STD, LH_RTT_NS2, "std ns2", \

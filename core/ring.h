@@ -37,7 +37,7 @@ struct lh_seg {
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
 	u8 behind; /* lh_under_way() when a duplicate last made us repair it */
-	u8 pad[1];
+	u8 arrived; /* 1: the MAC has reported a copy as delivered */
 };
 
 /* The ring of a flow is made of chunks, so that an idle flow holds none. */

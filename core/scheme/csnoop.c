@@ -15,6 +15,7 @@ LH_SCHEME(csnoop, LH_POLICY_RTT_PER_ACK | LH_POLICY_MAC | LH_POLICY_BRAKE,
 #include "../brake.h"
 #include "../mac.h"
 #include "snack.h"
+#include "snoop.h"
 
 #define lh_csnoop_on_syn lh_ignore_syn
 #define lh_csnoop_on_link lh_ignore_link
@@ -42,15 +43,17 @@ LH_INLINE void lh_csnoop_on_ack(struct lh_env *env, struct lh_flow *f, const str
 
 LH_INLINE u64 lh_csnoop_deadline(struct lh_env *env, const struct lh_flow *f)
 {
-	return f->mac.timer_ns;
+	return lh_least(f->mac.timer_ns, lh_mac_probe_at(env, f));
 }
 
 LH_INLINE void lh_csnoop_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	if (!f->mac.timer_ns || env->now_ns < f->mac.timer_ns)
-		return;
-	lh_mac_repair(env, f, out);
-	lh_brake_deprive(env, f);
+	if (f->mac.timer_ns && env->now_ns >= f->mac.timer_ns) {
+		lh_mac_repair(env, f, out);
+		lh_brake_deprive(env, f);
+	}
+	if (lh_mac_probe_at(env, f))
+		lh_snoop_on_timer(env, f, out);
 }
 
 #endif

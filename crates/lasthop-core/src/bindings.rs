@@ -993,6 +993,7 @@ pub struct lh_config {
     pub handoff: u32,
     pub sack_mask: u32,
     pub undelivered: u32,
+    pub probe: u32,
     pub asks: u32,
     pub rtt_profile: u32,
     pub dup_thresh: u32,
@@ -1002,7 +1003,7 @@ pub struct lh_config {
     pub queue_guard: u32,
     pub brake: u32,
     pub ns2_gain_1024: u32,
-    pub pad: [u32; 2usize],
+    pub pad: [u32; 1usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -1043,23 +1044,24 @@ const _: () = {
         [::core::mem::offset_of!(lh_config, sack_mask) - 116usize];
     ["Offset of field: lh_config::undelivered"]
         [::core::mem::offset_of!(lh_config, undelivered) - 120usize];
-    ["Offset of field: lh_config::asks"][::core::mem::offset_of!(lh_config, asks) - 124usize];
+    ["Offset of field: lh_config::probe"][::core::mem::offset_of!(lh_config, probe) - 124usize];
+    ["Offset of field: lh_config::asks"][::core::mem::offset_of!(lh_config, asks) - 128usize];
     ["Offset of field: lh_config::rtt_profile"]
-        [::core::mem::offset_of!(lh_config, rtt_profile) - 128usize];
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 132usize];
     ["Offset of field: lh_config::dup_thresh"]
-        [::core::mem::offset_of!(lh_config, dup_thresh) - 132usize];
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 136usize];
     ["Offset of field: lh_config::max_local"]
-        [::core::mem::offset_of!(lh_config, max_local) - 136usize];
+        [::core::mem::offset_of!(lh_config, max_local) - 140usize];
     ["Offset of field: lh_config::timer_arm"]
-        [::core::mem::offset_of!(lh_config, timer_arm) - 140usize];
+        [::core::mem::offset_of!(lh_config, timer_arm) - 144usize];
     ["Offset of field: lh_config::strict_window"]
-        [::core::mem::offset_of!(lh_config, strict_window) - 144usize];
+        [::core::mem::offset_of!(lh_config, strict_window) - 148usize];
     ["Offset of field: lh_config::queue_guard"]
-        [::core::mem::offset_of!(lh_config, queue_guard) - 148usize];
-    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 152usize];
+        [::core::mem::offset_of!(lh_config, queue_guard) - 152usize];
+    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 156usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 156usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 160usize];
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 160usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 164usize];
 };
 pub const LH_PARAM_TIME: lh_param_kind = 0;
 pub const LH_PARAM_COUNT: lh_param_kind = 1;
@@ -1779,7 +1781,8 @@ pub struct lh_seg {
     pub flags: u8,
     #[doc = " lh_under_way() when a duplicate last made us repair it"]
     pub behind: u8,
-    pub pad: [u8; 1usize],
+    #[doc = " 1: the MAC has reported a copy as delivered"]
+    pub arrived: u8,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -1795,7 +1798,7 @@ const _: () = {
     ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 28usize];
     ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 29usize];
     ["Offset of field: lh_seg::behind"][::core::mem::offset_of!(lh_seg, behind) - 30usize];
-    ["Offset of field: lh_seg::pad"][::core::mem::offset_of!(lh_seg, pad) - 31usize];
+    ["Offset of field: lh_seg::arrived"][::core::mem::offset_of!(lh_seg, arrived) - 31usize];
 };
 #[doc = " The ring of a flow is made of chunks, so that an idle flow holds none."]
 #[repr(C)]

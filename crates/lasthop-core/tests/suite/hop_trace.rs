@@ -37,6 +37,13 @@ impl Hop {
         all.filter(|line| line.contains(of)).collect()
     }
 
+    /// ACKs of this number that came to the sender, and how many of them with blocks.
+    pub fn shown(&self, at: u32) -> (usize, usize) {
+        let acks = self.seen.iter().filter(|(ack, _)| *ack == at);
+        let blocks = acks.clone().filter(|(_, b)| !b.is_empty());
+        (acks.count(), blocks.count())
+    }
+
     /// Duplicates that came to the sender, or blocks that it got to see.
     pub fn signs_of_loss(&self) -> usize {
         let twice = self.seen.windows(2).filter(|w| w[0].0 == w[1].0).count();

@@ -221,14 +221,8 @@ fn losses_of_both_are_told_apart_on_the_way_up() {
     hop.wire_loses = lose_on_wire(5_000);
     hop.run(3_000);
     assert!(hop.all_came());
-    let shown = |at| {
-        hop.seen
-            .iter()
-            .filter(|(ack, b)| *ack == at && !b.is_empty())
-            .count()
-    };
-    assert_eq!(shown(2_000), 0, "{:?}", hop.seen);
-    assert!(shown(5_000) > 0, "{:?}", hop.seen);
+    assert_eq!(hop.shown(2_000).1, 0, "{:?}", hop.seen);
+    assert!(hop.shown(5_000).1 > 0, "{:?}", hop.seen);
 }
 
 /// Without an answer from the other end the base is `sack`, and the mobile end lets all pass.
