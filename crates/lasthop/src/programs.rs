@@ -323,9 +323,9 @@ impl Agent {
             > 0)
     }
 
-    /// Tells every flow with something cached, or with an ACK to repeat, that the link went down or came up; one that stays
-    /// busy on another CPU is left out. Returns how many were told, none if the scheme takes no
-    /// notice.
+    /// Tells every flow with something cached, or with an ACK to repeat, that the link went down or
+    /// came up; one that stays busy on another CPU is left out. Returns how many were told, none if
+    /// the scheme takes no notice.
     ///
     /// # Errors
     /// The kernel refuses to run the program, or the map can't be read.

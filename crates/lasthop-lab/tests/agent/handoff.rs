@@ -9,9 +9,9 @@ use lasthop_lab::bed::transfer::Transfer;
 use lasthop_lab::data::ends::Agents;
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
-use lasthop_lab::data::profile::Profile;
 use lasthop_lab::data::stack::StackOptions;
 
+use super::outage::{pause_of, vintage};
 use super::{PATIENCE, able, check, counter};
 
 const BEGIN: Duration = Duration::from_secs(3);
@@ -20,16 +20,11 @@ const LENGTH: Duration = Duration::from_millis(400);
 /// A sender without SACK whose timeout is at least a second: the coarse one of 1995.
 fn coarse() -> LinkOptions {
     LinkOptions {
-        rate_bps: 10_000_000,
-        rtt_ns: 60_000_000,
-        local_rtt_ns: 10_000_000,
-        loss: 0.0,
-        profile: Profile::Vintage,
         stack: StackOptions {
             rto_min_ns: Some(1_000_000_000),
             ..StackOptions::default()
         },
-        ..LinkOptions::default()
+        ..vintage()
     }
 }
 
@@ -68,13 +63,9 @@ fn handoff(config: &str) -> Handoff {
     tell_link(bed.namespace(Host::Mh), device, LinkState::Up).expect("link");
     let report = running.wait().expect("the transfer");
     check(&report);
-    let (begin, over) = (BEGIN.as_nanos() as u64, (BEGIN + LENGTH).as_nanos() as u64);
-    let moments = &report.moments;
-    let before = moments.iter().rfind(|m| m.at_ns < over);
-    let before = before.expect("a look within the outage").received_bytes[0];
-    let after = moments.iter().find(|m| m.received_bytes[0] > before);
+    let [begin_ns, length_ns] = [BEGIN, LENGTH].map(|d| d.as_nanos() as u64);
     Handoff {
-        pause_ms: (after.expect("it goes on").at_ns - begin) / 1_000_000,
+        pause_ms: pause_of(&report, begin_ns, length_ns),
         copies: counter(&mut agents[0], "handoff_acks"),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
-use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::bed::transfer::{RunningTransfer, Transfer, TransferReport};
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::profile::Profile;
@@ -18,7 +18,7 @@ use super::{PATIENCE, able, check, counter, fast_link, wait_until};
 const OUTAGES: &str = "1500ms,700ms,2500ms";
 
 /// The papers' sender: no SACK, a timeout of 500 ms beyond the round trip.
-fn vintage() -> LinkOptions {
+pub fn vintage() -> LinkOptions {
     LinkOptions {
         rate_bps: 10_000_000,
         rtt_ns: 60_000_000,
@@ -106,7 +106,16 @@ fn freeze_costs_no_content() {
     agent.stop().expect("stop");
 }
 
-/// From the beginning of an outage of two seconds to the first byte after its end.
+/// From the beginning of a transfer's only outage to the first byte after its end, ms.
+pub fn pause_of(report: &TransferReport, begin_ns: u64, length_ns: u64) -> u64 {
+    let moments = &report.moments;
+    let before = moments.iter().rfind(|m| m.at_ns < begin_ns + length_ns);
+    let before = before.expect("a look within the outage").received_bytes[0];
+    let after = moments.iter().find(|m| m.received_bytes[0] > before);
+    (after.expect("it goes on").at_ns - begin_ns) / 1_000_000
+}
+
+/// The pause that an outage of two seconds makes, ms.
 fn pause_ms(scheme: &str, cc: &str) -> u64 {
     const BEGIN_NS: u64 = 3_000_000_000;
     const LENGTH_NS: u64 = 2_000_000_000;
@@ -121,11 +130,7 @@ fn pause_ms(scheme: &str, cc: &str) -> u64 {
     let report = running.wait().expect("the transfer");
     check(&report);
     agent.stop().expect("stop");
-    let moments = &report.moments;
-    let before = moments.iter().rfind(|m| m.at_ns < BEGIN_NS + LENGTH_NS);
-    let before = before.expect("a look within the outage").received_bytes[0];
-    let after = moments.iter().find(|m| m.received_bytes[0] > before);
-    (after.expect("it goes on").at_ns - BEGIN_NS) / 1_000_000
+    pause_of(&report, BEGIN_NS, LENGTH_NS)
 }
 
 /// An outage longer than the sender's first timeouts: without help nothing moves until the next one.
