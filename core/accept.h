@@ -34,7 +34,7 @@ struct lh_end {
 		round_end; /* what the other end had, and this one had sent, a round trip ago */
 };
 
-/* What FH sent at numbers that can't be its (accept.h): should MH answer there, both are
+/* What FH sent at numbers that can't be its, data or a FIN (accept.h): should MH answer there, both are
  * right, and we have missed something. From the first to the last of a run of segments, with the
  * last one's ACK number. */
 struct lh_claim {

@@ -257,6 +257,24 @@ fn what_both_ends_agree_on_is_picked_up() {
     ack!(rig, 1_321, far + 100, sack [(left, right)] => pass, resend [far as u32 + 100]);
 }
 
+/// A FIN takes a number (RFC 9293 section 3.4) and is answered, with or without data: FH's word as
+/// well. A bare ACK is not.
+#[test]
+fn a_bare_fin_is_a_word_too() {
+    for (fin, agreed) in [(LH_FIN, 1), (0, 0)] {
+        let mut rig = helped(Config::default());
+        let far = 50_000_000;
+        let last = Tcp {
+            flags: fin | LH_ACK,
+            ..rig.segment(far, 0)
+        };
+        rig.fh_sends(300, last);
+        let end = far + i64::from(fin != 0);
+        ack!(rig, 1_302, end => pass);
+        assert_eq!(rig.count(LH_C_resynchronised), agreed, "{fin}");
+    }
+}
+
 /// FH's own data take the claim of another back.
 #[test]
 fn a_claim_lasts_until_fh_goes_on() {
