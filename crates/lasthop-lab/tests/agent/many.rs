@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::ends::Agents;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::queue::Queue;
+use lasthop_lab::data::topology::Family;
+use lasthop_lab::data::way::Way;
 
 use super::{PATIENCE, able, check, counter, fast_link, flows, run};
 
@@ -22,6 +25,55 @@ fn two_hundred_connections() {
     assert_eq!(counter(&mut agent, "flows_created"), 200);
     assert!(counter(&mut agent, "local_retransmits") > 0);
     agent.stop().expect("stop");
+}
+
+/// 200 connections of agents at both ends of the hop, half of them each way at the same time, with
+/// IPv4 down and IPv6 up: what is lost is repaired from the end that sent it.
+fn both_ways_at_once(scheme: &str, link: &LinkOptions, repairs: &str) {
+    let bed = TestBed::up(link).expect("test bed");
+    let mut agents = bed
+        .start_ends(Agents::Both, scheme, &[])
+        .expect("both ends");
+    let start = |way, family| {
+        let transfer = Transfer::new().direction(way).family(family);
+        let transfer = transfer.flows(100).bytes(60_000).deadline(PATIENCE);
+        transfer.start(&bed).expect("transfer")
+    };
+    let running = [start(Way::Down, Family::V4), start(Way::Up, Family::V6)];
+    for way in running {
+        check(&way.wait().expect("transfer"));
+    }
+    let air = bed.emulator_stats().expect("emulator").air;
+    let lost = [air.a_to_b, air.b_to_a].map(|way| way.data_lost + way.data_queue_dropped);
+    for (agent, lost) in agents.iter_mut().zip(lost) {
+        let (flows, repaired) = (counter(agent, "flows_created"), counter(agent, repairs));
+        eprintln!("{scheme}: {flows} flows, {repaired} {repairs} for {lost}");
+        assert_eq!(flows, 200);
+        // 4,200 frames with data each way, of which 3 % are lost, and more by the queue.
+        assert!(repaired > 40, "{repaired} repairs for {lost}");
+        assert!(repaired * 10 <= lost * 11, "{repaired} repairs for {lost}");
+        assert_eq!(counter(agent, "retransmit_errors"), 0);
+    }
+}
+
+#[test]
+fn two_hundred_connections_both_ways_by_lists() {
+    if able() {
+        both_ways_at_once("snack", &fast_link(0.03), "retransmits_asked");
+    }
+}
+
+#[test]
+fn two_hundred_connections_both_ways_by_the_mac() {
+    let words = r#"{"standard":"802.11a","rate_mbps":54,"tries":1}"#;
+    let mac = serde_json::from_str(words).expect("a MAC");
+    let link = LinkOptions {
+        mac: Some(mac),
+        ..fast_link(0.03)
+    };
+    if able() {
+        both_ways_at_once("csnoop", &link, "retransmits_mac");
+    }
 }
 
 /// A table of 16 flows for 60: what finds no room passes unassisted and is counted.
