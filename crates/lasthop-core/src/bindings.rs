@@ -105,7 +105,7 @@ const _: () = {
         [::core::mem::offset_of!(lh_end, round_start) - 20usize];
     ["Offset of field: lh_end::round_end"][::core::mem::offset_of!(lh_end, round_end) - 24usize];
 };
-#[doc = " What FH sent at numbers that can't be its (accept.h): should MH answer there, both are\n right, and we have missed something. From the first to the last of a run of segments, with the\n last one's ACK number."]
+#[doc = " What FH sent at numbers that can't be its, data or a FIN (accept.h): should MH answer there, both are\n right, and we have missed something. From the first to the last of a run of segments, with the\n last one's ACK number."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_claim {
