@@ -259,6 +259,49 @@ fn short_transfers_arrive_beside_a_flow() {
     assert!(p95(&records[1]) < p95(&records[0]), "{records:?}");
 }
 
+#[test]
+fn csnoop_goes_by_the_mac_at_either_end() {
+    if skipped("csnoop_goes_by_the_mac_at_either_end") {
+        return;
+    }
+    let hop = "--mac 802.11b,tries=1,idle_watts=0 --wired-rate 10mbit --rtt 54ms --local-rtt 4ms \
+               --queue 50 --loss 0% --cc reno --profile linux24 --warmup 1s --duration 10s";
+    for (ends, way, loss) in [
+        ("base", "down", "--burst-loss 3%,4"),
+        ("mobile", "up", "--burst-loss-up 3%,4"),
+        ("both", "up", "--burst-loss-up 3%,4"),
+    ] {
+        let words = format!("{hop} --agents {ends} --direction {way} {loss} --scheme none,csnoop");
+        let [none, csnoop] = &compare(&words)[..] else {
+            panic!("{ends}");
+        };
+        assert!(
+            number(csnoop, "goodput_mbit") > 1.5 * number(none, "goodput_mbit"),
+            "{ends}: {none} {csnoop}"
+        );
+        // Collisions are losses as well, and what is lost twice is repaired twice.
+        let repairs = number(csnoop, "local_retransmits");
+        assert!(repairs >= 0.9 * number(csnoop, "link_lost"), "{csnoop}");
+        let resent = number(csnoop, "sender_retransmits") - number(csnoop, "sender_timeouts");
+        assert!(resent < 0.5 * repairs, "{csnoop}");
+        assert_eq!(csnoop["content_ok"], true);
+        let energy = number(csnoop, "mobile_energy_j");
+        // Less than 10 s of sending.
+        assert!((0.5..6.0).contains(&energy), "{csnoop}");
+        let per_energy = number(csnoop, "goodput_mbit") * 1e3 / energy;
+        assert!((number(csnoop, "goodput_per_energy") / per_energy - 1.0).abs() < 0.01);
+    }
+    // Its own seven attempts leave nothing to repair.
+    let words = format!(
+        "{} --agents both --scheme csnoop",
+        hop.replace(",tries=1", "")
+    );
+    let record = compare(&format!("{words} --burst-loss 1%,2")).remove(0);
+    assert_eq!(number(&record, "local_retransmits"), 0.0, "{record}");
+    assert_eq!(number(&record, "suppressed_acks"), 0.0, "{record}");
+    assert_eq!(number(&record, "link_lost"), 0.0, "{record}");
+}
+
 /// Two losses, in the simulator.
 fn spec() -> String {
     let text = Small::new("Two losses", "1..2")

@@ -4,6 +4,7 @@
 
 pub mod beside;
 pub mod bounds;
+pub mod energy;
 pub mod engine;
 pub mod flows;
 pub mod measure;

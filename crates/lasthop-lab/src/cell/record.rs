@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::fields::{Field, markdown_table};
 use crate::cell::beside::BesideFigures;
+use crate::cell::energy::EnergyFigures;
 use crate::cell::engine::Engine;
 use crate::cell::page::PageFigures;
 use crate::data::profile::Profile;
 use crate::data::sender::Sender;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 68] = [
+pub const FIELDS: [Field; 71] = [
     Field::new(
         "engine",
         "name",
@@ -177,7 +178,7 @@ pub const FIELDS: [Field; 68] = [
     Field::new(
         "link_lost",
         "frames",
-        "data frames lost by the lossy hop in the data direction, repairs included; with `--engine ns3` those without data, and UDP, too",
+        "data frames lost by the lossy hop in the data direction, repairs included; with `--engine ns3` those without data, and UDP, too, and with `--mac` collisions",
     ),
     Field::new(
         "queue_dropped",
@@ -301,6 +302,21 @@ pub const FIELDS: [Field; 68] = [
         "as `rtt_p95_ms`, from 2 s after the last neighbour left; null without, or if none left so early",
     ),
     Field::new(
+        "base_energy_j",
+        "J",
+        "spent by the base's radio: the time in which it sent, received and did neither, at the powers of `--mac`; null without",
+    ),
+    Field::new(
+        "mobile_energy_j",
+        "J",
+        "the same of the mobile end's, one for all hosts",
+    ),
+    Field::new(
+        "goodput_per_energy",
+        "kbit/s/J",
+        "`goodput_mbit` in kbit/s / `mobile_energy_j`; null without `--mac`, or if nothing was spent",
+    ),
+    Field::new(
         "agent_memory_bytes",
         "bytes",
         "the most that the agent held of packets, records about them and connections, looked at every 100 ms; null without an agent, and on the test bed",
@@ -404,6 +420,8 @@ pub struct Record {
     pub page: PageFigures,
     #[serde(flatten)]
     pub beside: BesideFigures,
+    #[serde(flatten)]
+    pub energy: EnergyFigures,
     #[serde(default)]
     pub agent_memory_bytes: Option<u64>,
     #[serde(default)]

@@ -9,11 +9,13 @@ use lasthop::config;
 use lasthop::programs::Setup;
 use lasthop_core::{Param, params};
 use linkemu::Aqm;
+use linkemu::mac::MacConfig;
 use tempfile::NamedTempFile;
 
 use super::files::lines;
 use super::{beside, congestion};
 use crate::cell::options::{Cell, CompareOptions, Direction, NO_AGENT};
+use crate::data::ends::Agents;
 use crate::data::link::LinkOptions;
 use crate::data::profile::Profile;
 use crate::data::segment::FULL_FRAME_BYTES;
@@ -68,6 +70,8 @@ pub(super) fn arguments(options: &CompareOptions, cell: &Cell) -> Result<Argumen
         format!("--cc={}", controls(options, cell)?),
     ];
     words.extend(hop(link));
+    words.extend(link.mac.as_ref().map(medium).unwrap_or_default());
+    words.push(format!("--agents={}", ends(options.agents)));
     words.extend([
         format!("--flows={}", traffic.flows),
         format!("--direction={}", direction(traffic.direction)),
@@ -141,6 +145,27 @@ fn hop(link: &LinkOptions) -> Vec<String> {
         ]);
     }
     words
+}
+
+/// The medium in place of the hop's rates.
+fn medium(mac: &MacConfig) -> Vec<String> {
+    let mut words = vec![
+        format!("--mac={}", mac.standard.name()),
+        format!("--macTries={}", mac.tries()),
+        format!("--sendWatts={}", mac.tx_watts),
+        format!("--receiveWatts={}", mac.rx_watts),
+        format!("--idleWatts={}", mac.idle_watts),
+    ];
+    words.extend(mac.rate_mbps.map(|mbps| format!("--macRate={mbps}")));
+    words
+}
+
+fn ends(agents: Agents) -> &'static str {
+    match agents {
+        Agents::Base => "base",
+        Agents::Mobile => "mobile",
+        Agents::Both => "both",
+    }
 }
 
 fn direction(direction: Direction) -> &'static str {

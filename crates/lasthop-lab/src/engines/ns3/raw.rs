@@ -46,8 +46,19 @@ pub(super) struct Raw {
     pub agent_memory_bytes: Option<u64>,
     /// Growth of its counters, by their names in `lasthop status -j`.
     pub agent: Option<BTreeMap<String, u64>>,
+    /// Of the hop, the base's first; null if it has none.
+    pub radios: Option<[RawRadio; 2]>,
     /// When each short transfer began, and how long it took; null: for ever. Null without any.
     pub arrivals_ns: Option<Vec<(u64, Option<u64>)>>,
+}
+
+/// What one radio did.
+#[derive(Debug, Deserialize)]
+pub(super) struct RawRadio {
+    /// In microjoules.
+    pub energy_uj: u64,
+    /// Frames with data of which its MAC made the last attempt in vain.
+    pub given_up: u64,
 }
 
 /// How far all are at one moment.

@@ -2,10 +2,11 @@
 //! From what `lasthop-simulate` counted to the record of a cell.
 
 use super::beside;
-use super::raw::Raw;
+use super::raw::{Raw, RawRadio};
 use crate::base::stats::rounded;
 use crate::bed::transfer::TransferReport;
 use crate::cell::bounds::{self, Bounds};
+use crate::cell::energy::EnergyFigures;
 use crate::cell::flows::{MeasuredFlows, MeasuredUpload, Sent};
 use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions, Direction};
@@ -61,22 +62,36 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
             bound_bps: bounds(options, Way::Up).total_bps,
         }),
     };
+    let counted = flows.record(options, cell);
+    let energy_uj = |radios: &[RawRadio; 2]| [radios[0].energy_uj, radios[1].energy_uj];
+    let energy = raw.radios.as_ref().map(energy_uj);
+    let energy = energy.map(|uj| EnergyFigures::new(uj, counted.goodput_mbit));
     let counter = |name| raw.agent.as_ref()?.get(name).copied();
     Record {
         simulator: Some(raw.ns3.clone()),
         late_flow_share_s: late_flow_share_s(options, &main),
         local_retransmits: counter("local_retransmits"),
-        link_lost: raw.link_lost,
+        link_lost: lost(options, raw),
         queue_dropped: raw.queue_dropped,
         aqm_dropped: Some(raw.aqm_dropped),
         aqm_marked: Some(raw.aqm_marked),
         suppressed_acks: counter("suppressed_acks"),
         beside: beside::figures(options, raw, &main, (from_ns, from_ns + span_ns)),
+        energy: energy.unwrap_or_default(),
         agent_memory_bytes: raw.agent_memory_bytes,
         events: Some(raw.events),
         events_per_s: Some((raw.events as f64 / raw.cpu_s.max(1e-6)).round() as u64),
         content_ok,
-        ..flows.record(options, cell)
+        ..counted
+    }
+}
+
+/// What the hop lost: on a medium what was left to TCP after the last attempt, as on the test bed.
+fn lost(options: &CompareOptions, raw: &Raw) -> u64 {
+    match (&raw.radios, options.traffic.direction.way()) {
+        (Some([base, _]), Way::Down) => base.given_up,
+        (Some([_, mobile]), Way::Up) => mobile.given_up,
+        (None, _) => raw.link_lost,
     }
 }
 
@@ -89,9 +104,13 @@ fn bounds(options: &CompareOptions, way: Way) -> Bounds {
     let (link, traffic) = (&options.link, &options.traffic);
     let full = link.full_segment(traffic.family, traffic.mss_bytes);
     let ethernet_header_bytes = FULL_FRAME_BYTES - u64::from(MTU_BYTES);
-    let full = FullSegment {
-        frame_bytes: full.frame_bytes - ethernet_header_bytes + PPP_HEADER_BYTES,
-        ..full
+    let full = match &link.mac {
+        // What a medium carries is told in Ethernet frames.
+        Some(_) => full,
+        None => FullSegment {
+            frame_bytes: full.frame_bytes - ethernet_header_bytes + PPP_HEADER_BYTES,
+            ..full
+        },
     };
     let model_loss = match way {
         Way::Down => options.engine.mean_loss(),

@@ -125,6 +125,60 @@ fn the_return_path_and_the_discipline_in_words() {
 }
 
 #[test]
+fn a_medium_and_its_ends_in_words() {
+    let options = parse(
+        "--engine ns3 --mac 802.11b,tries=1,rate=5.5,idle_watts=0 --loss 0% --scheme csnoop \
+         --agents both",
+    );
+    engines::check_options(&options).unwrap();
+    let words = words(&options);
+    for word in [
+        "--mac=802.11b",
+        "--macTries=1",
+        "--macRate=5.5",
+        "--sendWatts=0.6",
+        "--receiveWatts=0.3",
+        "--idleWatts=0",
+        "--agents=both",
+    ] {
+        assert!(words.contains(&format!("{word} ")), "{word}: {words}");
+    }
+}
+
+#[test]
+fn what_its_wifi_cannot_do_is_refused() {
+    for (words, what) in [
+        ("--mac 802.11b,policy=no_ack", "policy"),
+        ("--mac 802.11a,policy=block_ack_each", "policy"),
+        ("--mac 802.11b,basic_rate=1", "basic_rate"),
+        (
+            "--mac 802.11b,rate=11,basic_rate=2,preamble=short",
+            "basic_rate",
+        ),
+        ("--mac 802.11b,loss_per=packet", "loss_per"),
+        ("--mac 802.11b,control_loss=1%", "control_loss"),
+        ("--mac 802.11b --queue 2", "3 packets"),
+        ("--scheme csnoop", "--mac 802.11b"),
+        ("--mac 802.11b --scheme snack --agents both", "messages"),
+        ("--host-rate 1mbit --agents mobile", "--agents"),
+    ] {
+        let said = refused(&format!("--engine ns3 {words}"));
+        assert!(
+            said.contains(what) && !said.contains('\n'),
+            "{words}: {said}"
+        );
+    }
+    for words in [
+        "--mac 802.11b,tries=1,loss_per=packet",
+        "--mac 802.11g --scheme snack",
+        "--mac 802.11a --hosts 3 --agents mobile --scheme none,csnoop,snoop --direction up",
+    ] {
+        let options = parse(&format!("--engine ns3 {words}"));
+        assert!(engines::check_options(&options).is_ok(), "{words}");
+    }
+}
+
+#[test]
 fn windows_are_what_path_and_queue_can_use() {
     let window = |more: &str| {
         let words = words(&parse(&format!(
@@ -313,6 +367,26 @@ fn a_record_has_what_was_counted() {
     let given_up = Raw { failed: 1, ..raw };
     let outcome = record::outcome(&options, &options.cells()[0], &given_up);
     assert!(!outcome.record.content_ok && outcome.failure.unwrap().contains("given up"));
+}
+
+#[test]
+fn a_record_of_a_medium_has_energy() {
+    let mut raw = raw();
+    let options = parse("--engine ns3 --mac 802.11b --loss 0% --scheme none --duration 2s");
+    let cell = &options.cells()[0];
+    let without = record::outcome(&options, cell, &raw).record;
+    assert_eq!(without.energy, Default::default());
+    raw.radios = serde_json::from_str(
+        r#"[{"energy_uj":2500000,"given_up":7},{"energy_uj":2000000,"given_up":8}]"#,
+    )
+    .unwrap();
+    let record = record::outcome(&options, cell, &raw).record;
+    assert_eq!(record.energy.base_energy_j, Some(2.5));
+    assert_eq!(record.energy.goodput_per_energy, Some(2000.0));
+    assert_eq!((without.link_lost, record.link_lost), (20, 7));
+    // Of 1514 bytes each, with an Ethernet header, which is how the medium's rate is told.
+    let capacity_mbit = options.link.mac.as_ref().unwrap().capacity_bps() as f64 / 1e6;
+    assert!((record.bound_mbit - capacity_mbit * 1448.0 / 1514.0).abs() < 0.01);
 }
 
 #[test]

@@ -23,6 +23,7 @@ use crate::bed::transfer::{RunningTransfer, Snapshot, TransferReport, sockets};
 use crate::bed::{self, emulator, process};
 use crate::cell::beside::{BesideFigures, BesideOptions, Report};
 use crate::cell::bounds::{self, Bounds};
+use crate::cell::energy::EnergyFigures;
 use crate::cell::flows::{MeasuredFlows, MeasuredUpload, Sent};
 use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions, Direction, NO_AGENT};
@@ -344,7 +345,15 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let ms = |ns: u64| rounded(ns as f64 / 1e6, 3);
     let up_is_right = upload.as_ref().is_none_or(|up| up.report.content_ok());
     let beside_is_right = beside.as_ref().is_none_or(|b| b.failure.is_none());
+    let counted = flows.record(options, cell);
+    let energy_uj = [Way::Down, Way::Up].map(|way| {
+        let hop = hop_growth(measured, way.emulator_direction());
+        hop(|d| d.energy.energy_uj)
+    });
+    let energy = link.mac.as_ref();
+    let energy = energy.map(|_| EnergyFigures::new(energy_uj, counted.goodput_mbit));
     Ok(Record {
+        energy: energy.unwrap_or_default(),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         local_retransmits: growth("local_retransmits")?,
         link_lost: hop(|d| d.data_lost),
@@ -361,7 +370,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         outage_recovery_ms: outage.recovery_ns.map(ms),
         beside: beside_figures(options, measured, measured_ns),
         content_ok: report.content_ok() && up_is_right && beside_is_right,
-        ..flows.record(options, cell)
+        ..counted
     })
 }
 
