@@ -16,7 +16,8 @@ use crate::base::interrupt;
 use crate::bed::agent::{AgentHandle, BINARY};
 use crate::bed::process;
 use crate::bed::testbed::TestBed;
-use crate::data::ends::{self, Agents, End};
+use crate::data::ends::{Agents, End};
+use crate::data::scheme;
 use crate::data::topology::Place;
 
 /// HELLOs go out once a second, and it takes three to be believed.
@@ -97,7 +98,7 @@ impl TestBed {
 
     /// Where the MAC of the link at `place` reports, if the scheme goes by that.
     pub(super) fn mac_events(&self, place: &Place, scheme: &str) -> Result<Option<String>> {
-        if !ends::goes_by(scheme, LH_POLICY_MAC) {
+        if !scheme::has_policy(scheme, LH_POLICY_MAC) {
             return Ok(None);
         }
         let mut links = self.topology().links.iter();

@@ -45,14 +45,3 @@ impl Agents {
         }
     }
 }
-
-/// Whether the scheme of this name has that policy (core/scheme.h); not if there is no such scheme.
-pub fn goes_by(scheme: &str, policy: u32) -> bool {
-    lasthop_core::scheme_by_name(scheme).is_some_and(|scheme| {
-        let config = lasthop_core::Config {
-            scheme,
-            ..Default::default()
-        };
-        config.policy() & policy != 0
-    })
-}

@@ -17,6 +17,7 @@ pub mod page;
 pub mod profile;
 pub mod queue;
 pub mod return_path;
+pub mod scheme;
 pub mod segment;
 pub mod sender;
 pub mod stack;

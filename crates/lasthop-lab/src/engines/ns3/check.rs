@@ -9,9 +9,10 @@ use linkemu::mac::{LossPer, MacConfig, Policy, Preamble};
 use super::congestion;
 use crate::cell::engine::first_given;
 use crate::cell::options::{CompareOptions, NO_AGENT};
-use crate::data::ends::{self, Agents};
+use crate::data::ends::Agents;
 use crate::data::neighbour::Kind;
 use crate::data::return_path::ReturnPath;
+use crate::data::scheme;
 use crate::data::sender::Sender;
 use crate::data::switch::Switch;
 use crate::data::topology::Family;
@@ -88,7 +89,7 @@ fn check_medium(mac: &MacConfig) -> Result<()> {
 /// Finds agents that would have nothing to go by at the ends where they stand.
 fn check_ends(options: &CompareOptions) -> Result<()> {
     let mut schemes = options.schemes.iter();
-    if schemes.any(|name| ends::goes_by(name, LH_POLICY_MAC)) && options.link.mac.is_none() {
+    if schemes.any(|name| scheme::has_policy(name, LH_POLICY_MAC)) && options.link.mac.is_none() {
         bail!(
             "--scheme csnoop goes by the MAC's reports, and this link has none: add --mac 802.11b"
         );
@@ -102,7 +103,7 @@ fn check_ends(options: &CompareOptions) -> Result<()> {
         );
     }
     let mut schemes = options.schemes.iter();
-    if schemes.any(|name| ends::goes_by(name, LH_POLICY_PARTNER)) {
+    if schemes.any(|name| scheme::has_policy(name, LH_POLICY_PARTNER)) {
         bail!("--agents: --engine ns3 has no messages between agents, by which snack goes there");
     }
     Ok(())
