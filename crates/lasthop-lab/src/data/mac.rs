@@ -9,7 +9,8 @@ use crate::base::units;
 const HELP: &str = "write STANDARD[,KEY=VALUE]..., such as 802.11b,tries=4 or \
                     802.11a,rate=54,policy=no_ack; keys: rate, basic_rate (Mbit/s), preamble \
                     (long, short), policy (ack, no_ack, block_ack_burst, block_ack_each), \
-                    block_frames, tries, loss_per (attempt, packet), control_loss";
+                    block_frames, tries, loss_per (attempt, packet), control_loss, tx_watts, rx_watts, \
+                    idle_watts";
 
 /// Reads a medium: the emulator's own keys, without the units in their names.
 ///
@@ -60,6 +61,11 @@ mod tests {
         assert_eq!((mac.block_frames, mac.tries), (Some(8), Some(3)));
         let mac = parse("802.11b,rate=5.5,basic_rate=2,loss_per=packet,control_loss=1%").unwrap();
         assert_eq!((mac.loss_per, mac.control_loss), (LossPer::Packet, 0.01));
+        let mac = parse("802.11b,tx_watts=1,rx_watts=0.9,idle_watts=0").unwrap();
+        assert_eq!(
+            (mac.tx_watts, mac.rx_watts, mac.idle_watts),
+            (1.0, 0.9, 0.0)
+        );
     }
 
     #[test]
