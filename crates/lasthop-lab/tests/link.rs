@@ -91,6 +91,7 @@ fn losses_come_in_bursts_either_way() {
         // Some 60 bursts: their lengths alone make it vary by a sixth.
         let share = number(&record, "link_lost") / number(&record, "sender_segments");
         assert!((0.04..0.14).contains(&share), "{way}: {record}");
+        assert!(record["mobile_energy_j"].is_null(), "{record}");
     }
 }
 
@@ -115,6 +116,13 @@ fn a_medium_has_its_own_repairs_or_more_room() {
     let bound = |record: &Value| number(record, "bound_mbit");
     assert!(bound(&exposed) > 1.02 * bound(&repaired));
     assert!(goodput(&repaired) < bound(&repaired));
+    for record in [&repaired, &exposed] {
+        let mobile_j = number(record, "mobile_energy_j");
+        // It sends data, and MH no more than ACKs.
+        assert!(mobile_j > 0.0 && number(record, "base_energy_j") > mobile_j);
+        let per_energy = goodput(record) * 1e3 / mobile_j;
+        assert!((number(record, "goodput_per_energy") / per_energy - 1.0).abs() < 0.01);
+    }
 }
 
 #[test]

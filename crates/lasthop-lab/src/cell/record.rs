@@ -178,7 +178,7 @@ pub const FIELDS: [Field; 71] = [
     Field::new(
         "link_lost",
         "frames",
-        "data frames lost by the lossy hop in the data direction, repairs included; with `--engine ns3` those without data, and UDP, too, and with `--mac` collisions",
+        "data frames lost by the lossy hop in the data direction, repairs included; with `--mac` what its last attempt did not deliver, for collisions too; with `--engine ns3` those without data, and UDP, too",
     ),
     Field::new(
         "queue_dropped",
@@ -304,7 +304,7 @@ pub const FIELDS: [Field; 71] = [
     Field::new(
         "base_energy_j",
         "J",
-        "spent by the base's radio: the time in which it sent, received and did neither, at the powers of `--mac`; null without",
+        "spent by the base's radio in the measured time: how long it sent, received and did neither, at the powers of `--mac`; null without",
     ),
     Field::new(
         "mobile_energy_j",

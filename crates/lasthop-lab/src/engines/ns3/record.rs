@@ -63,9 +63,11 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         }),
     };
     let counted = flows.record(options, cell);
-    let energy_uj = |radios: &[RawRadio; 2]| [radios[0].energy_uj, radios[1].energy_uj];
-    let energy = raw.radios.as_ref().map(energy_uj);
-    let energy = energy.map(|uj| EnergyFigures::new(uj, counted.goodput_mbit));
+    let energy_of = |radios: &[RawRadio; 2]| {
+        let energy_uj = [radios[0].energy_uj, radios[1].energy_uj];
+        EnergyFigures::new(energy_uj, counted.goodput_mbit)
+    };
+    let energy = raw.radios.as_ref().map(energy_of).unwrap_or_default();
     let counter = |name| raw.agent.as_ref()?.get(name).copied();
     Record {
         simulator: Some(raw.ns3.clone()),
@@ -77,7 +79,7 @@ fn record(options: &CompareOptions, cell: &Cell, raw: &Raw, content_ok: bool) ->
         aqm_marked: Some(raw.aqm_marked),
         suppressed_acks: counter("suppressed_acks"),
         beside: beside::figures(options, raw, &main, (from_ns, from_ns + span_ns)),
-        energy: energy.unwrap_or_default(),
+        energy,
         agent_memory_bytes: raw.agent_memory_bytes,
         events: Some(raw.events),
         events_per_s: Some((raw.events as f64 / raw.cpu_s.max(1e-6)).round() as u64),

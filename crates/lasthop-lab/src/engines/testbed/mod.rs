@@ -29,6 +29,7 @@ use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions, Direction, NO_AGENT};
 use crate::cell::outcome::Outcome;
 use crate::cell::record::Record;
+use crate::data::link::LinkOptions;
 use crate::data::way::Way;
 use crate::engines::engine::{self, CellEngine};
 
@@ -346,14 +347,8 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let up_is_right = upload.as_ref().is_none_or(|up| up.report.content_ok());
     let beside_is_right = beside.as_ref().is_none_or(|b| b.failure.is_none());
     let counted = flows.record(options, cell);
-    let energy_uj = [Way::Down, Way::Up].map(|way| {
-        let hop = hop_growth(measured, way.emulator_direction());
-        hop(|d| d.energy.energy_uj)
-    });
-    let energy = link.mac.as_ref();
-    let energy = energy.map(|_| EnergyFigures::new(energy_uj, counted.goodput_mbit));
     Ok(Record {
-        energy: energy.unwrap_or_default(),
+        energy: energy_figures(link, measured, counted.goodput_mbit),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         local_retransmits: growth("local_retransmits")?,
         link_lost: hop(|d| d.data_lost),
@@ -372,6 +367,16 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         content_ok: report.content_ok() && up_is_right && beside_is_right,
         ..counted
     })
+}
+
+/// Each station sends one way, and has its account there.
+fn energy_figures(link: &LinkOptions, measured: &Measured, goodput_mbit: f64) -> EnergyFigures {
+    if link.mac.is_none() {
+        return EnergyFigures::default();
+    }
+    let ways = [Way::Down, Way::Up].map(Way::emulator_direction);
+    let energy_uj = ways.map(|direction| hop_growth(measured, direction)(|d| d.energy.energy_uj));
+    EnergyFigures::new(energy_uj, goodput_mbit)
 }
 
 fn beside_figures(
