@@ -49,6 +49,12 @@ enum lh_undelivered_mode {
 	LH_UNDELIVERED_ATTEMPT, /* an attempt has failed, whether or not there will be more */
 };
 
+enum lh_mask_mode {
+	LH_MASK_OFF,
+	LH_MASK_ON,
+	LH_MASK_AUTO, /* where another than the ACKs says whose loss it was */
+};
+
 #define LH_NO_FIELD(...)
 #define LH_TIME_FIELD(key, ...) u64 key##_ns;
 #define LH_WORD_FIELD(key, ...) u32 key;

@@ -36,8 +36,8 @@
 	     "Scheme `slack`: true: in an outage the sender is told of a closed window, in place of the burst. It waits, and goes on when the receiver is back.") \
 	COUNT(handoff, 0, 0, 3, \
 	      "Scheme `slack`: copies of the last ACK when the link comes up (carrier, or `lasthop link DEV up`), for a fast retransmission at once, at the mobile end of the last that left. 0: none.") \
-	FLAG(sack_mask, 0, \
-	     "Scheme `sack`: true: a new ACK passes without the SACK blocks above it while every hole is repaired here, so that the sender does not act on them.") \
+	CHOICE(sack_mask, LH_MASK_AUTO, LH_MASK_AUTO, "off on auto", \
+	       "Schemes `sack`, `snack` and `csnoop`: \"on\": a new ACK passes without the SACK blocks above it while every hole is repaired here, so that the sender does not act on them. \"off\": with them, as `sack` was published. \"auto\": without, where the other end of the hop or the MAC has said that it was the hop which lost what is repaired.") \
 	CHOICE(undelivered, LH_UNDELIVERED_FINAL, LH_UNDELIVERED_ATTEMPT, "final attempt", \
 	       "Scheme `csnoop`: which report of the MAC is a loss: \"final\": that it has given a frame up; \"attempt\": each attempt that failed, as where it makes one only.") \
 	FLAG(probe, 1, \

@@ -70,12 +70,22 @@ LH_INLINE void lh_sack_duplicate(struct lh_env *env, struct lh_flow *f, const st
 		lh_abandon(env, f, true, out);
 }
 
+LH_INLINE bool lh_sack_masks(struct lh_env *env)
+{
+	u32 mask = LH_CFG(env)->sack_mask;
+
+	if (mask != LH_MASK_AUTO)
+		return mask;
+	return (lh_policy(env) & LH_POLICY_MAC) ||
+	       ((lh_policy(env) & LH_POLICY_PARTNER) && env->partner);
+}
+
 LH_INLINE void lh_sack_pass(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			    struct lh_actions *out)
 {
 	const struct lh_ack_view *v = &env->view;
 
-	if (LH_CFG(env)->sack_mask && s->window && v->bare && !s->dsack && !v->unseen &&
+	if (lh_sack_masks(env) && s->window && v->bare && !s->dsack && !v->unseen &&
 	    lh_after(f->sacked_max, f->una) && lh_in_hand(env, f))
 		lh_hide_blocks(env, f, out);
 }

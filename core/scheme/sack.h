@@ -12,7 +12,7 @@ LH_INLINE void lh_sack_on_data(struct lh_env *env, struct lh_flow *f, const stru
 /* An ACK, between what the brake does with it. */
 LH_INLINE void lh_sack_heard(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			     enum lh_ack_class kind, struct lh_actions *out);
-/* A new ACK passes; what it shows above its number only without `sack_mask`. */
+/* A new ACK passes; what it shows above its number only where `sack_mask` does not hide it. */
 LH_INLINE void lh_sack_pass(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			    struct lh_actions *out);
 LH_INLINE void lh_sack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);

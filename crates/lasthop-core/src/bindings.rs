@@ -968,6 +968,11 @@ pub const LH_UNDELIVERED_FINAL: lh_undelivered_mode = 0;
 #[doc = " an attempt has failed, whether or not there will be more"]
 pub const LH_UNDELIVERED_ATTEMPT: lh_undelivered_mode = 1;
 pub type lh_undelivered_mode = ::core::ffi::c_uint;
+pub const LH_MASK_OFF: lh_mask_mode = 0;
+pub const LH_MASK_ON: lh_mask_mode = 1;
+#[doc = " where another than the ACKs says whose loss it was"]
+pub const LH_MASK_AUTO: lh_mask_mode = 2;
+pub type lh_mask_mode = ::core::ffi::c_uint;
 #[doc = " Constant while a device is attached: .rodata in BPF, so that the verifier prunes the other\n schemes. Fields, units and defaults: params.h."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]

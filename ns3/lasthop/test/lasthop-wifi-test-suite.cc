@@ -4,7 +4,6 @@
 
 // Scheme csnoop on a Wi-Fi hop: what the MAC reports is what the agent repairs.
 
-#include "ns3/boolean.h"
 #include "ns3/callback.h"
 #include "ns3/config.h"
 #include "ns3/double.h"
@@ -224,8 +223,6 @@ Transfer::MakeAgents()
     LasthopHelper lasthop;
     lasthop.SetAttribute("Scheme", StringValue(m_scenario.scheme));
     lasthop.SetAttribute("Undelivered", StringValue(m_scenario.undelivered));
-    // Else new ACKs show the sender in their SACK blocks what is being repaired.
-    lasthop.SetAttribute("SackMask", BooleanValue(true));
     if (m_scenario.base)
     {
         m_outcome.base = lasthop.Install(m_air.Get(0));

@@ -18,7 +18,6 @@ fn plan(down: bool, both: bool) -> Plan {
     let of = |role| {
         Some(Config {
             role,
-            sack_mask: 1,
             ..Config::csnoop()
         })
     };
@@ -238,6 +237,26 @@ fn a_repair_that_the_wire_lost_is_the_senders() {
     hop.run(1_500);
     assert_eq!(hop.count(End::Mobile, LH_C_retransmits_mac), 1);
     assert!(hop.shown(50_000).1 > 0, "{:?}", hop.seen);
+}
+
+/// Two holes, both in hand: the ACK that the first repair brings shows FH nothing of the second.
+#[test]
+fn blocks_of_what_is_repaired_are_hidden_by_default() {
+    let signs = |down, mask| {
+        let mut plan = plan(down, false);
+        for config in [&mut plan.base, &mut plan.mobile].into_iter().flatten() {
+            config.sack_mask = mask;
+        }
+        let mut hop = Hop::new(plan);
+        hop.loses = lose_first(sender(down), &[2_000, 5_000]);
+        hop.run(300);
+        assert!(hop.all_came());
+        hop.signs_of_loss()
+    };
+    for down in [true, false] {
+        assert_eq!(signs(down, Config::default().sack_mask), 0);
+        assert!(signs(down, LH_MASK_OFF) > 0);
+    }
 }
 
 /// A hole that nobody reported is shown although the blocks of others are hidden (`sack_mask`).

@@ -92,7 +92,6 @@ impl Default for Plan {
             Some(Config {
                 role,
                 queue_guard: 0,
-                sack_mask: 1,
                 ..Config::snack()
             })
         };

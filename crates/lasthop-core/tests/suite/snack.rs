@@ -225,16 +225,25 @@ fn losses_of_both_are_told_apart_on_the_way_up() {
     assert!(hop.shown(5_000).1 > 0, "{:?}", hop.seen);
 }
 
-/// Without an answer from the other end the base is `sack`, and the mobile end lets all pass.
+/// Without an answer from the other end the base is `sack`, blocks and all unless they are to be
+/// hidden, and the mobile end lets all pass.
 #[test]
 fn alone_the_base_repairs_and_the_mobile_end_does_not() {
-    for down in [true, false] {
-        let mut hop = Hop::new(Plan {
+    for (down, sack_mask) in [
+        (true, LH_MASK_ON),
+        (true, LH_MASK_AUTO),
+        (false, LH_MASK_ON),
+    ] {
+        let mut plan = Plan {
             down,
             partner: false,
             timeout_ns: 500_000_000,
             ..Plan::default()
-        });
+        };
+        for config in [&mut plan.base, &mut plan.mobile].into_iter().flatten() {
+            config.sack_mask = sack_mask;
+        }
+        let mut hop = Hop::new(plan);
         let from = if down { End::Base } else { End::Mobile };
         hop.loses = lose_first(from, FOUR);
         hop.run(5_000);
@@ -242,7 +251,8 @@ fn alone_the_base_repairs_and_the_mobile_end_does_not() {
         assert_eq!(hop.lines("missing").len() + hop.lines("tells").len(), 0);
         let repairs = hop.count(from, LH_C_local_retransmits);
         assert_eq!(repairs, if down { 4 } else { 0 });
-        assert_eq!(hop.signs_of_loss() == 0, down);
+        let hidden = down && sack_mask == LH_MASK_ON;
+        assert_eq!(hop.signs_of_loss() == 0, hidden);
     }
 }
 

@@ -455,7 +455,10 @@ impl Watch {
         if edit == Default::default() {
             return;
         }
-        let masks = self.config.sack_mask != 0 && !edit.window;
+        let mask = self.config.sack_mask;
+        let heard = LH_POLICY_MAC | LH_POLICY_PARTNER;
+        let auto = mask == LH_MASK_AUTO && self.config.policy() & heard != 0;
+        let masks = (mask == LH_MASK_ON || auto) && !edit.window;
         assert!(self.braked() || self.sack() && masks, "not its to edit");
         assert_ne!(s.window, 0, "zero windows pass as they are");
         assert_eq!(self.foreign, Foreign::Nothing, "not ours to edit");
