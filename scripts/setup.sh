@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|lint
+#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|lint
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -51,8 +51,11 @@ rust_packages() {
 	exit 1
 }
 
-need gcc gcc
-if [ "$goal" != sim ]; then
+# What is not built here needs no tools of ours.
+builds() { [ "$goal" != sim ] && [ "$goal" != ns2 ]; }
+
+[ "$goal" = ns2 ] || need gcc gcc
+if builds; then
 	need pkg-config pkg-config
 	need_file /usr/include/libelf.h libelf-dev
 	need_file /usr/include/zlib.h zlib1g-dev
@@ -86,6 +89,9 @@ sim)
 	need g++ g++
 	need make make
 	python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
+	;;
+ns2)
+	need ns ns2
 	;;
 picture)
 	need python3 python3
@@ -126,9 +132,9 @@ disable_service() {
 	fi
 }
 
-# The ns-3 module is C and C++ only.
+# The ns-3 module is C and C++ only, and ns-2 is a package.
 have_tools() {
-	[ "$goal" = sim ] || { have_clang && at_least cargo 1.85; }
+	! builds || { have_clang && at_least cargo 1.85; }
 }
 
 packages=("${missing[@]}")
@@ -139,8 +145,8 @@ if ! have_tools || [ ${#packages[@]} -gt 0 ]; then
 	fi
 	update_once
 fi
-[ "$goal" = sim ] || have_clang || packages+=(clang-19)
-if [ "$goal" != sim ] && ! at_least cargo 1.85; then
+! builds || have_clang || packages+=(clang-19)
+if builds && ! at_least cargo 1.85; then
 	read -ra rust <<<"$(rust_packages)"
 	packages+=("${rust[@]}")
 fi

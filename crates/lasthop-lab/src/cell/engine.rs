@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Options of `compare` that say where it runs, and those that only the simulator has.
+//! Options of `compare` that say where it runs, and those that only simulators have.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,6 +19,8 @@ pub enum Engine {
     Testbed,
     /// The simulator ns-3, and its TCP: simulated time, any machine, no root.
     Ns3,
+    /// The simulator ns-2, its TCP, and its own Snoop in place of this agent.
+    Ns2,
 }
 
 /// Errors of the hop in two states that alternate (docs/design.md, section 9, row 13).
@@ -63,7 +65,7 @@ impl FromStr for TwoState {
 }
 
 impl fmt::Display for TwoState {
-    /// As the simulator reads it.
+    /// As ns-3's scenario reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -81,7 +83,12 @@ impl TwoState {
     }
 }
 
-/// A default of ns-3 that is set otherwise.
+/// What begins the name of a default of ns-3's.
+pub const NS3_PREFIX: &str = "ns3::";
+/// The same of ns-2's.
+pub const NS2_PREFIX: &str = "ns2::";
+
+/// A default of a simulator's that is set otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attribute(pub String);
 
@@ -90,37 +97,38 @@ impl FromStr for Attribute {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let named = text.split_once('=').is_some_and(|(name, _)| {
-            let known = |c: char| c.is_ascii_alphanumeric() || ":_-<>".contains(c);
-            name.starts_with("ns3::") && name.chars().all(known)
+            let known = |c: char| c.is_ascii_alphanumeric() || ":_-<>/".contains(c);
+            let of_simulator = [NS3_PREFIX, NS2_PREFIX].map(|prefix| name.starts_with(prefix));
+            of_simulator.contains(&true) && name.chars().all(known)
         });
         match named {
             true => Ok(Self(text.to_owned())),
             false => Err(format!(
                 "`{text}` sets nothing: write ns3::CLASS::ATTRIBUTE=VALUE, such as \
-                 ns3::TcpSocket::DelAckCount=1"
+                 ns3::TcpSocket::DelAckCount=1 or ns2::Agent/TCP::tcpTick_=0.5"
             )),
         }
     }
 }
 
-/// The engine, and what only the simulator has.
+/// The engine, and what only simulators have.
 #[derive(Debug, Clone, PartialEq, Default, clap::Args)]
 #[command(next_help_heading = "Simulation")]
 pub struct EngineOptions {
     /// testbed: namespaces and this kernel's TCP, as root; ns3: simulated, once `make sim` has
-    /// built lasthop-simulate
+    /// built lasthop-simulate; ns2: simulated, with that one's own Snoop in place of this agent
     #[arg(long, value_enum, default_value_t)]
     pub engine: Engine,
 
-    /// With ns3: the hop loses from BS to MH in two states that alternate, given by packets between
+    /// With ns3 and ns2: the hop loses from BS to MH in two states that alternate, given by packets between
     /// errors in the good and the bad one, and by their mean lengths: 166,2.6,660ms,10ms
     #[arg(long = "two-state", value_name = "N,N,TIME,TIME")]
     pub two_state: Option<TwoState>,
 
-    /// With ns3: a default that is set otherwise; repeated, or a list
+    /// With ns3 and ns2: a default of theirs that is set otherwise; repeated, or a list
     #[arg(
         long = "attribute",
-        value_name = "ns3::CLASS::ATTRIBUTE=VALUE",
+        value_name = "ENGINE::CLASS::NAME=VALUE",
         value_delimiter = ','
     )]
     pub attributes: Vec<Attribute>,
@@ -130,8 +138,10 @@ impl EngineOptions {
     /// What it is besides the link, for people; empty on the test bed.
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
-        if self.engine == Engine::Ns3 {
-            parts.push("in ns-3".to_owned());
+        match self.engine {
+            Engine::Testbed => {}
+            Engine::Ns3 => parts.push("in ns-3".to_owned()),
+            Engine::Ns2 => parts.push("in ns-2".to_owned()),
         }
         parts.extend(self.two_state.map(|model| {
             format!(
@@ -146,12 +156,12 @@ impl EngineOptions {
         parts.iter().map(|part| format!(", {part}")).collect()
     }
 
-    /// Share of the packets that the simulator's own models lose in the long run.
+    /// Share of the packets that a simulator's own models lose in the long run.
     pub fn mean_loss(&self) -> f64 {
         self.two_state.map_or(0.0, TwoState::mean_loss)
     }
 
-    /// An option that only the simulator has.
+    /// An option that only simulators have.
     pub fn of_simulator(&self) -> Option<&'static str> {
         first_given(&[
             (self.two_state.is_some(), "two-state"),

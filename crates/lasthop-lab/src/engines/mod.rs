@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What measures a cell, behind one trait: the test bed with real kernels, and the simulator ns-3.
+//! What measures a cell, behind one trait: the test bed with real kernels, and the
+//! simulators ns-3 and ns-2.
 
+mod child;
 pub mod engine;
+pub mod ns2;
 pub mod ns3;
 pub mod testbed;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 pub use self::engine::CellEngine;
+use self::ns2::Ns2Engine;
 use self::ns3::Ns3Engine;
 use self::testbed::TestBedEngine;
-use crate::cell::engine::Engine;
+use crate::cell::engine::{Engine, NS2_PREFIX, NS3_PREFIX};
 use crate::cell::options::CompareOptions;
 
 /// The engine of that name.
@@ -18,6 +22,7 @@ pub fn of(name: Engine) -> &'static dyn CellEngine {
     match name {
         Engine::Testbed => &TestBedEngine,
         Engine::Ns3 => &Ns3Engine,
+        Engine::Ns2 => &Ns2Engine,
     }
 }
 
@@ -42,6 +47,25 @@ pub fn check(options: &CompareOptions) -> Result<()> {
 /// The first one, by the option's name.
 pub fn check_options(options: &CompareOptions) -> Result<()> {
     options.link.validate()?;
+    check_attributes(options)?;
     of(options.engine.engine).check_options(options)?;
     options.check_options()
+}
+
+/// Each simulator has defaults of its own.
+fn check_attributes(options: &CompareOptions) -> Result<()> {
+    let prefix = match options.engine.engine {
+        Engine::Testbed => return Ok(()),
+        Engine::Ns3 => NS3_PREFIX,
+        Engine::Ns2 => NS2_PREFIX,
+    };
+    let mut attributes = options.engine.attributes.iter();
+    match attributes.find(|given| !given.0.starts_with(prefix)) {
+        Some(given) => bail!(
+            "--attribute {}: --engine {} has those that begin with {prefix}",
+            given.0,
+            prefix.trim_end_matches(':')
+        ),
+        None => Ok(()),
+    }
 }

@@ -12,21 +12,15 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-use std::io::{Read, Seek};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::thread;
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-use nix::sys::signal::Signal;
-use nix::unistd::Pid;
+use anyhow::{Context, Result};
 
 use self::raw::Raw;
-use crate::base::interrupt;
 use crate::bed::process;
 use crate::cell::options::{Cell, CompareOptions};
 use crate::cell::outcome::Outcome;
+use crate::engines::child;
 use crate::engines::engine::CellEngine;
 
 /// The simulator's executable, which `make sim` builds.
@@ -76,46 +70,8 @@ fn run(options: &CompareOptions, cell: &Cell) -> Result<Outcome> {
     let arguments = arguments::arguments(options, cell)?;
     let mut command = Command::new(find()?);
     command.args(&arguments.words);
-    let (out, said) = (temporary()?, temporary()?);
-    command.stdin(Stdio::null());
-    command.stdout(out.try_clone()?).stderr(said.try_clone()?);
-    let lab = Pid::this();
-    // SAFETY: between fork and exec only system calls without allocation are made.
-    unsafe {
-        command.pre_exec(move || process::end_with_lab(lab, Signal::SIGKILL));
-    }
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot start {BINARY}"))?;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if let Err(interrupted) = interrupt::check() {
-            let _ = child.kill();
-            child.wait()?;
-            return Err(interrupted);
-        }
-        thread::sleep(interrupt::POLL);
-    };
-    let said = text(said)?;
-    let raw = text(out)?;
-    if !status.success() {
-        bail!("{BINARY} failed ({status}): {}", process::one_line(&said));
-    }
+    let raw = child::printed(command, BINARY)?;
     let raw: Raw = serde_json::from_str(&raw)
         .with_context(|| format!("{BINARY}: cannot read what it printed; run `make sim`"))?;
     Ok(record::outcome(options, cell, &raw))
-}
-
-/// A file without a name: what is printed may be more than a pipe holds.
-fn temporary() -> Result<File> {
-    tempfile::tempfile().context("a temporary file")
-}
-
-fn text(mut file: File) -> Result<String> {
-    let mut text = String::new();
-    file.rewind()?;
-    file.read_to_string(&mut text)?;
-    Ok(text)
 }

@@ -147,7 +147,7 @@ fn cell(
         load_mbit,
         job: match engine {
             Engine::Testbed => Job::on_test_bed(title, args, transfer),
-            Engine::Ns3 => Job::simulated(title, args, flows, transfer),
+            Engine::Ns3 | Engine::Ns2 => Job::simulated(title, args, flows, transfer),
         },
         name,
     }
@@ -190,7 +190,7 @@ impl Cell {
     fn slots(&self, cpus: usize) -> u16 {
         const MBIT_PER_CPU: f64 = 40.0;
         const MOST_PER_CPU: usize = 6;
-        if self.engine == Engine::Ns3 {
+        if self.engine != Engine::Testbed {
             return cpus.clamp(1, usize::from(u16::MAX)) as u16;
         }
         let fit = (cpus as f64 * MBIT_PER_CPU / self.load_mbit.max(0.1)) as usize;

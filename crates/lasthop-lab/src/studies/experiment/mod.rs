@@ -133,7 +133,7 @@ fn check_machine(planned: &[Planned]) -> Result<()> {
     for planned in planned {
         cells.extend(cells::engines(&planned.experiment));
     }
-    for name in [Engine::Ns3, Engine::Testbed] {
+    for name in [Engine::Ns3, Engine::Ns2, Engine::Testbed] {
         let of_engine = || cells.iter().filter(|(used, _)| *used == name);
         if of_engine().next().is_none() {
             continue;
@@ -179,14 +179,14 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
     }
     let mut complete = true;
     // One after the other: a simulation takes a whole CPU, which would disturb a test bed.
-    for engine in [Engine::Testbed, Engine::Ns3] {
+    for engine in [Engine::Testbed, Engine::Ns3, Engine::Ns2] {
         let of_engine = missing.iter().filter(|cell| cell.engine == engine);
         let batches = cells::batches(of_engine.cloned(), options.jobs, cpus);
         for (slots, cells) in batches.into_iter().rev() {
             Meta::here(planned, cpus, slots).write(&planned.directory)?;
             complete &= match engine {
                 Engine::Testbed => run_undisturbed(slots, &cells, &mut store)?,
-                Engine::Ns3 => run_jobs(slots, &cells, &mut store, |_, _| true)?,
+                Engine::Ns3 | Engine::Ns2 => run_jobs(slots, &cells, &mut store, |_, _| true)?,
             };
         }
     }
