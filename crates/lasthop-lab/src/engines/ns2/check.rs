@@ -30,10 +30,6 @@ pub fn check(options: &CompareOptions) -> Result<()> {
     if let Some(option) = of_others(options) {
         return Err(engine::refusal(option, "ns2", "testbed"));
     }
-    let others = |name: &&String| !["none", SNOOP].contains(&name.as_str());
-    if let Some(scheme) = options.schemes.iter().find(others) {
-        bail!("--scheme {scheme}: --engine ns2 has {NO_AGENT} and {SNOOP}, its own");
-    }
     if options.agent_config.is_some() {
         bail!(
             "--agent-config: --engine ns2 has a Snoop of its own, whose parameters are \
@@ -48,6 +44,18 @@ pub fn check(options: &CompareOptions) -> Result<()> {
     }
     if traffic.flows > 1 {
         bail!("--flows {}: --engine ns2 has one", traffic.flows);
+    }
+    Ok(())
+}
+
+/// Finds schemes that ns-2 lacks: the last thing asked, for experiments ask about options alone.
+///
+/// # Errors
+/// It names the scheme.
+pub fn check_schemes(options: &CompareOptions) -> Result<()> {
+    let others = |name: &&String| !["none", SNOOP].contains(&name.as_str());
+    if let Some(scheme) = options.schemes.iter().find(others) {
+        bail!("--scheme {scheme}: --engine ns2 has {NO_AGENT} and {SNOOP}, its own");
     }
     Ok(())
 }

@@ -50,7 +50,8 @@ impl CellEngine for Ns2Engine {
         find().map(drop)
     }
 
-    fn check_machine(&self, _options: &CompareOptions) -> Result<()> {
+    fn check_machine(&self, options: &CompareOptions) -> Result<()> {
+        check::check_schemes(options)?;
         find().map(drop)
     }
 

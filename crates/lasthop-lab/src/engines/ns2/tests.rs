@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 
-use super::{arguments, record};
+use super::{arguments, check, record};
 use crate::cell::options::CompareOptions;
 use crate::cell::words;
 use crate::engines;
@@ -79,7 +79,9 @@ fn what_it_cannot_do_is_refused() {
             true => String::new(),
             false => format!("{VINTAGE} --cc newreno"),
         };
-        let refused = engines::check_options(&parse(&format!("{vintage} {words}")));
+        let options = parse(&format!("{vintage} {words}"));
+        let refused =
+            engines::check_options(&options).and_then(|()| check::check_schemes(&options));
         let said = refused.unwrap_err().to_string();
         assert!(
             said.contains(what) && !said.contains('\n'),
