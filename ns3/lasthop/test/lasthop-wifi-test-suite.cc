@@ -387,7 +387,7 @@ class LasthopWifiRepairTestCase : public LasthopWifiTestCase
             agent->GetCounter("mac_undelivered"), outcome.timeouts - outcome.givenUp, "attempts");
         NS_TEST_EXPECT_MSG_EQ(agent->GetCounter("mac_strangers"), 0, "all are known");
         // But for what had arrived, and only its answer was lost.
-        uint64_t repairs = agent->GetCounter("local_retransmits");
+        uint64_t repairs = agent->GetCounter("retransmits_mac");
         NS_TEST_EXPECT_MSG_GT(repairs + outcome.givenUp / 10, outcome.givenUp, "repairs");
         NS_TEST_EXPECT_MSG_LT(repairs, outcome.givenUp + 1, "no more repairs than losses");
         NS_TEST_EXPECT_MSG_LT(outcome.retransmits, outcome.givenUp / 10 + 1, "of the sender");
@@ -406,7 +406,7 @@ class LasthopWifiAttemptTestCase : public LasthopWifiTestCase
         NS_TEST_EXPECT_MSG_EQ(outcome.givenUp, 0, "seven attempts are enough");
         NS_TEST_EXPECT_MSG_GT(outcome.timeouts, 20, "losses");
         NS_TEST_EXPECT_MSG_EQ(agent->GetCounter("mac_undelivered"), outcome.timeouts, "attempts");
-        NS_TEST_EXPECT_MSG_EQ(agent->GetCounter("local_retransmits"), 0, "repairs");
+        NS_TEST_EXPECT_MSG_EQ(agent->GetCounter("retransmits_mac"), 0, "repairs");
         NS_TEST_EXPECT_MSG_EQ(outcome.retransmits, 0, "of the sender");
     }
 };
@@ -422,7 +422,7 @@ class LasthopWifiIdleTestCase : public LasthopWifiTestCase
         {
             NS_TEST_EXPECT_MSG_GT(agent->GetCounter("mac_delivered"), 100, "delivered");
             NS_TEST_EXPECT_MSG_EQ(agent->GetCounter("mac_given_up"), 0, "given up");
-            NS_TEST_EXPECT_MSG_EQ(agent->GetCounter("local_retransmits"), 0, "repairs");
+            NS_TEST_EXPECT_MSG_EQ(agent->GetCounter("retransmits_mac"), 0, "repairs");
             NS_TEST_EXPECT_MSG_EQ(agent->GetCounter("suppressed_acks"), 0, "held back");
         }
         NS_TEST_EXPECT_MSG_EQ(outcome.retransmits, 0, "of the sender");
