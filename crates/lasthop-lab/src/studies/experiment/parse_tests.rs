@@ -67,7 +67,7 @@ fn the_engine_is_an_option_of_all_runs_or_of_a_series() {
     );
     let said = parse(&window).unwrap_err().to_string();
     assert!(said.contains("samples"), "{said}");
-    let wrong = small().replace("[setup]", "engine = \"ns2\"\n[setup]");
+    let wrong = small().replace("[setup]", "engine = \"ns1\"\n[setup]");
     let said = parse(&wrong).unwrap_err().to_string();
     assert!(said.starts_with("dir/small.toml:6:"), "{said}");
 }
