@@ -121,14 +121,11 @@ fn lost_acks_do_no_harm() {
 #[test]
 fn what_arrived_and_is_not_answered_asks_again() {
     let answered = |down, probe, unreported| {
-        let mut plan = Plan {
+        let plan = Plan {
             timeout_ns: 3_000_000_000,
             ..plan(down, false)
         };
-        for config in [&mut plan.base, &mut plan.mobile].into_iter().flatten() {
-            config.probe = probe;
-        }
-        let mut hop = Hop::new(plan);
+        let mut hop = Hop::new(plan.with(|config| config.probe = probe));
         let mut acks = 0;
         hop.loses = Box::new(move |end, _, s| {
             let ack = end != sender(down) && s.as_ref().is_some_and(|s| s.payload_bytes == 0);
@@ -243,11 +240,7 @@ fn a_repair_that_the_wire_lost_is_the_senders() {
 #[test]
 fn blocks_of_what_is_repaired_are_hidden_by_default() {
     let signs = |down, mask| {
-        let mut plan = plan(down, false);
-        for config in [&mut plan.base, &mut plan.mobile].into_iter().flatten() {
-            config.sack_mask = mask;
-        }
-        let mut hop = Hop::new(plan);
+        let mut hop = Hop::new(plan(down, false).with(|config| config.sack_mask = mask));
         hop.loses = lose_first(sender(down), &[2_000, 5_000]);
         hop.run(300);
         assert!(hop.all_came());

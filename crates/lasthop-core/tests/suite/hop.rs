@@ -111,6 +111,15 @@ impl Default for Plan {
     }
 }
 
+impl Plan {
+    /// With the configurations of both ends changed.
+    pub fn with(mut self, change: impl Fn(&mut Config)) -> Self {
+        let ends = [&mut self.base, &mut self.mobile];
+        ends.into_iter().flatten().for_each(change);
+        self
+    }
+}
+
 pub type Loses = Box<dyn FnMut(End, &Cargo, &Option<Segment>) -> bool>;
 
 pub struct Hop {

@@ -18,14 +18,11 @@ fn repaired_within(hop: &Hop, lost: &[u32], shown_by: u32) -> u64 {
 
 /// As published: of what is missing one ACK tells.
 fn published(down: bool) -> Plan {
-    let plan = Plan::default();
-    let once = |config: Option<Config>| config.map(|c| Config { asks: 1, ..c });
-    Plan {
+    let plan = Plan {
         down,
-        base: once(plan.base),
-        mobile: once(plan.mobile),
-        ..plan
-    }
+        ..Plan::default()
+    };
+    plan.with(|config| config.asks = 1)
 }
 
 /// Kim and Chung (2007), figure 1, left: from FH to MH. MH's end detects and tells in the first
@@ -234,16 +231,13 @@ fn alone_the_base_repairs_and_the_mobile_end_does_not() {
         (true, LH_MASK_AUTO),
         (false, LH_MASK_ON),
     ] {
-        let mut plan = Plan {
+        let plan = Plan {
             down,
             partner: false,
             timeout_ns: 500_000_000,
             ..Plan::default()
         };
-        for config in [&mut plan.base, &mut plan.mobile].into_iter().flatten() {
-            config.sack_mask = sack_mask;
-        }
-        let mut hop = Hop::new(plan);
+        let mut hop = Hop::new(plan.with(|config| config.sack_mask = sack_mask));
         let from = if down { End::Base } else { End::Mobile };
         hop.loses = lose_first(from, FOUR);
         hop.run(5_000);

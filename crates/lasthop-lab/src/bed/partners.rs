@@ -105,11 +105,7 @@ impl TestBed {
         let link = links.find(|link| [&link.up, &link.down].contains(&place));
         let link =
             link.with_context(|| format!("no link at {} of {}", place.device, place.host))?;
-        if self.link().mac.is_none() {
-            bail!(
-                "scheme {scheme} goes by the MAC's reports, and this link has none: add --mac 802.11b"
-            );
-        }
+        scheme::check_mac(scheme, self.link().mac.as_ref())?;
         let control = self.emulator(&link.emulator)?.control();
         Ok(Some(control.to_string_lossy().into_owned()))
     }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What a scheme needs around it.
 
+use anyhow::{Result, bail};
 use lasthop_core::Config;
+use lasthop_core::bindings::LH_POLICY_MAC;
+use linkemu::mac::MacConfig;
 
 /// Whether the scheme of this name has that policy (core/scheme.h); not if there is no such scheme.
 pub fn has_policy(name: &str, policy: u32) -> bool {
@@ -14,10 +17,23 @@ pub fn has_policy(name: &str, policy: u32) -> bool {
     })
 }
 
+/// Finds a scheme that goes by the reports of a MAC where the link has none.
+///
+/// # Errors
+/// It says so, and what to add.
+pub fn check_mac(name: &str, mac: Option<&MacConfig>) -> Result<()> {
+    if mac.is_none() && has_policy(name, LH_POLICY_MAC) {
+        bail!(
+            "--scheme {name} goes by the MAC's reports, and this link has none: add --mac 802.11b"
+        );
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_core::bindings::{LH_POLICY_MAC, LH_POLICY_PARTNER};
+    use lasthop_core::bindings::LH_POLICY_PARTNER;
 
     #[test]
     fn who_needs_a_mac_and_who_a_partner() {

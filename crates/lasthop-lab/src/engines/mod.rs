@@ -6,6 +6,7 @@ mod child;
 pub mod engine;
 pub mod ns2;
 pub mod ns3;
+mod simulator;
 pub mod testbed;
 
 use anyhow::{Context, Result, bail};

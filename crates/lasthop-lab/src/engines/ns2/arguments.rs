@@ -8,13 +8,10 @@ use crate::cell::options::{Cell, CompareOptions, NO_AGENT};
 use crate::data::profile::Profile;
 use crate::data::segment::FullSegment;
 use crate::data::way::Way;
+use crate::engines::simulator;
 
 /// Timestamps with their padding (RFC 7323).
 const TIMESTAMP_BYTES: u64 = 12;
-/// Without window scaling.
-const WINDOW_BYTES: u64 = 65_535;
-/// The kernel's least retransmission timeout (`TCP_RTO_MIN`).
-const KERNEL_RTO_MIN_NS: u64 = 200_000_000;
 /// Of the profiles that ns-2 has.
 const INITIAL_CWND: u32 = 2;
 
@@ -91,8 +88,10 @@ fn two_states(model: TwoState) -> String {
 /// The hosts' TCP.
 fn stack(options: &CompareOptions, cell: &Cell) -> Result<[String; 6]> {
     let (link, full) = (&options.link, full_segment(options));
-    let window_bytes = options.traffic.rcv_window_bytes.unwrap_or(WINDOW_BYTES);
-    let rto_min_ns = link.stack.rto_min_ns(link.profile);
+    let window_bytes = options
+        .traffic
+        .rcv_window_bytes
+        .unwrap_or(simulator::UNSCALED_WINDOW_BYTES);
     let option_bytes = match link.has_timestamps() {
         true => TIMESTAMP_BYTES,
         false => 0,
@@ -103,10 +102,7 @@ fn stack(options: &CompareOptions, cell: &Cell) -> Result<[String; 6]> {
         format!("payload={}", full.payload_bytes),
         format!("options={option_bytes}"),
         format!("window={}", window_bytes / full.payload_bytes),
-        format!(
-            "min_rto={}",
-            rto_min_ns.unwrap_or(KERNEL_RTO_MIN_NS) as f64 / 1e9
-        ),
+        format!("min_rto={}", simulator::rto_min_ns(link) as f64 / 1e9),
         format!("initial_window={}", cwnd.unwrap_or(INITIAL_CWND)),
     ])
 }

@@ -20,6 +20,7 @@ use crate::data::link::LinkOptions;
 use crate::data::profile::Profile;
 use crate::data::segment::FULL_FRAME_BYTES;
 use crate::data::way::Way;
+use crate::engines::simulator::{UNSCALED_WINDOW_BYTES, rto_min_ns};
 
 /// A place of the cache holds one packet.
 const CACHE_SLOT_BYTES: u64 = 2048;
@@ -30,10 +31,6 @@ const LEAST_FRAME_BYTES: u64 = 20 + 20 + 2;
 /// The most that a receiver of profile modern grants. The kernel's buffers grow up to 16 MB of
 /// memory, of which about half is window.
 const MOST_WINDOW_BYTES: u64 = 4 << 20;
-/// Without window scaling.
-const VINTAGE_WINDOW_BYTES: u64 = 65_535;
-/// The kernel's least retransmission timeout (`TCP_RTO_MIN`).
-const KERNEL_RTO_MIN_NS: u64 = 200_000_000;
 /// The kernel's initial window in segments (`TCP_INIT_CWND`).
 const KERNEL_INITIAL_CWND: u32 = 10;
 /// The kernel's delayed ACK waits so long at first (`TCP_DELACK_MIN`).
@@ -226,12 +223,6 @@ fn lost_frames(options: &CompareOptions, seed: u64, way: Way) -> Result<Option<N
     lines(numbers).map(Some)
 }
 
-/// The senders' least timeout.
-fn rto_min_ns(link: &LinkOptions) -> u64 {
-    let given_ns = link.stack.rto_min_ns(link.profile);
-    given_ns.unwrap_or(KERNEL_RTO_MIN_NS)
-}
-
 /// The window of profile modern for one way of a host's. The kernel's grows to twice what a round
 /// trip brings, at most what path and queue hold; ns-3's is fixed. A larger one than that would be
 /// spent before a sender that is braked by its window feels the brake: a window that was granted
@@ -240,17 +231,17 @@ fn modern_window_bytes(link: &LinkOptions, host: usize, way: Way) -> u64 {
     let rate_bps = u128::from(link.host_rate_bps(host, way));
     let path_bytes = (rate_bps * u128::from(link.rtt_ns) / 8_000_000_000) as u64;
     let queue_bytes = link.host_queue_packets(host, way) * FULL_FRAME_BYTES;
-    (2 * (path_bytes + queue_bytes)).clamp(VINTAGE_WINDOW_BYTES, MOST_WINDOW_BYTES)
+    (2 * (path_bytes + queue_bytes)).clamp(UNSCALED_WINDOW_BYTES, MOST_WINDOW_BYTES)
 }
 
 /// The window of all receivers that have none of their own: FH's of the fastest upload, and MH's.
 fn window_bytes(link: &LinkOptions) -> u64 {
     if link.profile != Profile::Modern {
-        return VINTAGE_WINDOW_BYTES;
+        return UNSCALED_WINDOW_BYTES;
     }
     let ways = (0..link.hosts.count()).flat_map(|host| [(host, Way::Down), (host, Way::Up)]);
     let windows = ways.map(|(host, way)| modern_window_bytes(link, host, way));
-    windows.max().unwrap_or(VINTAGE_WINDOW_BYTES)
+    windows.max().unwrap_or(UNSCALED_WINDOW_BYTES)
 }
 
 /// What the profile and the options say of the hosts' TCP.
@@ -268,7 +259,7 @@ fn stack(options: &CompareOptions) -> Vec<String> {
     let tcp = |name: &str, value: &str| format!("ns3::{name}={value}");
     let socket = |name: &str, value: u64| format!("ns3::TcpSocket::{name}={value}");
     let time = |name: &str, time_ns: u64| format!("ns3::{name}={time_ns}ns");
-    let has_scaling = modern || window_bytes > VINTAGE_WINDOW_BYTES;
+    let has_scaling = modern || window_bytes > UNSCALED_WINDOW_BYTES;
     vec![
         tcp(
             "TcpSocketBase::Sack",

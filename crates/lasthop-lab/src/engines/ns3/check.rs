@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 use lasthop::config::File;
-use lasthop_core::bindings::{LH_POLICY_MAC, LH_POLICY_PARTNER};
+use lasthop_core::bindings::LH_POLICY_PARTNER;
 use linkemu::mac::{LossPer, MacConfig, Policy, Preamble};
 
 use super::congestion;
@@ -11,14 +11,9 @@ use crate::cell::engine::first_given;
 use crate::cell::options::{CompareOptions, NO_AGENT};
 use crate::data::ends::Agents;
 use crate::data::neighbour::Kind;
-use crate::data::return_path::ReturnPath;
 use crate::data::scheme;
-use crate::data::sender::Sender;
-use crate::data::switch::Switch;
-use crate::data::topology::Family;
-use crate::data::variation::Variation;
 use crate::data::way::Way;
-use crate::engines::engine;
+use crate::engines::{engine, simulator};
 
 /// The device holds one packet, and the queue before it at least another.
 const LEAST_QUEUE: u64 = 2;
@@ -30,7 +25,7 @@ const LEAST_WIFI_QUEUE: u64 = 3;
 /// # Errors
 /// It names the option.
 pub fn check(options: &CompareOptions) -> Result<()> {
-    if let Some(option) = of_test_bed(options) {
+    if let Some(option) = simulator::of_test_bed(options) {
         return Err(engine::refusal(option, "ns3", "testbed"));
     }
     let neighbours = options.beside.neighbours.iter();
@@ -88,11 +83,8 @@ fn check_medium(mac: &MacConfig) -> Result<()> {
 
 /// Finds agents that would have nothing to go by at the ends where they stand.
 fn check_ends(options: &CompareOptions) -> Result<()> {
-    let mut schemes = options.schemes.iter();
-    if schemes.any(|name| scheme::has_policy(name, LH_POLICY_MAC)) && options.link.mac.is_none() {
-        bail!(
-            "--scheme csnoop goes by the MAC's reports, and this link has none: add --mac 802.11b"
-        );
+    for name in &options.schemes {
+        scheme::check_mac(name, options.link.mac.as_ref())?;
     }
     if options.agents == Agents::Base {
         return Ok(());
@@ -107,45 +99,4 @@ fn check_ends(options: &CompareOptions) -> Result<()> {
         bail!("--agents: --engine ns3 has no messages between agents, by which snack goes there");
     }
     Ok(())
-}
-
-/// An option that only the test bed has.
-fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
-    let (link, traffic, watch) = (&options.link, &options.traffic, &options.watch);
-    let Variation {
-        jitter_ns,
-        reorder,
-        batch_ns,
-        rate_wave,
-        rate_trace,
-        rate_trace_up,
-        flow_rtt_ns,
-    } = &link.variation;
-    let ReturnPath {
-        rate_up_bps: _,
-        queue_up: _,
-        batch_up_ns,
-        ack_thin,
-    } = &link.return_path;
-    first_given(&[
-        (batch_up_ns.is_some(), "batch-up"),
-        (ack_thin.is_some(), "ack-thin"),
-        (link.sender == Sender::Bs, "sender"),
-        (link.outage.is_some(), "outage"),
-        (link.gro == Switch::On, "gro"),
-        (link.checksum_offload == Switch::On, "checksum-offload"),
-        (!link.stack.sysctls.is_empty(), "sysctl"),
-        (*jitter_ns > 0, "jitter"),
-        (reorder.is_some(), "reorder"),
-        (*batch_ns > 0, "batch"),
-        (rate_wave.is_some(), "rate-wave"),
-        (rate_trace.is_some(), "rate-trace"),
-        (rate_trace_up.is_some(), "rate-trace-up"),
-        (!flow_rtt_ns.is_empty(), "flow-rtt"),
-        (traffic.family == Family::V6, "family 6"),
-        (traffic.opener != Default::default(), "opener"),
-        (traffic.transfers > 1, "transfers"),
-        (watch.samples.is_some(), "samples"),
-        (options.page.page, "page"),
-    ])
 }
