@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim test test-long test-kernels test-wifi bench fuzz sim lint clean install
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi bench fuzz sim lint clean install
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -31,7 +31,7 @@ reproduce-quick: build ## one small experiment and its page, in a few minutes
 reproduce: build ## the papers' experiments on the test bed and their page, in about an hour
 	@scripts/setup.sh run
 	@scripts/setup.sh report
-	@scripts/reproduce.sh $(RELEASE) results/all $(filter-out experiments/ns3-%,$(wildcard experiments/*.toml))
+	@scripts/reproduce.sh $(RELEASE) results/all $(filter-out experiments/ns2-% experiments/ns3-%,$(wildcard experiments/*.toml))
 
 reproduce-sim: build sim ## those in ns-3 and their page (root: also against the test bed), in about an hour
 	@scripts/setup.sh report
@@ -42,6 +42,12 @@ reproduce-sim: build sim ## those in ns-3 and their page (root: also against the
 		scripts/reproduce.sh $(RELEASE) results/ns3 experiments/ns3-differential.toml || status=$$?; \
 	else echo "skipped: ns3-differential, whose test bed needs root and a kernel of at least 6.6"; fi; \
 	exit $$status
+
+reproduce-ns2: build ## those in ns-2 and their page, as far as there is a package of it, in a few minutes
+	@scripts/setup.sh report
+	@if scripts/setup.sh ns2; then \
+		scripts/reproduce.sh $(RELEASE) results/ns2 $(wildcard experiments/ns2-*.toml); \
+	else echo "skipped: no package ns2 here"; fi
 
 test: ## all tests but the long ones (root: also BPF and namespaces)
 	@scripts/setup.sh build

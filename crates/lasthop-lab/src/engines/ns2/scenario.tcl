@@ -94,7 +94,7 @@ proc packets {monitors} {
 
 # ---- errors
 
-# Each packet is lost with the share of its unit: of packets, or of bits, by which longer ones are
+# Each packet is lost with the share of its unit: of packets, or of bytes, by which longer ones are
 # lost more often. A list of the model and the monitor of what it dropped.
 proc add_errors {link share unit} {
     set random [new RandomVariable/Uniform]
@@ -135,7 +135,9 @@ proc add_all_errors {link share has_states} {
         lappend monitors [lindex [add_errors $link $share pkt] 1]
     }
     if {$scenario(ber) > 0} {
-        lappend monitors [lindex [add_errors $link $scenario(ber) bit] 1]
+        # Not by unit `bit`, with which 2.35 loses every packet at any share.
+        set share [expr 1 - pow(1 - $scenario(ber), 8)]
+        lappend monitors [lindex [add_errors $link $share byte] 1]
     }
     if {$has_states} {
         lappend monitors [add_two_states $link]
