@@ -5,6 +5,7 @@
 //! Nobody can keep hosts from harm by who knows their numbers. The agent must not add to it
 //! (SECURITY.md), and that is checked at each step by [`watch`].
 
+mod far;
 mod gateway;
 mod hears;
 mod hostile;
@@ -13,7 +14,6 @@ mod stretch;
 mod watch;
 
 use std::collections::VecDeque;
-use std::sync::OnceLock;
 
 use lasthop_core::bindings::{LH_ACK, LH_C_outages, LH_ROLE_BASE, LH_ROLE_MOBILE, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
@@ -21,7 +21,7 @@ use lasthop_core::{Config, Limits, MSEC_NS, Outcome, parse};
 
 pub use self::gateway::{Gateway, forget_all};
 
-use self::gateway::Native;
+use self::gateway::{Native, traced, worked};
 use self::hosts::{Fh, Mh};
 use self::watch::Watch;
 use crate::input::Input;
@@ -32,8 +32,6 @@ const STEPS: usize = 600;
 const WAITS_MS: [u64; 16] = [
     0, 1, 2, 5, 10, 20, 40, 80, 120, 200, 300, 500, 1_000, 3_000, 11_000, 70_000,
 ];
-/// The most that a packet may have the core look at, segments and chunks.
-const LOOKS: u64 = 1_600;
 /// A timer that is served so often within one wait spins.
 const SERVED: usize = 20_000;
 
@@ -59,6 +57,13 @@ pub fn drive<G: Gateway>(data: &[u8], make: impl FnOnce(Config, Limits) -> G) ->
 struct World<'a, G> {
     input: Input<'a>,
     gateway: G,
+    /// The agent at the hop's other end.
+    far: Option<Native>,
+    /// Packets that went up the hop, and of which of them, by the bits of this number, it loses some.
+    ups: u8,
+    ups_lost: u8,
+    /// Who opens, and what the handshake offers.
+    how: u8,
     watch: Watch,
     ends: Ends,
     now_ns: u64,
@@ -70,12 +75,6 @@ struct World<'a, G> {
     stretches: usize,
     /// Towards FH, behind the agent.
     wire: VecDeque<Vec<u8>>,
-}
-
-/// With LASTHOP_FUZZ_TRACE set each packet is printed, to understand a finding.
-fn traced() -> bool {
-    static WANTED: OnceLock<bool> = OnceLock::new();
-    *WANTED.get_or_init(|| std::env::var_os("LASTHOP_FUZZ_TRACE").is_some())
 }
 
 /// Within the ranges of the configuration file.
@@ -131,9 +130,15 @@ impl<'a, G: Gateway> World<'a, G> {
                 chunks: 64,
             },
         };
+        let (first, mh_first, wscale) = (input.word(), input.word(), input.byte() % 15);
+        let how = input.byte();
+        let mut far = (how & 32 != 0 && G::HEARS).then(|| Native::far(config, limits));
         let mut gateway = make(config, limits);
         if shape & 64 != 0 {
             gateway.set_partner(Some(10 * MSEC_NS));
+            if let Some(far) = &mut far {
+                far.set_partner(Some(10 * MSEC_NS));
+            }
         }
         if traced() {
             eprintln!("{:?}", gateway.config());
@@ -148,8 +153,12 @@ impl<'a, G: Gateway> World<'a, G> {
             ends,
             now_ns: gateway.start_ns(),
             gateway,
-            fh: Fh::new(input.word(), shape & 8 != 0),
-            mh: Mh::new(input.word(), input.byte() % 15, shape & 16 != 0),
+            far,
+            ups: 0,
+            ups_lost: how >> 6,
+            how,
+            fh: Fh::new(first, shape & 8 != 0),
+            mh: Mh::new(mh_first, wscale, shape & 16 != 0),
             hop: VecDeque::new(),
             stretches: G::STRETCHES,
             wire: VecDeque::new(),
@@ -159,7 +168,7 @@ impl<'a, G: Gateway> World<'a, G> {
 
     /// The handshake; whether the agent sees it and who opens is in the shape.
     fn open(&mut self) {
-        let how = self.input.byte();
+        let how = self.how;
         // 1,000, 250 or 100 ticks a second, or none.
         self.fh.ecn = if how & 16 == 0 { 0 } else { 2 };
         self.mh.tick_ns = [0, MSEC_NS, 4 * MSEC_NS, 10 * MSEC_NS][usize::from(how >> 2 & 3)];
@@ -246,11 +255,14 @@ impl<'a, G: Gateway> World<'a, G> {
     }
 
     fn arrives(&mut self, packet: &[u8]) {
-        let Ok((segment, _)) = parse(packet, 0, None, true) else {
+        let Some(packet) = self.enters(packet) else {
+            return;
+        };
+        let Ok((segment, _)) = parse(&packet, 0, None, true) else {
             return;
         };
         if let Some(ack) = self.mh.takes(&segment, &self.fh, self.now_ns) {
-            self.ingress(ack.to_fh(&self.ends));
+            self.leaves(ack.to_fh(&self.ends));
         }
     }
 
@@ -278,21 +290,36 @@ impl<'a, G: Gateway> World<'a, G> {
         let wait_ms = WAITS_MS[self.input.below(16)];
         self.pass(self.now_ns + wait_ms * MSEC_NS);
         self.gateway.sweep(self.now_ns);
+        if let Some(far) = &mut self.far {
+            far.sweep(self.now_ns);
+        }
     }
 
-    /// Time passes, and the agent's timer is served.
+    /// When the next timer is due.
+    fn next_deadline(&self) -> Option<u64> {
+        let far = self.far.as_ref();
+        let far = far.and_then(|far| far.core().next_deadline());
+        let next = self.gateway.core().next_deadline();
+        next.into_iter().chain(far).min()
+    }
+
+    /// Time passes, and the agents' timers are served.
     fn pass(&mut self, until_ns: u64) {
         for served in 0.. {
-            let next = self.gateway.core().next_deadline();
+            let next = self.next_deadline();
             let Some(at) = next.filter(|at| *at <= until_ns) else {
                 break;
             };
             assert!(served < SERVED, "a timer that spins");
             self.now_ns = self.now_ns.max(at);
+            let of_far = self.far.as_mut().map(|far| far.on_timer(self.now_ns));
+            for outcome in of_far.into_iter().flatten() {
+                self.far_emits(outcome);
+            }
             for outcome in self.gateway.on_timer(self.now_ns) {
                 self.emit(outcome);
             }
-            let next = self.gateway.core().next_deadline();
+            let next = self.next_deadline();
             assert!(
                 next.is_none_or(|next| next > self.now_ns),
                 "a timer that spins"
@@ -322,6 +349,11 @@ impl<'a, G: Gateway> World<'a, G> {
                 self.watch.link();
                 for outcome in self.gateway.on_link(kind == 3, self.now_ns) {
                     self.emit(outcome);
+                }
+                let now_ns = self.now_ns;
+                let of_far = self.far.as_mut().map(|far| far.on_link(kind == 3, now_ns));
+                for outcome in of_far.into_iter().flatten() {
+                    self.far_emits(outcome);
                 }
             }
             5 => self.forget(),
@@ -358,21 +390,12 @@ impl<'a, G: Gateway> World<'a, G> {
         }
     }
 
-    /// Since `before` the core has looked at no more than it may for a packet.
-    fn worked(&self, before: u64) {
-        let looks = self.gateway.core().host().pool().looks() - before;
-        if traced() {
-            eprintln!("{looks:>24} looks");
-        }
-        assert!(looks <= LOOKS, "{looks} looks for a packet");
-    }
-
     fn egress(&mut self, packet: Vec<u8>) {
         self.trace("to MH", &packet, true);
         self.watch.sends(&packet, self.now_ns);
         let before = self.gateway.core().host().pool().looks();
         let outcome = self.gateway.on_egress(&packet, self.now_ns);
-        self.worked(before);
+        worked(self.gateway.core(), before);
         assert!(!outcome.dropped, "data is never kept back");
         self.hop.push_back((self.now_ns, packet));
         self.emit(outcome);
@@ -382,7 +405,7 @@ impl<'a, G: Gateway> World<'a, G> {
         self.trace("from MH", &packet, false);
         let before = self.gateway.core().host().pool().looks();
         let outcome = self.gateway.on_ingress(&packet, self.now_ns);
-        self.worked(before);
+        worked(self.gateway.core(), before);
         self.watch.answers(&packet, &outcome);
         let passed = outcome.passed.clone();
         let dropped = outcome.dropped;
@@ -407,6 +430,11 @@ impl<'a, G: Gateway> World<'a, G> {
     }
 
     fn forget(&mut self) {
+        if let Some(far) = &mut self.far {
+            far.forget(self.now_ns);
+            let pool = far.core().host().pool();
+            assert_eq!((pool.slots_used(), pool.chunks_used()), (0, 0));
+        }
         for packet in self.gateway.forget(self.now_ns) {
             self.watch.releases(&packet);
         }

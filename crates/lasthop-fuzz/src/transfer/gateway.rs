@@ -2,13 +2,17 @@
 //! What stands between the hosts: the native agent, or that and the BPF programs beside it
 //! ([`crate::twin`]).
 
-use lasthop_core::bindings::lh_mac_report;
+use std::sync::OnceLock;
+
+use lasthop_core::bindings::{LH_ROLE_MOBILE, lh_mac_report};
 use lasthop_core::{Agent, Config, Key, Limits, Outcome, Setup};
 
 /// Cached segments per flow.
 const FLOW_SEGMENTS: u32 = 1_024;
 /// Of a frame, in a report (docs/mac-events.md).
 const FRAME_BYTES: usize = 128;
+/// The most that a packet may have the core look at, segments and chunks.
+const LOOKS: u64 = 1_600;
 
 /// Packets are without a layer 2; times never decrease.
 pub trait Gateway {
@@ -72,6 +76,27 @@ impl Native {
             config,
         }
     }
+
+    /// The agent at the hop's other end, configured as the one at this.
+    pub fn far(config: Config, limits: Limits) -> Self {
+        let role = LH_ROLE_MOBILE;
+        Self::new(Config { role, ..config }, limits)
+    }
+}
+
+/// With LASTHOP_FUZZ_TRACE set each packet is printed, to understand a finding.
+pub fn traced() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| std::env::var_os("LASTHOP_FUZZ_TRACE").is_some())
+}
+
+/// Since `before` `agent` has looked at no more than it may for a packet.
+pub fn worked(agent: &Agent, before: u64) {
+    let looks = agent.host().pool().looks() - before;
+    if traced() {
+        eprintln!("{looks:>24} looks");
+    }
+    assert!(looks <= LOOKS, "{looks} looks for a packet");
 }
 
 /// Forgets all flows of `agent`.

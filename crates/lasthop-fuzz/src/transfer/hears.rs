@@ -14,11 +14,19 @@ impl<G: Gateway> World<'_, G> {
         match what {
             0 => {
                 let rtt_ms = [0, 1, 10, 200][self.input.below(4)];
-                self.gateway.set_partner(Some(rtt_ms * MSEC_NS));
+                self.partner(Some(rtt_ms * MSEC_NS));
             }
-            1 => self.gateway.set_partner(None),
+            1 => self.partner(None),
             2..=4 => self.missing(),
             _ => self.reports(),
+        }
+    }
+
+    /// The agents hear each other, or don't.
+    fn partner(&mut self, rtt_ns: Option<u64>) {
+        self.gateway.set_partner(rtt_ns);
+        if let Some(far) = &mut self.far {
+            far.set_partner(rtt_ns);
         }
     }
 
