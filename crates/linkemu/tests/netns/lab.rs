@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use linkemu::{Config, Relay, RelayHandle, Stats};
 use nix::sched::{CloneFlags, setns};
+use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 
 pub const WEST_IP: &str = "10.9.0.1";
 pub const EAST_IP: &str = "10.9.0.2";
@@ -27,6 +28,9 @@ const WEST_MAC: &str = "02:00:00:00:00:01";
 const EAST_MAC: &str = "02:00:00:00:00:02";
 /// Far more than anything takes; only a hang gets there.
 const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Of a socket of [`Lab::udp_pair`]: more than any test sends at once.
+const RECEIVE_BYTES: usize = 8 << 20;
 
 /// A network namespace that is removed again whatever happens.
 pub struct Namespace {
@@ -235,6 +239,9 @@ impl Lab {
         let open = |local: &str, remote: &str| {
             let socket = UdpSocket::bind((local, PORT)).expect("bind");
             socket.connect((remote, PORT)).expect("connect");
+            // The default holds 92 datagrams: what 50 Mbit/s bring in 15 ms, for which a reader
+            // may well have to wait on a busy machine.
+            setsockopt(&socket, RcvBufForce, &RECEIVE_BYTES).expect("receive buffer");
             socket.set_read_timeout(Some(DEADLINE)).expect("timeout");
             socket
         };
