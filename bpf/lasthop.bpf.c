@@ -140,6 +140,32 @@ LH_INLINE void lh_hold(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh
 	held->family = e->key.family;
 }
 
+/*
+ * What the core has asked for about a packet towards MH, which goes on after this. Called with the
+ * lock, returns without it. A global function: behind a loop of bpf_for in the same function Linux
+ * 6.8's verifier takes no two states for equal, and walked every combination of these branches for
+ * every way out of the loop, past a million instructions.
+ */
+LH_ENTRY int lh_leave(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_scratch *sc,
+		      u32 index)
+{
+	if (!e || !sc)
+		return 0;
+	if (sc->act.hold)
+		lh_hold(skb, e, sc);
+	if (sc->act.tell_by == LH_TELL_MESSAGE) {
+		lh_note_tell(e, &sc->act);
+		lh_send_event(e, index);
+	}
+	lh_unlock(e);
+	if (sc->act.tell_by == LH_TELL_OPTION)
+		lh_annotate(skb, sc);
+	/* The cached copy stays unmarked: what a repair meets is another queue. */
+	if (sc->act.mark_ce)
+		bpf_skb_ecn_set_ce(skb);
+	return 0;
+}
+
 /* A packet towards MH. */
 LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
@@ -160,18 +186,7 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
 	lh_count_weight(before, lh_weight(&v->entry.flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
-	if (sc->act.hold)
-		lh_hold(skb, &v->entry, sc);
-	if (sc->act.tell_by == LH_TELL_MESSAGE) {
-		lh_note_tell(&v->entry, &sc->act);
-		lh_send_event(&v->entry, index);
-	}
-	lh_unlock(&v->entry);
-	if (sc->act.tell_by == LH_TELL_OPTION)
-		lh_annotate(skb, sc);
-	/* The cached copy stays unmarked: what a repair meets is another queue. */
-	if (sc->act.mark_ce)
-		bpf_skb_ecn_set_ce(skb);
+	lh_leave(skb, &v->entry, sc, index);
 	return 0;
 }
 

@@ -322,22 +322,34 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 	return n;
 }
 
-LH_INLINE u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f)
+/* How long until hole @i is due, in microseconds. An entry, so that what the verifier knows of one
+ * hole's wait is nothing that it has to keep apart for the next. */
+LH_ENTRY u32 lh_hole_left_us(struct lh_env *env, const struct lh_flow *f, u32 i)
 {
-	u32 least = ~0U;
+	const struct lh_hole *h;
+	u32 since, wait;
+
+	if (!env || !f)
+		return 0;
+	lh_barrier(i);
+	h = &f->arrival.hole[i & (LH_HOLES - 1)];
+	since = lh_now_us(env) - h->told_us;
+	wait = lh_hole_wait_us(f, h);
+	return wait > since ? wait - since : 0;
+}
+
+LH_ENTRY u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 least = ~0U, left;
 	int i;
 
-	if (!env->partner || !f->arrival.nr_holes)
+	if (!env || !f || !env->partner || !f->arrival.nr_holes)
 		return 0;
 	lh_for (i, LH_HOLES) {
-		const struct lh_hole *h = &f->arrival.hole[i & (LH_HOLES - 1)];
-		u32 since, wait;
-
 		if ((u32)i >= f->arrival.nr_holes)
 			break;
-		since = lh_now_us(env) - h->told_us;
-		wait = lh_hole_wait_us(f, h);
-		least = lh_min(least, wait > since ? wait - since : 0);
+		left = lh_hole_left_us(env, f, i);
+		least = lh_min(least, left);
 	}
 	/* Up to the microsecond in which it is due. */
 	return least == ~0U ? 0 : env->now_ns + (u64)least * 1000;

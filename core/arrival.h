@@ -53,6 +53,6 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 			     struct lh_actions *out);
 
 /* When lh_arrival_tell() is wanted although no ACK leaves; 0: never. */
-LH_INLINE u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f);
+LH_ENTRY u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f);
 
 #endif /* LH_ARRIVAL_H */

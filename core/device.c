@@ -149,12 +149,15 @@ LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes)
 	return rate ? bytes * LH_MSEC / lh_max(rate / 1000, 1) : 0;
 }
 
-LH_FUNC u64 lh_device_rate(struct lh_env *env, u32 bins)
+LH_ENTRY u64 lh_device_rate(struct lh_env *env, u32 bins)
 {
 	struct lh_device *d = LH_DEVICE(env);
-	u64 bin = env->now_ns / LH_BIN_NS, best = 0;
+	u64 bin, best = 0;
 	int i;
 
+	if (!env)
+		return 0;
+	bin = env->now_ns / LH_BIN_NS;
 	lh_device_turn(env, bin);
 	lh_for (i, LH_DEVICE_BINS - 1) {
 		u32 k = (bin - 1 - i) & (LH_DEVICE_BINS - 1);
@@ -168,11 +171,14 @@ LH_FUNC u64 lh_device_rate(struct lh_env *env, u32 bins)
 	return best * (LH_SEC / LH_BIN_NS);
 }
 
-LH_INLINE u64 lh_device_flows(struct lh_env *env)
+LH_ENTRY u64 lh_device_flows(struct lh_env *env)
 {
 	struct lh_device *d = LH_DEVICE(env);
-	u64 bin = env->now_ns / LH_BIN_NS, n;
+	u64 bin, n;
 
+	if (!env)
+		return 1;
+	bin = env->now_ns / LH_BIN_NS;
 	lh_device_turn(env, bin);
 	n = lh_max(d->flows[bin & (LH_DEVICE_BINS - 1)],
 		   d->flows[(bin - 1) & (LH_DEVICE_BINS - 1)]);

@@ -109,11 +109,11 @@ LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes);
 
 /* Link rate in bytes per second, as far as the flows have shown it lately: the
  * best of the last @bins complete bins. */
-LH_FUNC u64 lh_device_rate(struct lh_env *env, u32 bins);
+LH_ENTRY u64 lh_device_rate(struct lh_env *env, u32 bins);
 
 /* How many flows make it up: those of the last complete bin, or of the present
  * one if it has more; at least 1. */
-LH_INLINE u64 lh_device_flows(struct lh_env *env);
+LH_ENTRY u64 lh_device_flows(struct lh_env *env);
 
 /* Begins the receiver's bin of now: the old one's rate counts if it is the best
  * of late, whose memory fades by a sixty-fourth per bin. */

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "counters.h"
 #include "hold.h"
+#include "order.h"
 #include "sample.h"
 
 struct lh_host;
@@ -35,6 +36,7 @@ struct lh_env {
 #endif
 	struct lh_ack_sum ack; /* what the ACK of this call delivered */
 	struct lh_ack_view view; /* and what it is */
+	struct lh_order_waits waits; /* of the chunk that is looked through */
 	u64 now_ns; /* lh_on_*() see to it that it never decreases for one flow */
 	u32 cap_segments; /* the most that a flow may have cached */
 	u32 part_segments; /* the pool divided by its flows; with pool_segments */

@@ -159,6 +159,18 @@ LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 	return LH_TRIED_SENT;
 }
 
+/* Books that @e is still to be looked at. In env, not in the loop below: of what is in memory the
+ * verifier forgets the values, of what is on the stack Linux 6.8's remembers each turn's, until
+ * their sequence is too long for it. */
+LH_INLINE void lh_order_waits(struct lh_env *env, const struct lh_seg *e)
+{
+	struct lh_order_waits *w = &env->waits;
+
+	w->oldest_tx_ns = e ? lh_min(w->oldest_tx_ns, e->last_tx_ns) : 0;
+	if (!e || e->n_local)
+		w->again_tx_ns = lh_min(w->again_tx_ns, w->oldest_tx_ns);
+}
+
 /*
  * Repairs at most @budget lost segments of the chunk that holds @pos, oldest
  * sequence number first. @return how many.
@@ -166,13 +178,14 @@ LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 budget,
 			    struct lh_actions *out)
 {
-	u64 oldest = env ? env->now_ns : 0, again = ~0ULL;
 	struct lh_chunk *c;
 	u32 done = 0;
 	int i;
 
 	if (!env || !f || !out)
 		return 0;
+	env->waits.oldest_tx_ns = env->now_ns;
+	env->waits.again_tx_ns = ~0ULL;
 	lh_for (i, LH_CHUNK_SEGS) {
 		int tried;
 
@@ -180,21 +193,16 @@ LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 
 			break;
 		tried = lh_order_try(env, f, pos, out);
 		done += tried == LH_TRIED_SENT;
-		if (tried != LH_TRIED_NOTHING) {
-			struct lh_seg *e = lh_seg_at(env, f, pos);
-
-			oldest = e ? lh_min(oldest, e->last_tx_ns) : 0;
-			if (!e || e->n_local)
-				again = lh_min(again, oldest);
-		}
+		if (tried != LH_TRIED_NOTHING)
+			lh_order_waits(env, lh_seg_at(env, f, pos));
 		pos++;
 		if (!(pos & (LH_CHUNK_SEGS - 1)))
 			break;
 	}
 	c = lh_chunk_at(env, f, pos - 1);
 	if (c && done < budget) {
-		c->oldest_tx_ns = oldest;
-		c->again_tx_ns = again;
+		c->oldest_tx_ns = env->waits.oldest_tx_ns;
+		c->again_tx_ns = env->waits.again_tx_ns;
 	}
 	return done;
 }

@@ -26,6 +26,11 @@ struct lh_order {
 	u32 all; /* 1: chunks' again_tx_ns do not hold, all are to be looked through */
 };
 
+/* What a look through a chunk leaves to be looked at again: its chunk's bounds (ring.h). */
+struct lh_order_waits {
+	u64 oldest_tx_ns, again_tx_ns;
+};
+
 #define LH_PROBE_SLACK_NS (4 * LH_MSEC)
 
 /* Books when what the ACK of this call delivered had departed (RFC 8985 section 6.2, step 2). */

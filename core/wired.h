@@ -29,7 +29,7 @@ LH_INLINE void lh_wired_handshake(struct lh_env *env, struct lh_flow *f);
 LH_INLINE u64 lh_wired(const struct lh_flow *f);
 
 /* The unloaded round trip FH - agent - MH and back, 0: unknown. */
-LH_INLINE u64 lh_base(struct lh_env *env, const struct lh_flow *f);
+LH_ENTRY u64 lh_base(struct lh_env *env, const struct lh_flow *f);
 
 /*
  * Data from FH: the first that echoes the timestamp of an ACK was sent after

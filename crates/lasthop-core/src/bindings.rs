@@ -23,10 +23,10 @@ pub const LH_BIN_NS: u32 = 100000000;
 pub const LH_CROWD_BINS: u32 = 16;
 pub const LH_DEVICE_BINS: u32 = 64;
 pub const LH_PEERS: u32 = 1024;
+pub const LH_PROBE_SLACK_NS: u32 = 4000000;
 pub const LH_RATE_BINS: u32 = 8;
 pub const LH_QUEUE_RTTS: u32 = 4;
 pub const LH_QUEUE_LEAST_NS: u32 = 20000000;
-pub const LH_PROBE_SLACK_NS: u32 = 4000000;
 pub const LH_OUTAGE_BURST: u32 = 4;
 pub const LH_RECENT_SAMPLES: u32 = 4;
 pub const LH_YOUNG_INTERVALS: u32 = 5;
@@ -1256,6 +1256,70 @@ const _: () = {
     ["Offset of field: lh_hold::since_ns"][::core::mem::offset_of!(lh_hold, since_ns) - 16usize];
     ["Offset of field: lh_hold::until_ns"][::core::mem::offset_of!(lh_hold, until_ns) - 24usize];
 };
+#[doc = " Departures of what arrived (RFC 8985 section 6)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_order {
+    #[doc = " latest departure among first transmissions that arrived"]
+    pub xmit_ns: u64,
+    #[doc = " the same among local repairs"]
+    pub rtx_xmit_ns: u64,
+    #[doc = " ends of those segments"]
+    pub xmit_end: u32,
+    #[doc = " ends of those segments"]
+    pub rtx_xmit_end: u32,
+    #[doc = " sojourn of the one that left at xmit_ns"]
+    pub rtt_ns: u64,
+    #[doc = " patience that reordering on the link has taught"]
+    pub reo_ns: u64,
+    #[doc = " when it was last seen"]
+    pub reo_seen_ns: u64,
+    #[doc = " ring position where the search for losses goes on"]
+    pub at: u32,
+    #[doc = " 1: chunks' again_tx_ns do not hold, all are to be looked through"]
+    pub all: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_order"][::core::mem::size_of::<lh_order>() - 56usize];
+    ["Alignment of lh_order"][::core::mem::align_of::<lh_order>() - 8usize];
+    ["Offset of field: lh_order::xmit_ns"][::core::mem::offset_of!(lh_order, xmit_ns) - 0usize];
+    ["Offset of field: lh_order::rtx_xmit_ns"]
+        [::core::mem::offset_of!(lh_order, rtx_xmit_ns) - 8usize];
+    ["Offset of field: lh_order::xmit_end"][::core::mem::offset_of!(lh_order, xmit_end) - 16usize];
+    ["Offset of field: lh_order::rtx_xmit_end"]
+        [::core::mem::offset_of!(lh_order, rtx_xmit_end) - 20usize];
+    ["Offset of field: lh_order::rtt_ns"][::core::mem::offset_of!(lh_order, rtt_ns) - 24usize];
+    ["Offset of field: lh_order::reo_ns"][::core::mem::offset_of!(lh_order, reo_ns) - 32usize];
+    ["Offset of field: lh_order::reo_seen_ns"]
+        [::core::mem::offset_of!(lh_order, reo_seen_ns) - 40usize];
+    ["Offset of field: lh_order::at"][::core::mem::offset_of!(lh_order, at) - 48usize];
+    ["Offset of field: lh_order::all"][::core::mem::offset_of!(lh_order, all) - 52usize];
+};
+#[doc = " What a look through a chunk leaves to be looked at again: its chunk's bounds (ring.h)."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_order_waits {
+    pub oldest_tx_ns: u64,
+    pub again_tx_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_order_waits"][::core::mem::size_of::<lh_order_waits>() - 16usize];
+    ["Alignment of lh_order_waits"][::core::mem::align_of::<lh_order_waits>() - 8usize];
+    ["Offset of field: lh_order_waits::oldest_tx_ns"]
+        [::core::mem::offset_of!(lh_order_waits, oldest_tx_ns) - 0usize];
+    ["Offset of field: lh_order_waits::again_tx_ns"]
+        [::core::mem::offset_of!(lh_order_waits, again_tx_ns) - 8usize];
+};
+pub const LH_TRIED_NOTHING: lh_tried = 0;
+pub const LH_TRIED_WAITS: lh_tried = 1;
+pub const LH_TRIED_SENT: lh_tried = 2;
+pub const LH_TRIED_OURS: lh_tried = 3;
+#[doc = " What lh_order_try() found at a position."]
+pub type lh_tried = ::core::ffi::c_uint;
 #[doc = " What MH has got."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1585,53 +1649,6 @@ const _: () = {
         [::core::mem::offset_of!(lh_mac, sojourn_var_ns) - 16usize];
     ["Offset of field: lh_mac::timer_ns"][::core::mem::offset_of!(lh_mac, timer_ns) - 24usize];
 };
-#[doc = " Departures of what arrived (RFC 8985 section 6)."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_order {
-    #[doc = " latest departure among first transmissions that arrived"]
-    pub xmit_ns: u64,
-    #[doc = " the same among local repairs"]
-    pub rtx_xmit_ns: u64,
-    #[doc = " ends of those segments"]
-    pub xmit_end: u32,
-    #[doc = " ends of those segments"]
-    pub rtx_xmit_end: u32,
-    #[doc = " sojourn of the one that left at xmit_ns"]
-    pub rtt_ns: u64,
-    #[doc = " patience that reordering on the link has taught"]
-    pub reo_ns: u64,
-    #[doc = " when it was last seen"]
-    pub reo_seen_ns: u64,
-    #[doc = " ring position where the search for losses goes on"]
-    pub at: u32,
-    #[doc = " 1: chunks' again_tx_ns do not hold, all are to be looked through"]
-    pub all: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_order"][::core::mem::size_of::<lh_order>() - 56usize];
-    ["Alignment of lh_order"][::core::mem::align_of::<lh_order>() - 8usize];
-    ["Offset of field: lh_order::xmit_ns"][::core::mem::offset_of!(lh_order, xmit_ns) - 0usize];
-    ["Offset of field: lh_order::rtx_xmit_ns"]
-        [::core::mem::offset_of!(lh_order, rtx_xmit_ns) - 8usize];
-    ["Offset of field: lh_order::xmit_end"][::core::mem::offset_of!(lh_order, xmit_end) - 16usize];
-    ["Offset of field: lh_order::rtx_xmit_end"]
-        [::core::mem::offset_of!(lh_order, rtx_xmit_end) - 20usize];
-    ["Offset of field: lh_order::rtt_ns"][::core::mem::offset_of!(lh_order, rtt_ns) - 24usize];
-    ["Offset of field: lh_order::reo_ns"][::core::mem::offset_of!(lh_order, reo_ns) - 32usize];
-    ["Offset of field: lh_order::reo_seen_ns"]
-        [::core::mem::offset_of!(lh_order, reo_seen_ns) - 40usize];
-    ["Offset of field: lh_order::at"][::core::mem::offset_of!(lh_order, at) - 48usize];
-    ["Offset of field: lh_order::all"][::core::mem::offset_of!(lh_order, all) - 52usize];
-};
-pub const LH_TRIED_NOTHING: lh_tried = 0;
-pub const LH_TRIED_WAITS: lh_tried = 1;
-pub const LH_TRIED_SENT: lh_tried = 2;
-pub const LH_TRIED_OURS: lh_tried = 3;
-#[doc = " What lh_order_try() found at a position."]
-pub type lh_tried = ::core::ffi::c_uint;
 #[doc = " Half of a connection of which MH is the receiver."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
