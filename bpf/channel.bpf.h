@@ -86,6 +86,20 @@ LH_FUNC int lh_open(struct __sk_buff *skb, struct lh_message *m, u32 at, u64 now
 
 #define LH_NO_HW ~0U /* no layer-2 address at hand: no search */
 
+#define LH_FROM_HW 6 /* offset of the layer-2 address that a frame comes from */
+
+/* Whether the frame with headers @hdr came from somebody else than @p. */
+LH_INLINE bool lh_is_elsewhere(const struct lh_partner *p, const struct lh_hdr *hdr)
+{
+	u32 k, differs = 0;
+
+	if (!lh_setup.l2_bytes)
+		return false;
+	for (k = 0; k < 6; k++)
+		differs |= p->at.hw[k] ^ hdr->b[LH_FROM_HW + k];
+	return differs;
+}
+
 /* The partner that frames of @e's flow go to: whose layer-2 address stands at @at in @hdr, or on a
  * device without layer 2 whoever there is. Sets env->partner. A function of its own: called on both
  * ways of a packet. */
@@ -101,6 +115,8 @@ LH_ENTRY int lh_partner_of(struct lh_flow_entry *e, struct lh_env *env, const st
 	env->partner = 0;
 	env->partner_rtt_ns = 0;
 	p = lh_partner_at(&all->partners, e->partner - 1);
+	if (e->partner && at == LH_FROM_HW && lh_is_elsewhere(p, hdr))
+		e->partner = 0; /* MH is behind another agent now, or behind none */
 	if (!e->partner || !lh_partner_up(p, env->now_ns)) {
 		u32 k;
 

@@ -166,6 +166,27 @@ LH_ENTRY int lh_leave(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_
 	return 0;
 }
 
+/* Writes the edited TCP header back. The sum over the segment stays what it
+ * was, so that a CHECKSUM_COMPLETE of the device stays true. */
+LH_INLINE void lh_put_headers(struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	u32 at = sc->seg.l4_offset, len = (u32)sc->seg.hdr_bytes - at;
+
+	lh_barrier(at);
+	lh_barrier(len);
+	if (lh_outside(len, 20, 60) || at > LH_HDR_BYTES - 60)
+		return;
+	bpf_skb_store_bytes(skb, at, sc->hdr.b + at, len, 0);
+}
+
+/* Takes out what agents tell each other: it is the hop's, and nobody else's word. */
+LH_INLINE void lh_strip(struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	if (lh_setup.port && (lh_setup.policy & LH_POLICY_PARTNER) &&
+	    lh_edit_strip(&sc->hdr, &sc->seg, lh_partial(skb)))
+		lh_put_headers(skb, sc);
+}
+
 /* A packet towards MH. */
 LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
@@ -204,8 +225,11 @@ int lh_egress(struct __sk_buff *skb)
 	sc = lh_scratch();
 	if (!sc || !(env = lh_env(skb)))
 		return TCX_NEXT;
-	if (lh_read(skb, sc, env, true))
+	if (lh_read(skb, sc, env, true)) {
+		/* Only agents of this hop tell each other on it, and we do later. */
+		lh_strip(skb, sc);
 		lh_from_fh(skb, sc, env);
+	}
 	lh_env_done(env);
 	return TCX_NEXT;
 }
@@ -275,19 +299,6 @@ LH_INLINE void lh_clone_ack(struct __sk_buff *skb, u32 copies)
 	skb->mark = mark;
 }
 
-/* Writes the edited TCP header back. The sum over the segment stays what it
- * was, so that a CHECKSUM_COMPLETE of the device stays true. */
-LH_INLINE void lh_put_headers(struct __sk_buff *skb, struct lh_scratch *sc)
-{
-	u32 at = sc->seg.l4_offset, len = (u32)sc->seg.hdr_bytes - at;
-
-	lh_barrier(at);
-	lh_barrier(len);
-	if (lh_outside(len, 20, 60) || at > LH_HDR_BYTES - 60)
-		return;
-	bpf_skb_store_bytes(skb, at, sc->hdr.b + at, len, 0);
-}
-
 /* A packet from MH. @return the program's verdict. */
 LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
@@ -306,7 +317,7 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	}
 	if (!env->alive)
 		lh_host_count(env, LH_C_bypass_stale, 1);
-	lh_know_partner(&v->entry, env, &sc->hdr, 6);
+	lh_know_partner(&v->entry, env, &sc->hdr, LH_FROM_HW);
 	before = lh_weight(&v->entry.flow);
 	if (!v->entry.flow.peer)
 		lh_peer_join(env, &v->entry.flow, &sc->key);
@@ -352,9 +363,7 @@ int lh_ingress(struct __sk_buff *skb)
 		lh_host_count(env, LH_C_bypass_checksum, 1);
 		return TCX_NEXT;
 	}
-	if (lh_setup.port && (lh_setup.policy & LH_POLICY_PARTNER) &&
-	    lh_edit_strip(&sc->hdr, &sc->seg, lh_partial(skb)))
-		lh_put_headers(skb, sc);
+	lh_strip(skb, sc);
 	verdict = lh_from_mh(skb, sc, env);
 	lh_env_done(env);
 	return verdict;

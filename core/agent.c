@@ -13,6 +13,7 @@ LH_INLINE void lh_actions_init(struct lh_actions *out)
 	out->store_pos = 0;
 	out->hold = 0;
 	out->emit_held = 0;
+	out->held_leaves = 0;
 	out->window = out->held_window = LH_KEEP_WINDOW;
 	out->blank_sack = 0;
 	out->mark_ce = 0;
@@ -279,7 +280,9 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		kind = LH_ACK_OWN;
 	if (s->nr_sack && kind != LH_ACK_OLD)
 		lh_sack_blocks(env, f, s);
-	if (s->nr_missing && (lh_policy(env) & LH_POLICY_PARTNER) && env->partner)
+	/* No agent writes into what TCP-MD5 or TCP-AO covers: not one's. */
+	if (s->nr_missing && !(s->opts & LH_OPT_AUTH) && (lh_policy(env) & LH_POLICY_PARTNER) &&
+	    env->partner)
 		lh_asked_take(env, f, s->missing, s->nr_missing, out);
 	lh_scheme_on_ack(env, f, s, kind, out);
 	if (kind != LH_ACK_OLD) {
@@ -358,6 +361,20 @@ LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct l
 	return 0;
 }
 
+/* Whether FH may have sent the frame @s that the MAC reports of: what is over has no loss any more,
+ * and what a stranger sends in FH's name says nothing of FH's. */
+LH_ENTRY int lh_mac_acceptable(const struct lh_flow *f, const struct lh_segment *s)
+{
+	enum lh_accepted is;
+
+	if (!f || !s)
+		return 0;
+	if ((s->flags & (LH_SYN | LH_ACK)) == LH_SYN)
+		return 1; /* its number is all that there is */
+	is = lh_acceptable(&f->fh, &f->mh, s, lh_whole(f));
+	return is == LH_ACCEPTED || is == LH_AHEAD;
+}
+
 LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 		       const struct lh_mac_report *report, struct lh_actions *out)
 {
@@ -365,11 +382,17 @@ LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		return 0;
 	lh_actions_init(out);
 	lh_env_time(env, f);
-	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_MAC) &&
-	    lh_mac_book(env, f, s, report)) {
+	if ((f->flags & LH_FLOW_RESET) || !(lh_policy(env) & LH_POLICY_MAC))
+		goto done;
+	if (!lh_mac_acceptable(f, s)) {
+		lh_host_count(env, LH_C_bypass_unacceptable, 1);
+		goto done;
+	}
+	if (lh_mac_book(env, f, s, report)) {
 		lh_mac_repair(env, f, out);
 		lh_brake_deprive(env, f);
 	}
+done:
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

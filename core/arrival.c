@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flow.h"
 #include "arrival.h"
+#include "device.h"
 
 /* For so long an ACK may come by to tell of a hole; as long as CPUs take to put packets in order. */
 #define LH_TELL_WAIT_US 1000
@@ -216,10 +217,18 @@ LH_INLINE u32 lh_tell_room(const struct lh_flow *f, const struct lh_segment *s)
 	u32 used = s->hdr_bytes - s->l4_offset;
 
 	if ((s->flags & ~(LH_ACK | LH_ECE)) || (s->opts & (LH_OPT_AUTH | LH_OPT_MPTCP)) ||
-	    (f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP)) || s->nr_missing || s->eol ||
+	    (f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP)) || s->missing_at || s->eol ||
 	    used + LH_MISSING_BYTES(1) > 60)
 		return 0;
 	return lh_min((60 - used - LH_MISSING_BYTES(0)) / 8, (u32)LH_MISSING_MOST);
+}
+
+/* Since it was last told of or opened; 0 where another CPU's clock was ahead. */
+LH_INLINE u32 lh_hole_since_us(struct lh_env *env, const struct lh_hole *h)
+{
+	u32 now = lh_now_us(env);
+
+	return lh_after(now, h->told_us) ? now - h->told_us : 0;
 }
 
 /* Whether @h is to be told of now. @ack: an ACK can take the first word of it along. */
@@ -228,7 +237,65 @@ LH_INLINE bool lh_hole_due(struct lh_env *env, const struct lh_flow *f, const st
 {
 	if (ack && !h->tries)
 		return true;
-	return lh_now_us(env) - h->told_us >= lh_hole_wait_us(f, h);
+	return lh_hole_since_us(env, h) >= lh_hole_wait_us(f, h);
+}
+
+/*
+ * Messages per bin of LH_BIN_NS. The other end takes a thousand a second (partner.h), and whose are
+ * too many must wait with them, not everybody: so many in all, to be shared by the receivers in whose
+ * names any go; and one for each, as long as all of them leave room.
+ */
+#define LH_TELL_BIN 80
+#define LH_TELL_BIN_ALL 95
+
+/* Whether a message may go in the name of @f's receiver now; else in the next bin. */
+LH_ENTRY int lh_tell_may(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_device *d;
+	const struct lh_peer *p;
+	u64 bin;
+	u32 all, n;
+
+	if (!env || !f)
+		return 0;
+	d = LH_DEVICE(env);
+	p = lh_peer_of(env, f);
+	bin = env->now_ns / LH_BIN_NS;
+	all = d->told_bin == bin ? d->told : 0;
+	if (!p) /* one of many: there was no place for it */
+		return all < LH_TELL_BIN / 2;
+	if (p->told_bin != bin)
+		return all < LH_TELL_BIN_ALL;
+	n = lh_max(d->tellers, d->tellers_before);
+	return all < LH_TELL_BIN && p->told < LH_TELL_BIN / lh_max(n, 1U);
+}
+
+LH_ENTRY int lh_tell_spend(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_device *d;
+	struct lh_peer *p;
+	u64 bin;
+
+	if (!env || !f)
+		return 0;
+	d = LH_DEVICE(env);
+	p = lh_peer_of(env, f);
+	bin = env->now_ns / LH_BIN_NS;
+	if (d->told_bin != bin) {
+		d->tellers_before = d->told_bin + 1 == bin ? d->tellers : 0;
+		d->told_bin = bin;
+		d->told = d->tellers = 0;
+	}
+	d->told++;
+	if (!p)
+		return 0;
+	if (p->told_bin != bin) {
+		p->told_bin = bin;
+		p->told = 0;
+		d->tellers++;
+	}
+	p->told++;
+	return 0;
 }
 
 /* Whether @h is told of once more in the ACK that leaves: the last one may not have arrived. */
@@ -312,11 +379,15 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 	if (s)
 		room = lh_tell_room(f, s);
 	most = room ? room : LH_TELL_MOST;
+	if (!room && !lh_tell_may(env, f))
+		return 0;
 	due = lh_holes_try(env, f, most, s != NULL);
 	if (!s && !due)
 		return 0; /* ACKs repeat it, not the timer */
 	n = lh_holes_list(env, f, due, most, out);
 	out->tell_by = !n ? LH_TELL_NOT : room ? LH_TELL_OPTION : LH_TELL_MESSAGE;
+	if (n && !room)
+		lh_tell_spend(env, f);
 	if (n)
 		lh_host_count(env, room ? LH_C_told_options : LH_C_told_messages, 1);
 	return n;
@@ -333,7 +404,7 @@ LH_ENTRY u32 lh_hole_left_us(struct lh_env *env, const struct lh_flow *f, u32 i)
 		return 0;
 	lh_barrier(i);
 	h = &f->arrival.hole[i & (LH_HOLES - 1)];
-	since = lh_now_us(env) - h->told_us;
+	since = lh_hole_since_us(env, h);
 	wait = lh_hole_wait_us(f, h);
 	return wait > since ? wait - since : 0;
 }
@@ -341,6 +412,7 @@ LH_ENTRY u32 lh_hole_left_us(struct lh_env *env, const struct lh_flow *f, u32 i)
 LH_ENTRY u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	u32 least = ~0U, left;
+	u64 due;
 	int i;
 
 	if (!env || !f || !env->partner || !f->arrival.nr_holes)
@@ -351,6 +423,11 @@ LH_ENTRY u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f)
 		left = lh_hole_left_us(env, f, i);
 		least = lh_min(least, left);
 	}
-	/* Up to the microsecond in which it is due. */
-	return least == ~0U ? 0 : env->now_ns + (u64)least * 1000;
+	if (least == ~0U)
+		return 0;
+	/* Up to the microsecond in which it is due, and to the next bin if there were many in this. */
+	due = env->now_ns + (u64)least * 1000;
+	if (lh_tell_may(env, f))
+		return due;
+	return lh_max(due, (env->now_ns / LH_BIN_NS + 1) * LH_BIN_NS);
 }

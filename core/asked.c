@@ -46,6 +46,16 @@ LH_INLINE enum lh_tried lh_asked_whose(struct lh_env *env, struct lh_flow *f,
 	return LH_TRIED_NOTHING;
 }
 
+/* When to look again whose loss @e is: in an eighth of the time after which it counts as the link's
+ * in any case (lh_order_pattern()); ACKs that come meanwhile may tell sooner. */
+LH_INLINE u64 lh_asked_patience(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
+{
+	u64 end = e->last_tx_ns + f->order.rtt_ns + lh_lmin(env, f);
+
+	return end > env->now_ns ? lh_max((end - env->now_ns) / 8, LH_REPAIR_FULL_NS) :
+				   LH_REPAIR_FULL_NS;
+}
+
 /* Repairs the segment at @pos if it may be. 0: not in this call, for want of room or of knowledge. */
 LH_ENTRY int lh_asked_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct lh_actions *out)
 {
@@ -58,6 +68,8 @@ LH_ENTRY int lh_asked_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 	if (!e || (e->flags & LH_SEG_SACKED))
 		return 1;
 	whose = lh_asked_whose(env, f, e);
+	if (whose == LH_TRIED_WAITS)
+		f->asked.rest_ns = env->now_ns + lh_asked_patience(env, f, e);
 	if (whose != LH_TRIED_OURS)
 		return whose == LH_TRIED_NOTHING;
 	e->flags |= LH_SEG_ASKED;
@@ -104,6 +116,7 @@ LH_ENTRY int lh_asked_repair(struct lh_env *env, struct lh_flow *f, struct lh_ac
 	if (!env || !f || !out)
 		return 0;
 	f->asked.kept = 0;
+	f->asked.rest_ns = 0; /* of one whose loss is not known yet: when to look */
 	env->ack.deprived = 0;
 	lh_for (i, LH_TELL_MOST) {
 		u32 k = f->asked.kept;
@@ -117,8 +130,9 @@ LH_ENTRY int lh_asked_repair(struct lh_env *env, struct lh_flow *f, struct lh_ac
 		f->asked.kept++;
 	}
 	f->asked.nr = f->asked.kept;
-	f->asked.rest_ns = 0;
-	if (f->asked.nr)
+	if (!f->asked.nr)
+		f->asked.rest_ns = 0;
+	else if (!f->asked.rest_ns)
 		f->asked.rest_ns =
 			env->now_ns + (out->nr_retransmit ? LH_REPAIR_REST_NS : LH_REPAIR_FULL_NS);
 	return 0;

@@ -64,6 +64,10 @@ struct lh_peer {
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
+	/* Messages of its flows to the agent at the hop's other end (arrival.h). */
+	u64 told_bin; /* number of the bin in which the last one went */
+	u32 told; /* in that bin */
+	u32 told_pad;
 };
 
 struct lh_device {
@@ -71,6 +75,12 @@ struct lh_device {
 	u32 busy_peers; /* receivers for whom something is cached */
 	u32 pad;
 	u64 stranger_ns; /* last SYN that was cached for a receiver that nobody has heard */
+	/* Messages to the agent at the other end: as in struct lh_peer, of all; in how many
+	 * receivers' names in that bin and the one before. */
+	u64 told_bin;
+	u32 told;
+	u32 tellers, tellers_before;
+	u32 told_pad;
 	u64 delivered_ns; /* last delivery to anyone */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */

@@ -123,7 +123,7 @@ LH_ENTRY int lh_edit_tell(struct lh_hdr *h, const struct lh_segment *s,
 	if (!n || n > LH_MISSING_MOST || at + bytes > LH_HDR_BYTES)
 		return 0;
 	sum = ~lh_get16(h, l4 + 16) & 0xffff;
-	lh_edit_put32(h, at, LH_MISSING_KIND << 24 | bytes << 16 | LH_MISSING_EXID, &sum);
+	lh_edit_put32(h, at, (u32)LH_MISSING_KIND << 24 | bytes << 16 | LH_MISSING_EXID, &sum);
 	lh_for (i, LH_MISSING_MOST) {
 		u32 k = i;
 

@@ -99,7 +99,8 @@ LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
 LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flow *f,
 					 const struct lh_seg *e)
 {
-	u32 range = f->sacked_max - e->seq, mss = lh_mss(f);
+	/* What the other end of the hop asks for may lie above all that was SACKed. */
+	u32 range = lh_after(f->sacked_max, e->seq) ? f->sacked_max - e->seq : 0, mss = lh_mss(f);
 	u32 missing = f->sacked_max - f->una - f->delivery.sacked_bytes;
 
 	if (missing >= lh_max(3 * mss, range / 4))

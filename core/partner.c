@@ -102,18 +102,20 @@ LH_INLINE void lh_partner_answered(struct lh_partner *l, const struct lh_hello *
 	l->srtt_ns = l->srtt_ns ? l->srtt_ns - l->srtt_ns / 8 + rtt / 8 : rtt; /* RFC 6298 */
 }
 
-/* The other lives of a sender are over. */
+/* The earlier lives of a sender are over, and what has not answered in its name. A later one that has
+ * is not: who was first heard at another address may have come to this one late. */
 LH_ENTRY int lh_partners_end(struct lh_partners *t, u32 but)
 {
-	struct lh_partner *l;
+	struct lh_partner *l, *now;
 	int i;
 
 	if (!t)
 		return 0;
+	now = lh_partner_at(t, but);
 	lh_for (i, LH_MAX_PARTNERS) {
 		l = lh_partner_at(t, i);
-		if ((u32)i != but && l->epoch &&
-		    lh_sender_equal(&l->at, &lh_partner_at(t, but)->at))
+		if ((u32)i != but && l->epoch && lh_sender_equal(&l->at, &now->at) &&
+		    (l->epoch < now->epoch || !l->confirmed))
 			l->epoch = 0;
 	}
 	return 0;
@@ -159,7 +161,8 @@ LH_ENTRY int lh_partner_take(struct lh_partner *l, const struct lh_message *m, u
 		return LH_OPENED_UNCONFIRMED;
 	}
 	lh_replay_mark(r, m->counter);
-	if (!lh_partner_spend(l, now_ns)) {
+	/* By HELLO the link lives, whatever else there is too much of. */
+	if (m->type != LH_MESSAGE_HELLO && !lh_partner_spend(l, now_ns)) {
 		l->nr_limited++;
 		return LH_OPENED_LIMITED;
 	}

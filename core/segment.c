@@ -144,9 +144,11 @@ LH_INLINE void lh_parse_option(const struct lh_hdr *h, u32 at, u32 kind, u32 len
 		s->opts |= LH_OPT_MPTCP;
 	} else if (kind == 19 || kind == 29) {
 		s->opts |= LH_OPT_AUTH;
-	} else if (!s->nr_missing && lh_is_missing(h, at, kind, len)) {
+	} else if (!s->missing_at && lh_is_missing(h, at, kind, len)) {
 		lh_parse_missing(h, at, len, s);
 	} else {
+		if (s->missing_at && lh_is_missing(h, at, kind, len))
+			s->nr_missing = 0; /* no agent writes two: neither is one's */
 		s->opts |= LH_OPT_UNKNOWN;
 	}
 }
@@ -196,7 +198,8 @@ LH_INLINE enum lh_parsed lh_parse_tcp(const struct lh_hdr *h, u32 hdr_len, u32 l
 	u32 at = s->l4_offset, doff = (lh_get8(h, at + 12) >> 4) * 4;
 	u32 headers = at + doff - s->l3_offset;
 
-	if (doff < 20 || at + doff > hdr_len || at + doff > LH_HDR_BYTES || headers > l3_bytes)
+	/* Any TCP header must fit where this one begins, so that it can be edited and written back. */
+	if (doff < 20 || at + doff > hdr_len || at > LH_HDR_BYTES - 60 || headers > l3_bytes)
 		return LH_PARSED_MALFORMED;
 	s->hdr_bytes = at + doff;
 	s->payload_bytes = l3_bytes - headers;

@@ -86,7 +86,7 @@ struct lh_segment {
 	u16 sack_at; /* its offset in struct lh_hdr */
 	struct lh_sack_block sack[LH_MAX_SACK];
 	/* What the agent at the hop's other end misses of the data that this acknowledges. */
-	u16 missing_at; /* offset of that option in struct lh_hdr */
+	u16 missing_at; /* offset of that option in struct lh_hdr, the first if there are two; 0: none */
 	u8 nr_missing; /* 0: there is none */
 	u8 eol; /* 1: End of Option List: what is put behind it nobody reads */
 	struct lh_sack_block missing[LH_MAX_SACK]; /* one more than there can be */

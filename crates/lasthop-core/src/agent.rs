@@ -61,8 +61,8 @@ pub struct Outcome {
     pub to_fh: Vec<Vec<u8>>,
     /// The packet from MH as it passes, with the core's edits; none if dropped.
     pub passed: Option<Vec<u8>>,
-    /// The ACK towards MH in the form in which it leaves, if it tells the agent at the hop's other
-    /// end what is missing.
+    /// The packet towards MH in the form in which it leaves, if that is another one: it tells the agent
+    /// at the hop's other end what is missing, or no longer pretends to.
     pub annotated: Option<Vec<u8>>,
     /// A message to the agent at the hop's other end: what is missing of MH's data.
     pub told: Vec<(u32, u32)>,
@@ -157,10 +157,19 @@ impl Agent {
             Ok(parsed) => parsed,
             Err(bypass) => return self.bypassed(bypass),
         };
+        let mut stripped = None;
+        if self.setup.config.policy() & LH_POLICY_PARTNER != 0 && segment.nr_missing != 0 {
+            let mut bytes = packet.to_vec();
+            stripped = strip(&mut bytes, &segment).then_some(bytes);
+        }
+        let packet = stripped.as_deref().unwrap_or(packet);
         // Only what opens a connection or carries data starts a flow.
         let opens = !segment.is_rst() && segment.seq != segment.end;
         if !self.find_or_create(&key, opens, now_ns) {
-            return Outcome::default();
+            return Outcome {
+                annotated: stripped,
+                ..Outcome::default()
+            };
         }
         let mut call = self.call(now_ns);
         if segment.payload_bytes > PAYLOAD_MAX {
@@ -168,7 +177,10 @@ impl Agent {
             self.host.count(LH_C_uncached_size, 1);
         }
         let Some(tracked) = self.flows.get_mut(&key) else {
-            return Outcome::default();
+            return Outcome {
+                annotated: stripped,
+                ..Outcome::default()
+            };
         };
         let config = &self.setup.config;
         let actions = self
@@ -190,7 +202,7 @@ impl Agent {
             ack
         });
         Outcome {
-            annotated,
+            annotated: annotated.or(stripped),
             ..self.finish(&key, actions, None)
         }
     }

@@ -299,7 +299,7 @@ pub struct lh_segment {
     #[doc = " its offset in struct lh_hdr"]
     pub sack_at: u16,
     pub sack: [lh_sack_block; 4usize],
-    #[doc = " offset of that option in struct lh_hdr"]
+    #[doc = " offset of that option in struct lh_hdr, the first if there are two; 0: none"]
     pub missing_at: u16,
     #[doc = " 0: there is none"]
     pub nr_missing: u8,
@@ -804,11 +804,16 @@ pub struct lh_peer {
     pub probe_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
     pub heard_ns: u64,
+    #[doc = " number of the bin in which the last one went"]
+    pub told_bin: u64,
+    #[doc = " in that bin"]
+    pub told: u32,
+    pub told_pad: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 320usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 336usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -878,6 +883,9 @@ const _: () = {
         [::core::mem::offset_of!(lh_peer, trial_delivered) - 300usize];
     ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 304usize];
     ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 312usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 320usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 328usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 332usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -889,6 +897,12 @@ pub struct lh_device {
     pub pad: u32,
     #[doc = " last SYN that was cached for a receiver that nobody has heard"]
     pub stranger_ns: u64,
+    #[doc = " Messages to the agent at the other end: as in struct lh_peer, of all; in how many\n receivers' names in that bin and the one before."]
+    pub told_bin: u64,
+    pub told: u32,
+    pub tellers: u32,
+    pub tellers_before: u32,
+    pub told_pad: u32,
     #[doc = " last delivery to anyone"]
     pub delivered_ns: u64,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
@@ -902,7 +916,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 328744usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 345152usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -910,12 +924,20 @@ const _: () = {
     ["Offset of field: lh_device::pad"][::core::mem::offset_of!(lh_device, pad) - 12usize];
     ["Offset of field: lh_device::stranger_ns"]
         [::core::mem::offset_of!(lh_device, stranger_ns) - 16usize];
+    ["Offset of field: lh_device::told_bin"]
+        [::core::mem::offset_of!(lh_device, told_bin) - 24usize];
+    ["Offset of field: lh_device::told"][::core::mem::offset_of!(lh_device, told) - 32usize];
+    ["Offset of field: lh_device::tellers"][::core::mem::offset_of!(lh_device, tellers) - 36usize];
+    ["Offset of field: lh_device::tellers_before"]
+        [::core::mem::offset_of!(lh_device, tellers_before) - 40usize];
+    ["Offset of field: lh_device::told_pad"]
+        [::core::mem::offset_of!(lh_device, told_pad) - 44usize];
     ["Offset of field: lh_device::delivered_ns"]
-        [::core::mem::offset_of!(lh_device, delivered_ns) - 24usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 32usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 40usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 552usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1064usize];
+        [::core::mem::offset_of!(lh_device, delivered_ns) - 48usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 56usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 64usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 576usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1088usize];
 };
 impl Default for lh_device {
     fn default() -> Self {

@@ -394,9 +394,10 @@ impl<'a, G: Gateway> World<'a, G> {
         self.trace("to MH", &packet, true);
         self.watch.sends(&packet, self.now_ns);
         let before = self.gateway.core().host().pool().looks();
-        let outcome = self.gateway.on_egress(&packet, self.now_ns);
+        let mut outcome = self.gateway.on_egress(&packet, self.now_ns);
         worked(self.gateway.core(), before);
         assert!(!outcome.dropped, "data is never kept back");
+        let packet = self.set_out(packet, outcome.annotated.take());
         self.hop.push_back((self.now_ns, packet));
         self.emit(outcome);
     }

@@ -497,6 +497,35 @@ fn strangers_and_nonsense_are_ignored() {
     assert!(agent.on_timer(5_000 * MSEC_NS).is_empty());
 }
 
+/// What a stranger sends in FH's name goes over the hop as well, and is delivered or given up. It says
+/// nothing of FH's segments, whatever part of them it covers.
+#[test]
+fn frames_that_the_connection_cannot_have_sent_tell_nothing() {
+    let Small {
+        mut agent, first, ..
+    } = small(Config::csnoop());
+    let heard = Tcp {
+        seq: 1,
+        ack: FIRST,
+        ..Tcp::default()
+    };
+    agent.on_ingress(&heard.to_fh(&Ends::v4(1)), 1_002 * MSEC_NS);
+    let lost = report(LH_MAC_GIVEN_UP, 1_000, 1_010);
+    agent.on_mac(&first, first.len(), &lost, 1_010 * MSEC_NS);
+    let forged = Tcp {
+        seq: FIRST.wrapping_sub(100),
+        ack: 0xdead_0000,
+        payload: vec![1; 1_400],
+        ..Tcp::default()
+    }
+    .to_mh(&Ends::v4(1));
+    let done = report(LH_MAC_DELIVERED, 1_011, 1_012);
+    let out = agent.on_mac(&forged, forged.len(), &done, 1_012 * MSEC_NS);
+    assert!(out.to_mh.is_empty());
+    agent.on_timer(2_000 * MSEC_NS);
+    assert_eq!(agent.counter(LH_C_retransmits_mac), 1, "it waited still");
+}
+
 /// Other schemes ask for no reports, and make nothing of them.
 #[test]
 fn other_schemes_ignore_reports() {

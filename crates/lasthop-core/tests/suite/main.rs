@@ -23,6 +23,7 @@ mod handoff;
 mod hop;
 mod hop_trace;
 mod lifecycle;
+mod lists;
 mod message;
 mod model;
 mod names;

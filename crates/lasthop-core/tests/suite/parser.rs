@@ -203,6 +203,7 @@ fn what_is_not_ours() {
         /* 19 */ (patched(v6.clone(), 4, &[0, 0]), 0, Malformed), // BIG TCP
         /* 20 */ (chain(5, 6), 0, NotTcp), // more extensions than we walk
         /* 21 */ (chain(3, 94), 0, Malformed), // TCP past what we look at
+        /* 21a */ (chain(2, 86), 0, Malformed), // there, but with no room for all its options
         /* 22 */ (patched(v4.clone(), 0, &[0x4f]), 0, Malformed), // options eat TCP
         /* 23 */ (v4.clone(), 14, NotTcp), // no Ethernet header after all
     ];

@@ -180,6 +180,28 @@ fn an_earlier_life_is_refused() {
     assert_eq!(we.partners.known().next().unwrap().epoch, 6);
 }
 
+/// An earlier life that was heard by IPv6 only comes to the address at which a later one is known.
+#[test]
+fn an_earlier_life_at_another_address_ends_no_later_one() {
+    let (mut we, mut earlier) = (Other::new(99, OURS), Other::new(1, 5));
+    we.ahead_ns = 0;
+    earlier.addr = "fe80::1".parse().unwrap();
+    let hello = earlier.hello(SEC);
+    assert_eq!(we.hears(&hello, SEC), LH_OPENED);
+    let mut later = Other::new(1, 6);
+    meet(&mut we, &mut later, 2 * SEC);
+    let ours = we.hello(8 * SEC);
+    assert_eq!(earlier.hears(&ours, 8 * SEC), LH_OPENED);
+    earlier.addr = from(1);
+    let hello = earlier.hello(9 * SEC);
+    assert_eq!(we.hears(&hello, 9 * SEC), LH_OPENED);
+    assert!(
+        we.partners
+            .known()
+            .any(|p| p.epoch == 6 && p.confirmed == 1)
+    );
+}
+
 /// Recorded in a life of ours before: right MAC, and nothing that answers us now.
 #[test]
 fn a_recording_confirms_nobody() {
@@ -245,6 +267,21 @@ fn so_many_and_no_more() {
     }
     assert_eq!(accepted, LH_PARTNER_RATE);
     assert_eq!(we.partners.known().next().unwrap().nr_limited, 9001);
+}
+
+/// The link lives by HELLO, however much else there is.
+#[test]
+fn hello_is_heard_beside_too_many_lists() {
+    let (mut we, mut they) = met(1, 5);
+    let at = 3 * SEC;
+    for _ in 0..2 * LH_PARTNER_BURST {
+        let m = they.missing();
+        we.hears(&m, at);
+    }
+    let list = they.missing();
+    assert_eq!(we.hears(&list, at), LH_OPENED_LIMITED);
+    let hello = they.hello(at);
+    assert_eq!(we.hears(&hello, at), LH_OPENED);
 }
 
 /// 64 places, each with its sender: one more finds none until one has been silent for a minute, or

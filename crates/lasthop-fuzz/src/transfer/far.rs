@@ -2,7 +2,7 @@
 //! The agent at the hop's other end, beside MH: it sees data come from the hop and ACKs leave, tells
 //! the first one what it misses, and hears nothing but packets.
 
-use lasthop_core::bindings::LH_POLICY_PARTNER;
+use lasthop_core::bindings::{LH_POLICY_PARTNER, LH_ROLE_MOBILE};
 use lasthop_core::packet::checksum_ok;
 use lasthop_core::{Outcome, Segment, parse};
 
@@ -47,7 +47,7 @@ impl<G: Gateway> World<'_, G> {
         let packet = match outcome.annotated.take() {
             Some(annotated) => {
                 self.unchanged(&packet, &annotated);
-                assert!(annotated.len() > packet.len() && annotated.len() <= packet.len() + 40);
+                assert!(annotated.len() <= packet.len() + 40);
                 annotated
             }
             None => packet,
@@ -56,6 +56,19 @@ impl<G: Gateway> World<'_, G> {
         self.up(packet);
         self.kept_on_the_hop(from);
         self.far_emits(outcome);
+    }
+
+    /// What `packet`, to MH, is on the hop: as it was, or without what a host says in an agent's name.
+    pub(super) fn set_out(&mut self, packet: Vec<u8>, changed: Option<Vec<u8>>) -> Vec<u8> {
+        let Some(changed) = changed else {
+            return packet;
+        };
+        self.unchanged(&packet, &changed);
+        self.watch.sends(&changed, self.now_ns);
+        let told = self.gateway.config().role == LH_ROLE_MOBILE;
+        let (s, _) = parse(&changed, 0, None, true).expect("TCP");
+        assert!(told || s.nr_missing == 0, "a host's word got onto the hop");
+        changed
     }
 
     /// Onto the hop towards FH, where it may be lost.

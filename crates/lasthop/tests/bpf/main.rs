@@ -6,6 +6,7 @@ mod channel;
 mod differential;
 mod fixtures;
 mod flood;
+mod lists;
 mod memory;
 mod rack;
 mod stack;
