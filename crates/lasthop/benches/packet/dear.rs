@@ -2,10 +2,14 @@
 //! The dearest ACKs that a hostile receiver can send, beside honest ones. Those that cost most
 //! were found by hand and by the fuzzer, whose world counts what each packet makes the core look
 //! at (crates/lasthop-fuzz).
+//!
+//! A kind sends the same ACKs in each of several rounds, to a new agent each, and the least time of
+//! each ACK counts: what interrupts a machine does not hit the same ACK every time, and what an ACK
+//! costs by itself does. So the tail is the program's; that of a single round is given beside it.
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use lasthop::programs::Agent;
 
 use crate::talk::{self, Talk};
@@ -13,6 +17,7 @@ use crate::talk::{self, Talk};
 const MSS: u32 = 100; // the least that is cached without limit: more of them in a window
 const WINDOW: u32 = 3_600; // segments; a flow may have 4,096, new ones less a tenth
 const ACKS: usize = 20_000;
+const ROUNDS: usize = 7;
 
 type Times = Result<Vec<Duration>>;
 type Kind = (&'static str, fn(&Agent) -> Times);
@@ -129,9 +134,32 @@ fn at_percentile(times: &[Duration], share: f64) -> u64 {
     times[rank.clamp(1, times.len()) - 1].as_nanos() as u64
 }
 
+/// The least time of each ACK, and p99.99 of the first round.
+fn rounds(kind: fn(&Agent) -> Times) -> Result<(Vec<Duration>, u64)> {
+    let mut least = kind(&talk::agent()?)?;
+    let mut once = least.clone();
+    once.sort_unstable();
+    for _ in 1..ROUNDS {
+        let times = kind(&talk::agent()?)?;
+        ensure!(
+            times.len() == least.len(),
+            "a round of {} ACKs after one of {}",
+            times.len(),
+            least.len()
+        );
+        for (least, time) in least.iter_mut().zip(times) {
+            *least = time.min(*least);
+        }
+    }
+    least.sort_unstable();
+    Ok((least, at_percentile(&once, 0.9999)))
+}
+
 /// Prints a line per kind.
 pub fn bench() -> Result<()> {
-    println!("ACKs         count   median     p99   p99.99   (ns, the run itself included)");
+    println!(
+        "ACKs         count   median     p99   p99.99   p99.99 of one round   (ns, the run itself included)"
+    );
     let kinds: [Kind; 8] = [
         ("honest", honest),
         ("stretch-64", |a| stretch(a, 64, ACKS)),
@@ -143,17 +171,15 @@ pub fn bench() -> Result<()> {
         ("all", all),
     ];
     for (name, kind) in kinds {
-        let agent = talk::agent()?;
-        let mut times = kind(&agent)?;
-        times.sort_unstable();
+        let (times, once) = rounds(kind)?;
         let [median, p99, p9999] = [0.5, 0.99, 0.9999].map(|p| at_percentile(&times, p));
         println!(
-            "{name:<12} {:>5} {median:>8} {p99:>7} {p9999:>8}",
+            "{name:<12} {:>5} {median:>8} {p99:>7} {p9999:>8} {once:>21}",
             times.len()
         );
         let line = serde_json::json!({
-            "bench": "dear", "acks": name, "count": times.len(),
-            "median_ns": median, "p99_ns": p99, "p9999_ns": p9999,
+            "bench": "dear", "acks": name, "count": times.len(), "rounds": ROUNDS,
+            "median_ns": median, "p99_ns": p99, "p9999_ns": p9999, "p9999_one_round_ns": once,
         });
         println!("{line}");
     }
