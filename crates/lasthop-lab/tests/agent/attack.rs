@@ -11,7 +11,7 @@ use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 
-use super::{PATIENCE, able, check, counter, lost};
+use super::{PATIENCE, able_alone, check, counter, lost};
 
 const PER_SECOND: u64 = 2_000;
 const BYTES: u64 = 3_000_000;
@@ -80,7 +80,7 @@ fn forgery(kinds: &[Kind], numbers: Numbers, from: Host) -> Forgery {
 /// Who does not see the packets changes nothing: what the agent does for the connection stays.
 #[test]
 fn blind_forgers_take_no_help_away() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let none = under(None, None);
@@ -103,7 +103,7 @@ fn blind_forgers_take_no_help_away() {
 /// numbers end or corrupt the connection itself.
 #[test]
 fn forgers_on_the_link_are_no_stronger_for_the_agent() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let attack = |kinds: &[Kind]| forgery(kinds, Numbers::Exact, Host::Mh);
@@ -123,7 +123,7 @@ fn forgers_on_the_link_are_no_stronger_for_the_agent() {
 /// new one gets it.
 #[test]
 fn a_flood_of_syns_keeps_nobody_out() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let bed = TestBed::up(&link()).expect("test bed");
@@ -265,7 +265,7 @@ fn a_million_forged_packets_of_each_kind_from_the_wired_side() {
 #[ignore = "two minutes"]
 fn ten_thousand_packets_of_each_kind_at_exact_numbers() {
     const EACH: u64 = 10_000;
-    if !able() {
+    if !able_alone() {
         return;
     }
     for kind in ON_THE_LINK {
@@ -285,7 +285,7 @@ fn ten_thousand_packets_of_each_kind_at_exact_numbers() {
 #[ignore = "two minutes"]
 fn a_flood_for_a_minute() {
     const MINUTE: Duration = Duration::from_secs(60);
-    if !able() {
+    if !able_alone() {
         return;
     }
     let (none, alone) = (quiet(&link(), None), quiet(&link(), Some("rack")));

@@ -22,7 +22,9 @@ mod snack;
 mod sockets;
 mod tun;
 
+use std::cell::RefCell;
 use std::io::Write;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,8 +40,60 @@ use serde_json::Value;
 /// Longest that any transfer here may take; a hung one must not hang the tests.
 pub const PATIENCE: Duration = Duration::from_secs(240);
 
-/// Whether this machine can run the tests; says why not where it can't.
+/// Two of most tests run beside each other on two cores (scripts/test.sh): they move some megabits a
+/// second and count. Those that load the machine, or compare what only a quiet one shows, run alone.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// Given back when the test's thread ends.
+enum Turn {
+    Beside {
+        _guard: RwLockReadGuard<'static, ()>,
+    },
+    Alone {
+        _guard: RwLockWriteGuard<'static, ()>,
+    },
+}
+
+thread_local! {
+    static TURN: RefCell<Option<Turn>> = const { RefCell::new(None) };
+}
+
+fn take_turn(alone: bool) {
+    TURN.with_borrow_mut(|turn| {
+        if matches!(turn, Some(Turn::Alone { .. })) || (turn.is_some() && !alone) {
+            return;
+        }
+        *turn = None; // of the test before, where all run on one thread
+        *turn = Some(if alone {
+            let _guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+            Turn::Alone { _guard }
+        } else {
+            let _guard = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+            Turn::Beside { _guard }
+        });
+    });
+}
+
+/// Whether this machine can run the tests, of which this one may have another beside it; says why not
+/// where it can't.
 pub fn able() -> bool {
+    let able = can_run();
+    if able {
+        take_turn(false);
+    }
+    able
+}
+
+/// As [`able`], for a test that runs alone.
+pub fn able_alone() -> bool {
+    let able = can_run();
+    if able {
+        take_turn(true);
+    }
+    able
+}
+
+fn can_run() -> bool {
     let why = if !nix::unistd::geteuid().is_root() {
         "network namespaces and BPF need root"
     } else if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {

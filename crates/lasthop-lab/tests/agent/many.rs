@@ -12,11 +12,11 @@ use lasthop_lab::data::queue::Queue;
 use lasthop_lab::data::topology::Family;
 use lasthop_lab::data::way::Way;
 
-use super::{PATIENCE, able, check, counter, fast_link, flows, run};
+use super::{PATIENCE, able_alone, check, counter, fast_link, flows, run};
 
 #[test]
 fn two_hundred_connections() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
@@ -79,7 +79,7 @@ fn two_hundred_connections_both_ways_by_the_mac() {
 /// A table of 16 flows for 60: what finds no room passes unassisted and is counted.
 #[test]
 fn full_table_passes() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
@@ -111,7 +111,7 @@ fn note_repairs(bed: &TestBed, repairs: &mut HashMap<(u64, u64), u64>) {
 #[test]
 #[ignore = "long: a minute or two"]
 fn thousand_connections() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let link = LinkOptions {

@@ -11,7 +11,7 @@ use lasthop_lab::data::switch::{Gro, Switch};
 use lasthop_lab::data::way::Opener;
 use serde_json::json;
 
-use super::{able, counter, fast_link, goodput, lost, run};
+use super::{able, able_alone, counter, fast_link, goodput, lost, run};
 
 /// 20 Mbit/s, 110 ms, 2 % both ways: CUBIC alone gets a twentieth of it.
 #[test]
@@ -28,7 +28,7 @@ fn several_times_the_goodput() {
 /// Hidden losses take no brake away: at 0 % the sender is as fast, and the queue is short.
 #[test]
 fn no_harm_without_loss() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let link = LinkOptions {
@@ -170,7 +170,7 @@ fn eight_flows_share() {
 /// The way over the hop becomes 20 ms longer: that is no queue, and nobody is throttled for it.
 #[test]
 fn a_longer_way_is_no_queue() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let link = LinkOptions {
