@@ -52,8 +52,8 @@ LH_INLINE u64 lh_asked_patience(struct lh_env *env, const struct lh_flow *f, con
 {
 	u64 end = e->last_tx_ns + f->order.rtt_ns + lh_lmin(env, f);
 
-	return end > env->now_ns ? lh_max((end - env->now_ns) / 8, LH_REPAIR_FULL_NS) :
-				   LH_REPAIR_FULL_NS;
+	return end > env->now_ns ? lh_max((end - env->now_ns) / 8, LH_REPAIR_FULL_NS)
+				 : LH_REPAIR_FULL_NS;
 }
 
 /* Repairs the segment at @pos if it may be. 0: not in this call, for want of room or of knowledge. */

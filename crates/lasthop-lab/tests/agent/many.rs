@@ -58,7 +58,7 @@ fn both_ways_at_once(scheme: &str, link: &LinkOptions, repairs: &str) {
 
 #[test]
 fn two_hundred_connections_both_ways_by_lists() {
-    if able() {
+    if able_alone() {
         both_ways_at_once("snack", &fast_link(0.03), "retransmits_asked");
     }
 }
@@ -71,7 +71,7 @@ fn two_hundred_connections_both_ways_by_the_mac() {
         mac: Some(mac),
         ..fast_link(0.03)
     };
-    if able() {
+    if able_alone() {
         both_ways_at_once("csnoop", &link, "retransmits_mac");
     }
 }
