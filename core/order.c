@@ -99,10 +99,12 @@ LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
 LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flow *f,
 					 const struct lh_seg *e)
 {
-	/* What the other end of the hop asks for may lie above all that was SACKed. */
-	u32 range = lh_after(f->sacked_max, e->seq) ? f->sacked_max - e->seq : 0, mss = lh_mss(f);
+	u32 range = f->sacked_max - e->seq, mss = lh_mss(f);
 	u32 missing = f->sacked_max - f->una - f->delivery.sacked_bytes;
 
+	/* What the other end of the hop asks for may lie above all that was SACKed. */
+	if ((lh_policy(env) & LH_POLICY_PARTNER) && lh_after(e->seq, f->sacked_max))
+		range = 0;
 	if (missing >= lh_max(3 * mss, range / 4))
 		return LH_TRIED_NOTHING;
 	if (range < LH_PATTERN_SEGS * mss &&

@@ -26,7 +26,7 @@ esac
 [ "$(id -u)" = 0 ] || fail "needs root: sudo make bench"
 
 echo "== BPF programs, nanoseconds per packet (BPF_PROG_TEST_RUN)"
-cargo bench -q --locked -p lasthop --bench packet
+LASTHOP_BENCH_ROUNDS=$rounds cargo bench -q --locked -p lasthop --bench packet
 
 agent= server= log=$(mktemp) stats=$(sysctl -n kernel.bpf_stats_enabled 2>/dev/null || echo 0)
 cleanup() {

@@ -145,7 +145,10 @@ pub fn run(data: &[u8]) {
         }
         for partner in before.known().filter(|p| p.up(now_ns)) {
             let there = partners.known().any(|p| p.epoch == partner.epoch);
-            let later = message.from.addr == partner.at.addr && message.epoch > partner.epoch;
+            // It may have been heard by the other family this time.
+            let now = partners.known().find(|p| p.epoch == message.epoch);
+            let later =
+                now.is_some_and(|p| p.at.addr == partner.at.addr && p.epoch > partner.epoch);
             assert!(
                 there || later,
                 "only a later life of its own takes its place"

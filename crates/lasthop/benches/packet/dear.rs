@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use lasthop::programs::Agent;
 
 use crate::talk::{self, Talk};
@@ -17,7 +17,8 @@ use crate::talk::{self, Talk};
 const MSS: u32 = 100; // the least that is cached without limit: more of them in a window
 const WINDOW: u32 = 3_600; // segments; a flow may have 4,096, new ones less a tenth
 const ACKS: usize = 20_000;
-const ROUNDS: usize = 7;
+/// Unless LASTHOP_BENCH_ROUNDS says otherwise.
+const ROUNDS: usize = 5;
 
 type Times = Result<Vec<Duration>>;
 type Kind = (&'static str, fn(&Agent) -> Times);
@@ -135,11 +136,11 @@ fn at_percentile(times: &[Duration], share: f64) -> u64 {
 }
 
 /// The least time of each ACK, and p99.99 of the first round.
-fn rounds(kind: fn(&Agent) -> Times) -> Result<(Vec<Duration>, u64)> {
+fn rounds(kind: fn(&Agent) -> Times, rounds: usize) -> Result<(Vec<Duration>, u64)> {
     let mut least = kind(&talk::agent()?)?;
     let mut once = least.clone();
     once.sort_unstable();
-    for _ in 1..ROUNDS {
+    for _ in 1..rounds {
         let times = kind(&talk::agent()?)?;
         ensure!(
             times.len() == least.len(),
@@ -170,15 +171,21 @@ pub fn bench() -> Result<()> {
         ("repeated", repeated),
         ("all", all),
     ];
+    let nr = match std::env::var("LASTHOP_BENCH_ROUNDS") {
+        Ok(nr) => nr
+            .parse()
+            .with_context(|| format!("LASTHOP_BENCH_ROUNDS={nr}: not a number"))?,
+        Err(_) => ROUNDS,
+    };
     for (name, kind) in kinds {
-        let (times, once) = rounds(kind)?;
+        let (times, once) = rounds(kind, nr)?;
         let [median, p99, p9999] = [0.5, 0.99, 0.9999].map(|p| at_percentile(&times, p));
         println!(
             "{name:<12} {:>5} {median:>8} {p99:>7} {p9999:>8} {once:>21}",
             times.len()
         );
         let line = serde_json::json!({
-            "bench": "dear", "acks": name, "count": times.len(), "rounds": ROUNDS,
+            "bench": "dear", "acks": name, "count": times.len(), "rounds": nr,
             "median_ns": median, "p99_ns": p99, "p9999_ns": p9999, "p9999_one_round_ns": once,
         });
         println!("{line}");
