@@ -56,8 +56,9 @@ record() { # record NAME SCHEME FLOWS CC SECONDS OPTIONS...
 		dumps+=($!)
 	done
 	lab shell mh "$run" -- iperf3 -s -1 >/dev/null 2>&1 &
+	# tcpdump makes its file once it listens.
 	until lab shell mh "$run" -- ss -Hltn 'sport = 5201' | grep -q . &&
-		[ -s "$captures/$name.eth0.part" ] && [ -s "$captures/$name.wl0.part" ]; do sleep 0.1; done
+		[ -e "$captures/$name.eth0.part" ] && [ -e "$captures/$name.wl0.part" ]; do sleep 0.1; done
 	lab shell fh "$run" -- iperf3 -c "$mobile" -t "$seconds" -P "$flows" -C "$cc" >/dev/null || true
 	pkill -INT -f -- "-w $captures/$name\." || true
 	wait "${dumps[@]}" || true
