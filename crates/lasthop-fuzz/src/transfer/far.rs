@@ -47,6 +47,9 @@ impl<G: Gateway> World<'_, G> {
         let packet = match outcome.annotated.take() {
             Some(annotated) => {
                 self.unchanged(&packet, &annotated);
+                let (s, _) = parse(&packet, 0, None, true).expect("TCP");
+                // Of the same length only where MH itself had written such an option.
+                assert!(annotated.len() > packet.len() || s.nr_missing != 0);
                 assert!(annotated.len() <= packet.len() + 40);
                 annotated
             }
