@@ -203,9 +203,13 @@ LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 
 			break;
 	}
 	c = lh_chunk_at(env, f, pos - 1);
-	if (c && done < budget) {
+	if (!c)
+		return done;
+	if (done < budget) {
 		c->oldest_tx_ns = env->waits.oldest_tx_ns;
 		c->again_tx_ns = env->waits.again_tx_ns;
+	} else { /* not all was looked at */
+		c->again_tx_ns = lh_min(c->again_tx_ns, env->waits.again_tx_ns);
 	}
 	return done;
 }
@@ -254,7 +258,7 @@ LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 	}
 	/* With the budget used up the oldest come first again. */
 	f->order.at = looked == LH_ORDER_CHUNKS && done < budget ? pos : 0;
-	if ((s32)(f->ring.tail - pos) <= 0)
+	if ((s32)(f->ring.tail - pos) <= 0 && done < budget)
 		f->order.all = 0;
 	return done;
 }

@@ -185,6 +185,26 @@ fn a_repair_of_the_window_may_get_lost() {
     ack!(rig, ms + 42, 4_000 => pass, resend [5_000, 6_000]);
 }
 
+/// Also where each went out as the last that the budget had room for, and the hop is seen to have kept
+/// what it had: a chunk that is not looked through to its end has a bound all the same. Here the second
+/// chunk begins with 64,000.
+#[test]
+fn a_repair_may_get_lost_at_the_end_of_a_budget() {
+    let mut rig = rig(true);
+    rig.burst(130, 0, 1_000, 61);
+    ack!(rig, 198, 61_000 => pass);
+    rig.burst(200, 61_000, 1_000, 12);
+    ack!(rig, 212, 62_000 => pass);
+    run_until(&mut rig, 400);
+    assert_eq!(rig.count(LH_C_outages), 1);
+    ack!(rig, 420, 63_000 => pass, resend [63_000, 64_000]);
+    ack!(rig, 431, 64_000 => pass, resend [65_000, 66_000]);
+    ack!(rig, 433, 64_000, sack [(66_000, 67_000)] => hold);
+    assert_eq!(rig.flow().raw().outage.lost_ns, 0, "too early an answer");
+    ack!(rig, 442, 64_000, sack [(65_000, 67_000)] => hold, resend [64_000]);
+    assert!(rig.deadline() > Some(442), "a timer that spins");
+}
+
 /// What MH had got before, and could not tell, is no reason to stop.
 #[test]
 fn what_arrived_before_is_not_repaired() {
