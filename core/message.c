@@ -62,6 +62,17 @@ LH_INLINE u64 lh_swapped(u64 x)
 	return __builtin_bswap64(x);
 }
 
+/* Six bytes as a number whose first byte is the lowest. */
+LH_INLINE u64 lh_hw(const u8 *b)
+{
+	u64 x = 0;
+	int i;
+
+	for (i = 5; i >= 0; i--)
+		x = x << 8 | b[i];
+	return x;
+}
+
 /* The MAC of the first @words words of @m. */
 LH_ENTRY u64 lh_message_mac(const struct lh_message *m, const struct lh_key *key, u32 words)
 {
@@ -73,7 +84,7 @@ LH_ENTRY u64 lh_message_mac(const struct lh_message *m, const struct lh_key *key
 	lh_sip_begin(&s, key->k0, key->k1);
 	lh_sip_word(&s, lh_swapped(lh_half(m->from.addr)));
 	lh_sip_word(&s, lh_swapped(lh_half(m->from.addr + 8)));
-	lh_sip_word(&s, m->from.family);
+	lh_sip_word(&s, m->from.family | lh_hw(m->from.hw) << 16);
 	lh_for (i, LH_MESSAGE_WORDS) {
 		u32 at = i;
 

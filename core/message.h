@@ -12,10 +12,12 @@
  *	word 3	counter of this epoch and stream, from 1 on, never used twice
  *	...	body, a multiple of eight bytes, at most LH_BODY_BYTES
  *	last	SipHash-2-4 under the key of the sender's address (two words, IPv4 in the first four
- *		bytes), its family (4 or 6, a word) and all words before this one
+ *		bytes), a word of its family (4 or 6, one byte), a byte of 0 and its layer-2 address
+ *		(six bytes, zeros where the device has none), and all words before this one
  *
- * The address is under the MAC, so that nobody can send another's message as their own. A stream
- * is a source of counters: processes and the kernel's programs count each by themselves.
+ * The addresses are under the MAC, so that nobody can send another's message as their own, nor have
+ * the answers sent to themselves. A stream is a source of counters: processes and the kernel's programs
+ * count each by themselves.
  *
  * Body of HELLO, in words: what the sender can do (enum lh_can); its clock, ns; the epoch of the
  * receiver as far as known, or 0 for all; the clock value in the receiver's last HELLO, ns; how long
@@ -160,7 +162,7 @@ LH_ENTRY int lh_message_address(struct lh_message *m, const struct lh_us *us, st
 LH_ENTRY int lh_message_headers(struct lh_hdr *h, const struct lh_message *m,
 				const struct lh_sender *to, u32 l2_bytes, u32 port);
 
-/* Seals a message whose body, type, stream, epoch, counter, body_bytes and sender's address are
+/* Seals a message whose body, type, stream, epoch, counter, body_bytes and sender's addresses are
  * set. Sets m->bytes. */
 LH_ENTRY int lh_message_seal(struct lh_message *m, const struct lh_key *key);
 

@@ -24,6 +24,12 @@
 #define LH_PARTNER_ALIVE_NS (4 * LH_SEC)
 #define LH_PARTNER_ANSWER_NS (10 * LH_SEC) /* no answer to a HELLO counts later */
 #define LH_PARTNER_FORGET_NS (60 * LH_SEC) /* must be more than LH_PARTNER_ANSWER_NS */
+/* The hop's least round trip is that of this and the previous period: a host that moves, or a link
+ * that got longer, is not measured by what was. */
+#define LH_PARTNER_RTT_NS (30 * LH_SEC)
+/* Two clocks may run apart by one part in so many (100 ppm, what quartz has at its worst): what the
+ * other one says of its time is doubted by as much. */
+#define LH_PARTNER_DRIFT 10000
 /* Messages of one sender that are acted on: so many a second, and so many at once. */
 #define LH_PARTNER_RATE 1000
 #define LH_PARTNER_BURST 256
@@ -43,7 +49,11 @@ struct lh_partner {
 	u64 hello_ns; /* our clock: its last HELLO; 0: none */
 	u64 hello_time_ns; /* its clock in there */
 	u64 can; /* enum lh_can */
-	u64 rtt_min_ns, srtt_ns; /* of the hop, from agent to agent; 0: no sample */
+	/* Of the hop, from agent to agent: the least of this period and of the one before, and smoothed;
+	 * 0: no sample. */
+	u64 rtt_min_ns, srtt_ns;
+	u64 rtt_now_ns, rtt_before_ns; /* the least of each */
+	u64 rtt_since_ns; /* our clock: when this period began */
 	u64 nr_accepted, nr_replayed, nr_unconfirmed, nr_limited;
 	u64 at_ns; /* our clock: its last HELLO from there */
 	struct lh_sender at; /* where it is */

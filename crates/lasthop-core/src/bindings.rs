@@ -43,6 +43,8 @@ pub const LH_SHARE_LEAST: u32 = 4;
 pub const LH_SMALL_BYTES: u32 = 96;
 pub const LH_SMALL_MOST: u32 = 64;
 pub const LH_SHARE_STALE_NS: u64 = 10000000000;
+pub const LH_TELL_BIN: u32 = 80;
+pub const LH_TELL_BIN_ALL: u32 = 95;
 pub const LH_MESSAGE_MAGIC: u32 = 1279807565;
 pub const LH_MESSAGE_VERSION: u32 = 1;
 pub const LH_MESSAGE_WORDS: u32 = 32;
@@ -61,6 +63,8 @@ pub const LH_PARTNER_WINDOW: u32 = 64;
 pub const LH_PARTNER_ALIVE_NS: u32 = 4000000000;
 pub const LH_PARTNER_ANSWER_NS: u64 = 10000000000;
 pub const LH_PARTNER_FORGET_NS: u64 = 60000000000;
+pub const LH_PARTNER_RTT_NS: u64 = 30000000000;
+pub const LH_PARTNER_DRIFT: u32 = 10000;
 pub const LH_PARTNER_RATE: u32 = 1000;
 pub const LH_PARTNER_BURST: u32 = 256;
 pub const LH_SLOT_BYTES: u32 = 2048;
@@ -2429,10 +2433,16 @@ pub struct lh_partner {
     pub hello_time_ns: u64,
     #[doc = " enum lh_can"]
     pub can: u64,
-    #[doc = " of the hop, from agent to agent; 0: no sample"]
+    #[doc = " Of the hop, from agent to agent: the least of this period and of the one before, and smoothed;\n 0: no sample."]
     pub rtt_min_ns: u64,
-    #[doc = " of the hop, from agent to agent; 0: no sample"]
+    #[doc = " Of the hop, from agent to agent: the least of this period and of the one before, and smoothed;\n 0: no sample."]
     pub srtt_ns: u64,
+    #[doc = " the least of each"]
+    pub rtt_now_ns: u64,
+    #[doc = " the least of each"]
+    pub rtt_before_ns: u64,
+    #[doc = " our clock: when this period began"]
+    pub rtt_since_ns: u64,
     pub nr_accepted: u64,
     pub nr_replayed: u64,
     pub nr_unconfirmed: u64,
@@ -2447,7 +2457,7 @@ pub struct lh_partner {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_partner"][::core::mem::size_of::<lh_partner>() - 192usize];
+    ["Size of lh_partner"][::core::mem::size_of::<lh_partner>() - 216usize];
     ["Alignment of lh_partner"][::core::mem::align_of::<lh_partner>() - 8usize];
     ["Offset of field: lh_partner::epoch"][::core::mem::offset_of!(lh_partner, epoch) - 0usize];
     ["Offset of field: lh_partner::stream"][::core::mem::offset_of!(lh_partner, stream) - 8usize];
@@ -2466,19 +2476,25 @@ const _: () = {
         [::core::mem::offset_of!(lh_partner, rtt_min_ns) - 88usize];
     ["Offset of field: lh_partner::srtt_ns"]
         [::core::mem::offset_of!(lh_partner, srtt_ns) - 96usize];
+    ["Offset of field: lh_partner::rtt_now_ns"]
+        [::core::mem::offset_of!(lh_partner, rtt_now_ns) - 104usize];
+    ["Offset of field: lh_partner::rtt_before_ns"]
+        [::core::mem::offset_of!(lh_partner, rtt_before_ns) - 112usize];
+    ["Offset of field: lh_partner::rtt_since_ns"]
+        [::core::mem::offset_of!(lh_partner, rtt_since_ns) - 120usize];
     ["Offset of field: lh_partner::nr_accepted"]
-        [::core::mem::offset_of!(lh_partner, nr_accepted) - 104usize];
+        [::core::mem::offset_of!(lh_partner, nr_accepted) - 128usize];
     ["Offset of field: lh_partner::nr_replayed"]
-        [::core::mem::offset_of!(lh_partner, nr_replayed) - 112usize];
+        [::core::mem::offset_of!(lh_partner, nr_replayed) - 136usize];
     ["Offset of field: lh_partner::nr_unconfirmed"]
-        [::core::mem::offset_of!(lh_partner, nr_unconfirmed) - 120usize];
+        [::core::mem::offset_of!(lh_partner, nr_unconfirmed) - 144usize];
     ["Offset of field: lh_partner::nr_limited"]
-        [::core::mem::offset_of!(lh_partner, nr_limited) - 128usize];
-    ["Offset of field: lh_partner::at_ns"][::core::mem::offset_of!(lh_partner, at_ns) - 136usize];
-    ["Offset of field: lh_partner::at"][::core::mem::offset_of!(lh_partner, at) - 144usize];
+        [::core::mem::offset_of!(lh_partner, nr_limited) - 152usize];
+    ["Offset of field: lh_partner::at_ns"][::core::mem::offset_of!(lh_partner, at_ns) - 160usize];
+    ["Offset of field: lh_partner::at"][::core::mem::offset_of!(lh_partner, at) - 168usize];
     ["Offset of field: lh_partner::confirmed"]
-        [::core::mem::offset_of!(lh_partner, confirmed) - 184usize];
-    ["Offset of field: lh_partner::pad"][::core::mem::offset_of!(lh_partner, pad) - 185usize];
+        [::core::mem::offset_of!(lh_partner, confirmed) - 208usize];
+    ["Offset of field: lh_partner::pad"][::core::mem::offset_of!(lh_partner, pad) - 209usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -2497,7 +2513,7 @@ pub struct lh_partners {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_partners"][::core::mem::size_of::<lh_partners>() - 12312usize];
+    ["Size of lh_partners"][::core::mem::size_of::<lh_partners>() - 13848usize];
     ["Alignment of lh_partners"][::core::mem::align_of::<lh_partners>() - 8usize];
     ["Offset of field: lh_partners::epoch"][::core::mem::offset_of!(lh_partners, epoch) - 0usize];
     ["Offset of field: lh_partners::found"][::core::mem::offset_of!(lh_partners, found) - 8usize];
@@ -3248,7 +3264,7 @@ pub struct lh_partners_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_partners_entry"][::core::mem::size_of::<lh_partners_entry>() - 12328usize];
+    ["Size of lh_partners_entry"][::core::mem::size_of::<lh_partners_entry>() - 13864usize];
     ["Alignment of lh_partners_entry"][::core::mem::align_of::<lh_partners_entry>() - 8usize];
     ["Offset of field: lh_partners_entry::lock"]
         [::core::mem::offset_of!(lh_partners_entry, lock) - 0usize];

@@ -49,6 +49,9 @@ fn said(input: &mut Input<'_>, now_ns: u64) -> (Message, u8) {
     let counter = u64::from(input.short());
     let how = input.byte();
     let mut message = Message::new(address(who, how), epoch, stream, counter);
+    if how & 16 != 0 {
+        message.from.hw = frames(&message.from);
+    }
     if how & 1 != 0 {
         let key = lh_flow_key {
             family: if how & 2 != 0 { 6 } else { 4 },
@@ -70,13 +73,18 @@ fn said(input: &mut Input<'_>, now_ns: u64) -> (Message, u8) {
     (message, how)
 }
 
+/// The layer-2 address that somebody's frames come from.
+fn frames(from: &Sender) -> [u8; 6] {
+    [2, 0, 0, 0, 0, from.addr[3]]
+}
+
 /// Goes over the link as a packet, to all of it or to us, and is what it was for who finds it there.
 fn travels(message: &Message, how: u8) -> Message {
     let l2_bytes = if how & 16 != 0 { 14 } else { 0 };
     let who_are = |from: &Sender| Us {
         addr4: if from.family == 4 { from.addr } else { [0; 16] },
         addr6: if from.family == 6 { from.addr } else { [0; 16] },
-        hw: [2, 0, 0, 0, 0, from.addr[3]],
+        hw: if l2_bytes != 0 { frames(from) } else { [0; 6] },
         ..Us::default()
     };
     let us = Sender::at(address(99, how));
@@ -123,6 +131,9 @@ pub fn run(data: &[u8]) {
         now_ns += u64::from(input.byte()) * 10 * MSEC;
         let (message, how) = said(&mut input, now_ns);
         let mut message = travels(&message, how);
+        let mut copied = message;
+        copied.from.hw[0] ^= 1;
+        assert_ne!(copied.open(&keys()), LH_OPENED, "in another's frame");
         if message.open(&keys()) != LH_OPENED {
             continue;
         }

@@ -155,8 +155,15 @@ fn a_hello_on_the_wire() {
     let mut sealed = [0; 24];
     sealed[..4].copy_from_slice(&[10, 0, 0, 7]);
     sealed[16] = 4;
-    let sealed = [&sealed[..], &wire[..72]].concat();
-    assert_eq!(wire[72..], siphash(&[1; 16], &sealed).to_be_bytes());
+    let without = [&sealed[..], &wire[..72]].concat();
+    assert_eq!(wire[72..], siphash(&[1; 16], &without).to_be_bytes());
+    // Of a device with a layer-2 address.
+    let mut m = hello();
+    m.from.hw = [2, 3, 4, 5, 6, 7];
+    m.seal(&key(1));
+    sealed[18..].copy_from_slice(&m.from.hw);
+    let with = [&sealed[..], &wire[..72]].concat();
+    assert_eq!(m.wire()[72..], siphash(&[1; 16], &with).to_be_bytes());
 }
 
 #[test]
@@ -229,6 +236,10 @@ fn a_message_is_its_senders_own() {
         let mut m = Message::received(&wire, other);
         assert_eq!(m.open(&keys()), LH_OPENED_FORGED);
     }
+    // Who copies it into a frame of their own would get the answers.
+    let mut m = Message::received(&wire, here());
+    m.from.hw = [2, 0, 0, 0, 0, 8];
+    assert_eq!(m.open(&keys()), LH_OPENED_FORGED);
 }
 
 #[test]
@@ -327,6 +338,7 @@ fn a_message_is_found_in_its_packet() {
     for (from, to) in [v4, v6] {
         let mut said = hello();
         said.from = Sender::at(from);
+        said.from.hw = [3, 4, 5, 6, 7, 8];
         said.seal(&key(1));
         let packet = datagram(from, to, 255, 7, &said.wire());
         let mut found = Message::find(&packet, 14, 7).unwrap();
@@ -358,7 +370,6 @@ fn a_message_in_its_packet_and_back() {
     let us = Us {
         addr4: Sender::at(here()).addr,
         addr6: Sender::at("fe80::7".parse().unwrap()).addr,
-        hw: [2, 0, 0, 0, 0, 9],
         ..Us::default()
     };
     let peers: [(IpAddr, [u8; 6]); 2] = [
@@ -366,7 +377,8 @@ fn a_message_in_its_packet_and_back() {
         ("ff02::1".parse().unwrap(), [0x33, 0x33, 0, 0, 0, 1]),
     ];
     for (all, hw) in peers {
-        for l2_bytes in [14, 0] {
+        for (l2_bytes, ours) in [(14, [2, 0, 0, 0, 0, 9]), (0, [0; 6])] {
+            let us = Us { hw: ours, ..us };
             let mut m = hello();
             let mut to = Sender {
                 family: Sender::at(all).family,

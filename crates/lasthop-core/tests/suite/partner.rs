@@ -38,7 +38,9 @@ impl Other {
 
     fn next(&mut self) -> Message {
         self.counter += 1;
-        Message::new(self.addr, self.partners.epoch, LH_STREAM_USER, self.counter)
+        let mut m = Message::new(self.addr, self.partners.epoch, LH_STREAM_USER, self.counter);
+        m.from.hw = [m.from.addr[3]; 6];
+        m
     }
 
     /// What it says at a time of our clock: an answer, where it has heard us.
@@ -71,7 +73,7 @@ impl Other {
 
 fn take(partners: &mut Partners, m: &Message, now_ns: u64) -> u32 {
     let mut came = Message::received(&m.wire(), m.from.ip());
-    came.from.hw = [m.from.addr[3]; 6];
+    came.from.hw = m.from.hw;
     match came.open(&keys()) {
         LH_OPENED => partners.take(&came, now_ns),
         refused => refused,
@@ -87,6 +89,8 @@ fn met(n: u8, epoch: u64) -> (Other, Other) {
 }
 
 const WAY: u64 = 3_000_000;
+/// What a kept second may be off by.
+const DOUBT: u64 = (SEC + WAY) / LH_PARTNER_DRIFT as u64;
 
 fn meet(we: &mut Other, they: &mut Other, at: u64) {
     let ours = we.hello(at);
@@ -102,7 +106,8 @@ fn who_answers_is_confirmed_and_measured() {
     assert_eq!(known.len(), 1);
     let partner = known[0];
     assert!(partner.up(2 * SEC + WAY));
-    assert_eq!((partner.rtt_min_ns, partner.srtt_ns), (2 * WAY, 2 * WAY));
+    assert_eq!(partner.srtt_ns, 2 * WAY);
+    assert_eq!(partner.rtt_min_ns, 2 * WAY + DOUBT, "by two clocks");
     assert_eq!(partner.at.ip(), from(1));
     assert!(!partner.up(7 * SEC), "it is silent");
     assert_eq!(they.partners.known().next().unwrap().rtt_min_ns, 0);
@@ -110,8 +115,67 @@ fn who_answers_is_confirmed_and_measured() {
     // A slow way: the least stays.
     they.hears(&ours, 2 * SEC + 5 * WAY);
     let there = they.partners.known().next().unwrap();
-    assert_eq!(there.rtt_min_ns, 4 * WAY);
+    let doubt = 5 * WAY / u64::from(LH_PARTNER_DRIFT);
+    assert_eq!(there.rtt_min_ns, 4 * WAY + doubt);
     assert!(there.confirmed == 1);
+}
+
+/// A hop that gets longer is not measured for ever by what it was, nor one of a moment by all that
+/// came later.
+#[test]
+fn the_least_round_trip_is_of_the_last_minute() {
+    let (mut we, mut they) = met(1, 5);
+    let mut at = 3 * SEC;
+    let mut meets = |ways: u64, at: u64| {
+        let ours = we.hello(at);
+        they.hears(&ours, at + WAY);
+        let theirs = they.hello(at + SEC);
+        we.hears(&theirs, at + SEC + ways * WAY);
+        we.partners.known().next().unwrap().rtt_min_ns
+    };
+    let mut least = Vec::new();
+    while at < 70 * SEC {
+        least.push(meets(9, at) / WAY);
+        at += 2 * SEC;
+    }
+    assert_eq!(least[..13], [2; 13], "for half a minute");
+    assert_eq!(*least.last().unwrap(), 10);
+    assert_eq!(meets(1, at) / WAY, 2, "shorter again, at once");
+}
+
+/// The time for which the other end kept our HELLO is by its clock. One that goes faster than ours
+/// makes it seem longer than the whole round trip; it is confirmed all the same, and never nearer
+/// than it is.
+#[test]
+fn a_fast_clock_confirms_and_does_not_shorten_the_hop() {
+    const NEAR: u64 = 20_000;
+    for ppm in [0, 20, 90] {
+        let (mut we, mut they) = (Other::new(99, OURS), Other::new(1, 5));
+        we.ahead_ns = 0;
+        let ours = we.hello(SEC);
+        they.hears(&ours, SEC + NEAR);
+        they.ahead_ns += SEC * ppm / 1_000_000;
+        let theirs = they.hello(2 * SEC);
+        assert_eq!(we.hears(&theirs, 2 * SEC + NEAR), LH_OPENED);
+        let known = we.partners.known().next().unwrap();
+        assert_eq!(known.confirmed, 1, "{ppm} ppm");
+        let least = 2 * NEAR..2 * NEAR + 2 * DOUBT;
+        assert!(
+            least.contains(&known.rtt_min_ns),
+            "{ppm} ppm: {}",
+            known.rtt_min_ns
+        );
+    }
+    // Whoever claims more than any clock's error tells nothing of the hop.
+    let (mut we, mut they) = (Other::new(99, OURS), Other::new(1, 5));
+    we.ahead_ns = 0;
+    let ours = we.hello(SEC);
+    they.hears(&ours, SEC + NEAR);
+    they.ahead_ns += SEC / 2;
+    let theirs = they.hello(2 * SEC);
+    assert_eq!(we.hears(&theirs, 2 * SEC + NEAR), LH_OPENED);
+    let known = we.partners.known().next().unwrap();
+    assert_eq!((known.confirmed, known.rtt_min_ns), (1, 0));
 }
 
 #[test]
