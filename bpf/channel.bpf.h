@@ -86,18 +86,14 @@ LH_FUNC int lh_open(struct __sk_buff *skb, struct lh_message *m, u32 at, u64 now
 
 #define LH_NO_HW ~0U /* no layer-2 address at hand: no search */
 
-#define LH_FROM_HW 6 /* offset of the layer-2 address that a frame comes from */
+/* Offsets of the layer-2 addresses that a frame goes to and comes from. */
+#define LH_TO_HW 0
+#define LH_FROM_HW 6
 
 /* Whether the frame with headers @hdr came from somebody else than @p. */
 LH_INLINE bool lh_is_elsewhere(const struct lh_partner *p, const struct lh_hdr *hdr)
 {
-	u32 k, differs = 0;
-
-	if (!lh_setup.l2_bytes)
-		return false;
-	for (k = 0; k < 6; k++)
-		differs |= p->at.hw[k] ^ hdr->b[LH_FROM_HW + k];
-	return differs;
+	return lh_setup.l2_bytes && !lh_bytes_equal(p->at.hw, hdr->b + LH_FROM_HW, 6);
 }
 
 /* The partner that frames of @e's flow go to: whose layer-2 address stands at @at in @hdr, or on a
@@ -159,7 +155,7 @@ LH_FUNC int lh_told(struct lh_scratch *sc, struct lh_env *env, struct lh_mail *m
 	v = lh_flow_find(env, &mail->missing.key, &index);
 	if (!v)
 		return 0;
-	lh_know_partner(&v->entry, env, &sc->hdr, 6);
+	lh_know_partner(&v->entry, env, &sc->hdr, LH_FROM_HW);
 	lh_on_partner(env, &v->entry.flow, &mail->missing, &sc->act);
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	if (sc->act.nr_retransmit)

@@ -202,7 +202,7 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 		if (!v)
 			return 0;
 	}
-	lh_know_partner(&v->entry, env, &sc->hdr, 0);
+	lh_know_partner(&v->entry, env, &sc->hdr, LH_TO_HW);
 	before = lh_weight(&v->entry.flow);
 	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
 	lh_count_weight(before, lh_weight(&v->entry.flow));

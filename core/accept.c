@@ -191,6 +191,18 @@ LH_INLINE void lh_claim_take(struct lh_flow *f, const struct lh_segment *s)
 	f->flags &= ~LH_FLOW_CLAIM;
 }
 
+LH_ENTRY int lh_mac_acceptable(const struct lh_flow *f, const struct lh_segment *s)
+{
+	enum lh_accepted is;
+
+	if (!f || !s)
+		return 0;
+	if ((s->flags & (LH_SYN | LH_ACK)) == LH_SYN)
+		return 1; /* its number is all that there is */
+	is = lh_acceptable(&f->fh, &f->mh, s, lh_whole(f));
+	return is == LH_ACCEPTED || is == LH_AHEAD;
+}
+
 /* For so long nothing may have been acceptable before both ends' word counts against ours: who
  * forges both without seeing either needs half a million tries, and so much silence. */
 #define LH_STUCK_NS LH_SEC

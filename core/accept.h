@@ -71,6 +71,12 @@ LH_INLINE u32 lh_granted(const struct lh_flow *f, const struct lh_end *to,
 LH_INLINE enum lh_accepted lh_acceptable(const struct lh_end *from, const struct lh_end *to,
 					 const struct lh_segment *s, bool whole);
 
+/*
+ * Whether FH may have sent the frame @s that the MAC reports of: what is over has no loss any more,
+ * and what a stranger sends in FH's name says nothing of FH's.
+ */
+LH_ENTRY int lh_mac_acceptable(const struct lh_flow *f, const struct lh_segment *s);
+
 /* What the acceptable segment @s, which grants @window bytes, tells of both ends. */
 LH_INLINE void lh_ends_learn(struct lh_end *from, struct lh_end *to, const struct lh_segment *s,
 			     u32 window);

@@ -361,20 +361,6 @@ LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct l
 	return 0;
 }
 
-/* Whether FH may have sent the frame @s that the MAC reports of: what is over has no loss any more,
- * and what a stranger sends in FH's name says nothing of FH's. */
-LH_ENTRY int lh_mac_acceptable(const struct lh_flow *f, const struct lh_segment *s)
-{
-	enum lh_accepted is;
-
-	if (!f || !s)
-		return 0;
-	if ((s->flags & (LH_SYN | LH_ACK)) == LH_SYN)
-		return 1; /* its number is all that there is */
-	is = lh_acceptable(&f->fh, &f->mh, s, lh_whole(f));
-	return is == LH_ACCEPTED || is == LH_AHEAD;
-}
-
 LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 		       const struct lh_mac_report *report, struct lh_actions *out)
 {

@@ -240,64 +240,6 @@ LH_INLINE bool lh_hole_due(struct lh_env *env, const struct lh_flow *f, const st
 	return lh_hole_since_us(env, h) >= lh_hole_wait_us(f, h);
 }
 
-/*
- * Messages per bin of LH_BIN_NS. The other end takes a thousand a second (partner.h), and whose are
- * too many must wait with them, not everybody: so many in all, to be shared by the receivers in whose
- * names any go; and one for each, as long as all of them leave room.
- */
-#define LH_TELL_BIN 80
-#define LH_TELL_BIN_ALL 95
-
-/* Whether a message may go in the name of @f's receiver now; else in the next bin. */
-LH_ENTRY int lh_tell_may(struct lh_env *env, const struct lh_flow *f)
-{
-	const struct lh_device *d;
-	const struct lh_peer *p;
-	u64 bin;
-	u32 all, n;
-
-	if (!env || !f)
-		return 0;
-	d = LH_DEVICE(env);
-	p = lh_peer_of(env, f);
-	bin = env->now_ns / LH_BIN_NS;
-	all = d->told_bin == bin ? d->told : 0;
-	if (!p) /* one of many: there was no place for it */
-		return all < LH_TELL_BIN / 2;
-	if (p->told_bin != bin)
-		return all < LH_TELL_BIN_ALL;
-	n = lh_max(d->tellers, d->tellers_before);
-	return all < LH_TELL_BIN && p->told < LH_TELL_BIN / lh_max(n, 1U);
-}
-
-LH_ENTRY int lh_tell_spend(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_device *d;
-	struct lh_peer *p;
-	u64 bin;
-
-	if (!env || !f)
-		return 0;
-	d = LH_DEVICE(env);
-	p = lh_peer_of(env, f);
-	bin = env->now_ns / LH_BIN_NS;
-	if (d->told_bin != bin) {
-		d->tellers_before = d->told_bin + 1 == bin ? d->tellers : 0;
-		d->told_bin = bin;
-		d->told = d->tellers = 0;
-	}
-	d->told++;
-	if (!p)
-		return 0;
-	if (p->told_bin != bin) {
-		p->told_bin = bin;
-		p->told = 0;
-		d->tellers++;
-	}
-	p->told++;
-	return 0;
-}
-
 /* Whether @h is told of once more in the ACK that leaves: the last one may not have arrived. */
 LH_INLINE bool lh_hole_echoes(struct lh_env *env, const struct lh_hole *h)
 {
@@ -379,7 +321,7 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 	if (s)
 		room = lh_tell_room(f, s);
 	most = room ? room : LH_TELL_MOST;
-	if (!room && !lh_tell_may(env, f))
+	if (!room && lh_tell_from(env, f) > env->now_ns)
 		return 0;
 	due = lh_holes_try(env, f, most, s != NULL);
 	if (!s && !due)
@@ -427,7 +369,5 @@ LH_ENTRY u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f)
 		return 0;
 	/* Up to the microsecond in which it is due, and to the next bin if there were many in this. */
 	due = env->now_ns + (u64)least * 1000;
-	if (lh_tell_may(env, f))
-		return due;
-	return lh_max(due, (env->now_ns / LH_BIN_NS + 1) * LH_BIN_NS);
+	return lh_max(due, lh_tell_from(env, f));
 }

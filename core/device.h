@@ -64,7 +64,7 @@ struct lh_peer {
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
-	/* Messages of its flows to the agent at the hop's other end (arrival.h). */
+	/* Messages of its flows to the agent at the hop's other end (tell.h). */
 	u64 told_bin; /* number of the bin in which the last one went */
 	u32 told; /* in that bin */
 	u32 told_pad;

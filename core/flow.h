@@ -32,6 +32,7 @@
 #include "scheme.h"
 #include "segment.h"
 #include "share.h"
+#include "tell.h"
 #include "wired.h"
 #include "window.h"
 

@@ -35,6 +35,7 @@
 #include "segment.c"
 #include "share.c"
 #include "siphash.c"
+#include "tell.c"
 #include "window.c"
 #include "wired.c"
 

@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::bindings::LH_ACK;
+use crate::bindings::{LH_ACK, LH_MISSING_EXID, LH_MISSING_KIND};
 
 /// CE (RFC 3168) in the IP header of a frame with an Ethernet header, and what goes with it.
 ///
@@ -235,6 +235,8 @@ pub fn checksum_ok(packet: &[u8]) -> bool {
 
 /// The TCP options that the tests need.
 pub mod option {
+    use super::{LH_MISSING_EXID, LH_MISSING_KIND};
+
     /// Maximum segment size.
     pub fn mss(bytes: u16) -> Vec<u8> {
         let b = bytes.to_be_bytes();
@@ -266,6 +268,18 @@ pub mod option {
         let mut o = vec![8, 10];
         o.extend(tsval.to_be_bytes());
         o.extend(tsecr.to_be_bytes());
+        o
+    }
+
+    /// What agents ask each other for on the hop: `[left, right)` of each.
+    pub fn missing(blocks: &[(u32, u32)]) -> Vec<u8> {
+        let exid = (LH_MISSING_EXID as u16).to_be_bytes();
+        let bytes = (4 + 8 * blocks.len()) as u8;
+        let mut o = vec![LH_MISSING_KIND as u8, bytes, exid[0], exid[1]];
+        for (left, right) in blocks {
+            o.extend(left.to_be_bytes());
+            o.extend(right.to_be_bytes());
+        }
         o
     }
 

@@ -52,17 +52,6 @@ fn data(seq: u32, bytes: u32) -> Tcp {
     }
 }
 
-/// The option by which agents tell what they miss.
-fn missing(left: u32, right: u32) -> Vec<u8> {
-    let head = [
-        LH_MISSING_KIND as u8,
-        12,
-        (LH_MISSING_EXID >> 8) as u8,
-        LH_MISSING_EXID as u8,
-    ];
-    [&head[..], &left.to_be_bytes(), &right.to_be_bytes()].concat()
-}
-
 fn parsed(packet: &[u8], to_mh: bool) -> Segment {
     parse(packet, 0, None, to_mh).expect("TCP").0
 }
@@ -76,7 +65,7 @@ fn a_list_from_the_wire_does_not_get_onto_the_hop() {
         shakes_hands(&mut base, &ends);
         for tcp in [ack(1, 1), data(1, MSS)] {
             let packet = Tcp {
-                options: missing(1, 100_000),
+                options: option::missing(&[(1, 100_000)]),
                 ..tcp
             }
             .to_mh(&ends);
@@ -88,7 +77,7 @@ fn a_list_from_the_wire_does_not_get_onto_the_hop() {
             assert_eq!(parsed(&leaves, true).nr_missing, 0);
         }
         let asks = Tcp {
-            options: missing(1, 1 + MSS),
+            options: option::missing(&[(1, 1 + MSS)]),
             ..ack(1, 1)
         };
         let out = base.on_ingress(&asks.to_fh(&ends), 100 * MSEC_NS);
@@ -102,8 +91,12 @@ fn what_no_agent_writes_asks_for_nothing() {
     let ends = Ends::v4(1);
     let md5 = option::other(19, 18);
     for options in [
-        [missing(1, 1 + MSS), missing(1, 1 + MSS)].concat(),
-        [md5, missing(1, 1 + MSS)].concat(),
+        [
+            option::missing(&[(1, 1 + MSS)]),
+            option::missing(&[(1, 1 + MSS)]),
+        ]
+        .concat(),
+        [md5, option::missing(&[(1, 1 + MSS)])].concat(),
     ] {
         let mut base = agent(LH_ROLE_BASE);
         shakes_hands(&mut base, &ends);

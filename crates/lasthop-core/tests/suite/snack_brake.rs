@@ -78,6 +78,33 @@ fn without_the_brake_a_full_queue_is_repaired_too() {
     assert_eq!(rig.count(LH_C_clock_engaged), 0);
 }
 
+/// In a slow start the pattern decides whose it is, and what is asked for lies above all that was
+/// SACKed then: a number of its own, no stretch of four billion bytes among which it is the only hole.
+#[test]
+fn what_is_asked_for_in_a_slow_start_waits_for_the_pattern() {
+    // The last one before the hole is acknowledged at once, or waits for the next.
+    for before in [20, 21] {
+        let start = |lose: fn(u64) -> bool| {
+            let mut rig = rig_with(with(1), true);
+            rig.agent.set_partner(Some(10 * MSEC_NS));
+            let mut line = Line::new(300, 0);
+            line.tells = true;
+            line.run(&mut rig, 200, (10, 10), |_| false);
+            line.run(&mut rig, before, (10, 30), |_| false);
+            let first = line.sent as u32;
+            line.run(&mut rig, 110, (30, 40), lose);
+            (rig, line, first)
+        };
+        let (rig, line, _) = start(|i| i % 2 == 0 && i < 40);
+        assert_eq!(line.resent, [], "every other segment: FH's");
+        assert!(rig.count(LH_C_overflow_suspected) > 0);
+
+        let (rig, line, first) = start(|i| i == 10);
+        assert_eq!(line.resent.first(), Some(&(first + 10 * MSS)), "one: ours");
+        assert_eq!(rig.count(LH_C_overflow_suspected), 0);
+    }
+}
+
 /// The parameter means something to schemes that may be braked, and to no other.
 #[test]
 fn who_may_be_braked() {

@@ -110,9 +110,7 @@ fn a_list_from_the_wire_does_not_get_onto_the_hop() {
     in_namespace(|| {
         let agent = base();
         shakes_hands(&agent);
-        let exid = (LH_MISSING_EXID as u16).to_be_bytes();
-        let head = [LH_MISSING_KIND as u8, 12, exid[0], exid[1]];
-        let options = [&head[..], &[0, 0, 0, 1], &[0, 1, 0, 0]].concat();
+        let options = option::missing(&[(1, 65_536)]);
         for payload in [vec![], vec![1; 100]] {
             let tcp = Tcp {
                 seq: 1,
