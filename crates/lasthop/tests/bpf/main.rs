@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::process::Command;
+use std::sync::{PoisonError, RwLock};
 
 use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::bindings::lh_config;
@@ -27,8 +28,22 @@ pub const NEXT: i32 = -1;
 pub const DROP: i32 = 2;
 pub const REDIRECT: i32 = 7;
 
+/// Tests run side by side, but for those that look at what the whole process holds.
+static OTHERS: RwLock<()> = RwLock::new(());
+
 /// Runs a test in a network namespace of its own, where what the programs clone goes nowhere.
 pub fn in_namespace(work: impl FnOnce() + Send + 'static) {
+    let _beside = OTHERS.read().unwrap_or_else(PoisonError::into_inner);
+    in_a_thread(work);
+}
+
+/// The same, while no other test of the process runs.
+pub fn in_namespace_alone(work: impl FnOnce() + Send + 'static) {
+    let _alone = OTHERS.write().unwrap_or_else(PoisonError::into_inner);
+    in_a_thread(work);
+}
+
+fn in_a_thread(work: impl FnOnce() + Send + 'static) {
     if !nix::unistd::geteuid().is_root() {
         let _ = writeln!(
             std::io::stderr(),

@@ -3,12 +3,12 @@
 
 use lasthop::programs::Setup;
 
-use super::{held, in_namespace, load, setup};
+use super::{held, in_namespace_alone, load, setup};
 
 /// The limit on memory is kept by reckoning: before anything is taken.
 #[test]
 fn memory_is_as_reckoned() {
-    in_namespace(|| {
+    in_namespace_alone(|| {
         for (max_flows, cache_total_bytes) in [(64, 16 << 20), (4_096, 4 << 20)] {
             let before = held("map_id:", "memlock:");
             let agent = load(&Setup {

@@ -8,13 +8,13 @@ use lasthop::programs::Setup;
 use lasthop_core::{Config, Named};
 use libbpf_rs::query::ProgInfoIter;
 
-use super::{held, in_namespace, load, setup};
+use super::{held, in_namespace_alone, load, setup};
 
 const MOST: u64 = 900_000; // BPF_COMPLEXITY_LIMIT_INSNS is a million
 
 #[test]
 fn the_verifier_has_not_too_much_to_look_at() {
-    in_namespace(|| {
+    in_namespace_alone(|| {
         let both = |Named { id, name, .. }: Named| [(id, name, 0), (id, name, 1)];
         for (scheme, name, brake) in lasthop_core::schemes().flat_map(both) {
             let config = Config {
