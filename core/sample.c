@@ -125,9 +125,10 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 }
 
 #define LH_SACK_NEWS 2
-/* Segments and chunks that blocks may have us look at per ACK, with those that its number covers;
- * the next one, which says the same again, goes on. */
-#define LH_SACK_STEPS 256
+/* Segments and chunks that blocks may have us look at per ACK, with those that its number covers. The
+ * next one, which says the same again, goes on: there are steps enough for the rest of a first chunk, all
+ * chunks of a window that are marked, and to mark one more. */
+#define LH_SACK_STEPS (2 * LH_CHUNK_SEGS + LH_FLOW_SEGS / LH_CHUNK_SEGS)
 
 /* Marks the segment at @pos if it begins before @next and reaches no further
  * than @right. @return 0: it doesn't, LH_SACK_NEWS: it was not marked before. */

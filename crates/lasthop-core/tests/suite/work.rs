@@ -50,7 +50,7 @@ fn looks(b: &mut Bench, ack: u32, blocks: &[(u32, u32)]) -> u64 {
 #[test]
 fn two_lists_of_blocks_in_turn_are_no_walk_each() {
     let mut b = window();
-    for i in 0..80 {
+    for i in 0..120 {
         let upto = if i % 2 == 0 { 1_200 } else { N };
         let blocks = [(2, upto), (3, upto - 1), (4, upto - 2), (5, upto - 3)];
         let n = looks(&mut b, 1, &blocks);
@@ -67,7 +67,7 @@ fn two_lists_of_blocks_in_turn_are_no_walk_each() {
 fn a_whole_window_is_taken_in_by_and_by() {
     let mut b = window();
     let mut repaired = 0;
-    for i in 0..40 {
+    for i in 0..60 {
         let before = b.host.counter(LH_C_local_retransmits);
         let n = looks(&mut b, 1, &[(2, N + 1)]);
         assert!(n < 1_000, "ACK {i}: {n}");

@@ -177,7 +177,15 @@ pub fn bench() -> Result<()> {
             .with_context(|| format!("LASTHOP_BENCH_ROUNDS={nr}: not a number"))?,
         Err(_) => ROUNDS,
     };
+    // As `cargo bench` has it: what is named is run.
+    let named: Vec<_> = std::env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with('-'))
+        .collect();
     for (name, kind) in kinds {
+        if !named.is_empty() && !named.iter().any(|part| name.contains(part.as_str())) {
+            continue;
+        }
         let (times, once) = rounds(kind, nr)?;
         let [median, p99, p9999] = [0.5, 0.99, 0.9999].map(|p| at_percentile(&times, p));
         println!(
