@@ -115,12 +115,10 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 		return 0;
 	if ((how & LH_POP_HOLE) && !env->ack.last_ns)
 		lh_order_late(env, f, e);
-	if (e->flags & LH_SEG_SACKED) {
+	if (e->flags & LH_SEG_SACKED)
 		f->delivery.sacked_bytes -= e->end - e->seq;
-		lh_chunk_unsack(env, f, f->ring.head, e);
-	} else {
+	else
 		lh_delivered(env, f, e, !how);
-	}
 	lh_own_dups_expect(env, f, e);
 	if (e->n_local || (e->flags & (LH_SEG_FH_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
@@ -133,45 +131,39 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 }
 
 /*
- * Takes a whole chunk off that @ack covers, or the rest of one before such a chunk, with what the chunk
- * knows of its segments and no look at each. The first and the last that an ACK covers get theirs: by
- * them hole, order and sojourn are judged. Of each chunk only the beginning is touched: 57 of them at
- * once are most of what the dearest ACK costs. @return 1: done, look at the next.
+ * Takes a whole chunk off that @ack covers, with what the chunk knows of its segments and no look
+ * at each. The first and the last that an ACK covers get theirs: by them hole, order and sojourn
+ * are judged. @return 1: done, look at the next.
  */
 LH_ENTRY int lh_ack_pop_chunk(struct lh_env *env, struct lh_flow *f, u32 ack)
 {
-	u32 span, n, pos, left, ahead;
+	u32 span, n, pos;
 	struct lh_chunk *c;
-	struct lh_seg *head, *next;
+	struct lh_seg *next;
 
 	if (!env || !f)
 		return 0;
 	pos = f->ring.head;
-	left = LH_CHUNK_SEGS - (pos & (LH_CHUNK_SEGS - 1));
-	ahead = left == LH_CHUNK_SEGS ? left : left + LH_CHUNK_SEGS;
-	if (!env->ack.last_ns || lh_cached(f) <= ahead)
+	if (!env->ack.last_ns || (pos & (LH_CHUNK_SEGS - 1)) || lh_cached(f) <= LH_CHUNK_SEGS)
 		return 0;
-	next = lh_seg_at(env, f, pos + ahead);
+	next = lh_seg_at(env, f, pos + LH_CHUNK_SEGS);
 	if (!next || lh_after(next->end, ack))
 		return 0;
-	head = lh_seg_at(env, f, pos);
-	next = lh_seg_at(env, f, pos + left);
 	c = lh_chunk_at(env, f, pos);
-	if (!c || !head || !next)
+	if (!c)
 		return 0;
-	/* With what could not be cached in between, if anything. */
-	span = next->seq - head->seq;
-	n = lh_min(span - lh_min(c->sacked_bytes, span), left * lh_mss(f));
+	span = c->seg[LH_CHUNK_SEGS - 1].end - c->seg[0].seq;
+	n = lh_min(span - lh_min(c->sacked_bytes, span), LH_CHUNK_SEGS * lh_mss(f));
 	f->delivery.sacked_bytes -= lh_min(c->sacked_bytes, f->delivery.sacked_bytes);
 	f->delivery.bytes += n;
 	env->ack.bytes += n;
 	env->ack.popped_bytes += span;
-	env->ack.nr_segs += left - lh_min(c->nr_sacked, left);
+	env->ack.nr_segs += LH_CHUNK_SEGS - lh_min(c->nr_sacked, LH_CHUNK_SEGS);
 	env->ack.unclear = 1; /* as far as we know */
 	if (f->flags & LH_FLOW_RTX)
 		env->ack.again_ns = env->now_ns;
 	env->ack.steps++;
-	lh_ring_pop(env, f, left);
+	lh_ring_pop(env, f, LH_CHUNK_SEGS);
 	return 1;
 }
 

@@ -9,15 +9,18 @@
 #define LH_ASKED_SEGS 64 /* looked at per block and call */
 
 /*
- * Whether @e departed less than a local round trip ago, as far as that is known: none is shorter, and
- * such a segment can't be known to be missing. What was sent again waits in the hop's queue, where
- * that is known, while the other end may ask for it once more.
+ * Whether @e departed too short a time ago to be known to be missing: half a round trip of the hop
+ * for an original, since the round trip that is known may be longer than the least (partner.h), and
+ * one for what was sent again, of which an earlier copy may be asked for. That waits in the hop's
+ * queue, too, where it is known.
  */
 LH_INLINE bool lh_asked_young(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
 {
 	u64 guard_ns = env->partner_rtt_ns ? env->partner_rtt_ns : f->rtt.srtt_ns;
 
-	if (lh_braked(env) && (e->n_local || (e->flags & LH_SEG_FH_RTX)))
+	if (!e->n_local && !(e->flags & LH_SEG_FH_RTX))
+		guard_ns /= 2;
+	else if (lh_braked(env))
 		guard_ns += lh_queue(env, f, f->queue.recent_ns[0]) / 2;
 	return lh_since(f->asked.at_ns, e->last_tx_ns) < guard_ns;
 }

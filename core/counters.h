@@ -75,7 +75,7 @@
 	X(messages_malformed, "packets to the port of such messages that were none: truncated, too long, senseless") \
 	X(messages_version, "messages of a version or type unknown here") \
 	X(messages_key, "messages sealed with a key that is not ours") \
-	X(messages_forged, "messages with a wrong authentication code") \
+	X(messages_forged, "messages with a wrong authentication code; or something on the way rewrites the addresses of frames") \
 	X(messages_own, "messages of our own that came back") \
 	X(messages_replayed, "messages that had come before, came too late, or from an earlier life of their sender") \
 	X(messages_unconfirmed, "messages of agents that had not answered us yet") \

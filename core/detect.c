@@ -104,7 +104,10 @@ LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_se
 	out->nr_retransmit = n + 1;
 	e->last_tx_ns = f->sent_ns = env->now_ns;
 	e->behind = 0;
-	f->order.all |= why != LH_BY_ORDER; /* who sends by order keeps the chunks' bounds */
+	if (why != LH_BY_ORDER) { /* who sends by order keeps the chunks' bounds */
+		f->order.all = 1;
+		f->order.at = 0;
+	}
 	lh_cache_again(f);
 	f->conn.syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
 	f->nr_retransmits++;

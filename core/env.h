@@ -46,7 +46,7 @@ struct lh_env {
 	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it */
 	u8 handshakes; /* 1: a SYN may be cached: not too many connections are unanswered */
 	u8 partner; /* 1: the agent at the other end of the hop answers */
-	u64 partner_rtt_ns; /* round trip to it, the least there was; 0: unknown */
+	u64 partner_rtt_ns; /* round trip to it, the least of late (partner.h); 0: unknown */
 };
 
 #ifdef LH_BPF

@@ -16,8 +16,8 @@
  *		(six bytes, zeros where the device has none), and all words before this one
  *
  * The addresses are under the MAC, so that nobody can send another's message as their own, nor have
- * the answers sent to themselves. A stream is a source of counters: processes and the kernel's programs
- * count each by themselves.
+ * the answers sent to themselves. A stream is a source of counters: processes and the kernel's
+ * programs count each by themselves.
  *
  * Body of HELLO, in words: what the sender can do (enum lh_can); its clock, ns; the epoch of the
  * receiver as far as known, or 0 for all; the clock value in the receiver's last HELLO, ns; how long

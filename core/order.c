@@ -232,7 +232,7 @@ LH_INLINE bool lh_order_due(const struct lh_flow *f, const struct lh_chunk *c)
 
 /* Chunks that are looked through per call. Where a window waits, for it is FH's to repair or
  * the host has no room, the next call goes on. */
-#define LH_ORDER_CHUNKS 2
+#define LH_ORDER_CHUNKS 4
 
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			    struct lh_actions *out)

@@ -89,22 +89,24 @@ LH_INLINE bool lh_partner_spend(struct lh_partner *l, u64 now_ns)
 	return true;
 }
 
-/* The hop's round trip once more, at most @doubt_ns longer. The least of many samples that err both
- * ways would be one of the wrong ones. */
-LH_INLINE void lh_partner_sample(struct lh_partner *l, u64 rtt, u64 doubt_ns, u64 now_ns)
+/* The hop's round trip once more. */
+LH_INLINE void lh_partner_sample(struct lh_partner *l, u64 rtt, u64 now_ns)
 {
-	if (!l->rtt_now_ns || lh_since(now_ns, l->rtt_since_ns) >= LH_PARTNER_RTT_NS) {
-		l->rtt_before_ns = l->rtt_now_ns;
+	u64 age = lh_since(now_ns, l->rtt_since_ns);
+
+	if (!l->rtt_now_ns || age >= LH_PARTNER_RTT_NS) {
+		l->rtt_before_ns = age < 2 * LH_PARTNER_RTT_NS ? l->rtt_now_ns : 0;
 		l->rtt_now_ns = 0;
 		l->rtt_since_ns = now_ns;
 	}
-	l->rtt_now_ns = lh_least(l->rtt_now_ns, rtt + doubt_ns);
+	l->rtt_now_ns = lh_least(l->rtt_now_ns, rtt);
 	l->rtt_min_ns = lh_least(l->rtt_before_ns, l->rtt_now_ns);
 	l->srtt_ns = l->srtt_ns ? l->srtt_ns - l->srtt_ns / 8 + rtt / 8 : rtt; /* RFC 6298 */
 }
 
-/* A HELLO that answers one of ours: its sender lives, and is so far away. The time for which it kept
- * ours is by its own clock. */
+/* A HELLO that answers one of ours: its sender lives, and is so far away, at most. The time for
+ * which it kept ours is by its own clock: of samples that err both ways the least would be a wrong
+ * one. */
 LH_INLINE void lh_partner_answered(struct lh_partner *l, const struct lh_hello *hello, u64 now_ns)
 {
 	u64 round = lh_since(now_ns, hello->echo_time_ns), kept = hello->kept_ns, doubt;
@@ -114,7 +116,7 @@ LH_INLINE void lh_partner_answered(struct lh_partner *l, const struct lh_hello *
 	l->confirmed = 1;
 	doubt = round / LH_PARTNER_DRIFT;
 	if (kept <= round + doubt)
-		lh_partner_sample(l, kept < round ? round - kept : 1, doubt, now_ns);
+		lh_partner_sample(l, lh_max(round + doubt - kept, 1ULL), now_ns);
 }
 
 /* The earlier lives of a sender are over, and what has not answered in its name. A later one that has

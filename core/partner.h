@@ -27,8 +27,10 @@
 /* The hop's least round trip is that of this and the previous period: a host that moves, or a link
  * that got longer, is not measured by what was. */
 #define LH_PARTNER_RTT_NS (30 * LH_SEC)
-/* Two clocks may run apart by one part in so many (100 ppm, what quartz has at its worst): what the
- * other one says of its time is doubted by as much. */
+/* Two clocks that nobody is setting right may run apart by one part in so many: what the other one
+ * says of its time is doubted by as much. One that is being set may run 500 ppm off for a while
+ * (adjtimex(2)): then the round trip is off by half a millisecond for each second that a HELLO was
+ * kept. */
 #define LH_PARTNER_DRIFT 10000
 /* Messages of one sender that are acted on: so many a second, and so many at once. */
 #define LH_PARTNER_RATE 1000
@@ -49,8 +51,8 @@ struct lh_partner {
 	u64 hello_ns; /* our clock: its last HELLO; 0: none */
 	u64 hello_time_ns; /* its clock in there */
 	u64 can; /* enum lh_can */
-	/* Of the hop, from agent to agent: the least of this period and of the one before, and smoothed;
-	 * 0: no sample. */
+	/* Of the hop, from agent to agent, at most: the least of this period and of the one before, and
+	 * smoothed; 0: no sample. */
 	u64 rtt_min_ns, srtt_ns;
 	u64 rtt_now_ns, rtt_before_ns; /* the least of each */
 	u64 rtt_since_ns; /* our clock: when this period began */

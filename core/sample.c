@@ -125,10 +125,9 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 }
 
 #define LH_SACK_NEWS 2
-/* Segments and chunks that blocks may have us look at per ACK, with those that its number covers. The
- * next one, which says the same again, goes on: there are steps enough for the rest of a first chunk, all
- * chunks of a window that are marked, and to mark one more. */
-#define LH_SACK_STEPS (2 * LH_CHUNK_SEGS + LH_FLOW_SEGS / LH_CHUNK_SEGS)
+/* Segments and chunks that blocks may have us look at per ACK, with those that its number covers;
+ * the next one, which says the same again, goes on. */
+#define LH_SACK_STEPS 256
 
 /* Marks the segment at @pos if it begins before @next and reaches no further
  * than @right. @return 0: it doesn't, LH_SACK_NEWS: it was not marked before. */
@@ -290,15 +289,13 @@ LH_INLINE void lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struc
 		lh_sack_block_new(env, f, s->sack[k].left, s->sack[k].right);
 		if (env->ack.steps >= LH_SACK_STEPS)
 			break;
+		env->ack.looked = k + 1;
 		if (lh_after(s->sack[k].right, f->sacked_max))
 			f->sacked_max = s->sack[k].right;
 	}
-	if (env->ack.steps >= LH_SACK_STEPS) {
-		lh_sack_forget(f);
-		return;
-	}
 	for (b = 0; b < LH_MAX_SACK; b++) {
-		bool valid = b < s->nr_sack && lh_sack_valid(f, s, b);
+		bool valid = b < s->nr_sack && lh_sack_valid(f, s, b) &&
+			     (env->ack.steps < LH_SACK_STEPS || (u32)b < env->ack.looked);
 
 		f->delivery.seen[b].left = valid ? s->sack[b].left : 0;
 		f->delivery.seen[b].right = valid ? s->sack[b].right : 0;

@@ -3,8 +3,8 @@
 #include "device.h"
 #include "tell.h"
 
-/* Whether there is one left for the receiver @p in bin @bin; without a place of its own (NULL) it is
- * one of many. */
+/* Whether there is one left for the receiver @p in bin @bin; without a place of its own (NULL) it
+ * is one of many. */
 LH_INLINE bool lh_tell_may(const struct lh_device *d, const struct lh_peer *p, u64 bin)
 {
 	u32 all = d->told_bin == bin ? d->told : 0;

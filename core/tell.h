@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * In whose name how many messages go to the other end of the hop. It takes a thousand a second
- * (partner.h), and whose are too many must wait with them, not everybody: so many in all, to be shared
- * by the receivers in whose names any go; and one for each, as long as all of them leave room.
+ * (partner.h), and whose are too many must wait with them, not everybody: so many in all, to be
+ * shared by the receivers in whose names any go; and one for each, as long as all of them leave
+ * room.
  */
 #ifndef LH_TELL_H
 #define LH_TELL_H

@@ -16,6 +16,7 @@ cleanup() {
 	set +e
 	[ -e "$captures/.begun" ] && lab down "$run" >/dev/null 2>&1
 	rm -f "$captures/.begun"
+	git worktree remove --force "$work/tree" 2>/dev/null
 }
 trap cleanup EXIT
 lab() { LASTHOP_BIN_DIR=$work/build/release "$work/lab-here" "$@"; }
@@ -85,8 +86,7 @@ same() { # same NAME SCHEME
 }
 
 mkdir -p "$work" "$captures"
-rm -rf "$work/tree"
-git worktree prune
+git worktree remove --force "$work/tree" 2>/dev/null || true
 git worktree add -q --detach "$work/tree" "$revision"
 build "$work/tree" there
 build "$root" here
@@ -105,6 +105,5 @@ while read -r name rest; do
 		same "$name" "$scheme" || failed=1
 	done
 done < <(cells)
-git worktree remove --force "$work/tree"
 [ $failed = 0 ] || exit 1
 echo "unchanged: $steps packets and timers alike, here and in $revision"

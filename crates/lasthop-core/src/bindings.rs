@@ -1430,6 +1430,8 @@ pub struct lh_ack_sum {
     pub top: u32,
     #[doc = " segments and chunks that its SACK blocks had us look at"]
     pub steps: u32,
+    #[doc = " of its blocks, the first so many were looked through"]
+    pub looked: u32,
     #[doc = " 1: SACK blocks told of something above top: no ACK that was delayed"]
     pub sacked: u32,
     #[doc = " 1: it may have waited for the receiver's delayed ACK"]
@@ -1474,11 +1476,12 @@ const _: () = {
         [::core::mem::offset_of!(lh_ack_sum, sample_full) - 56usize];
     ["Offset of field: lh_ack_sum::top"][::core::mem::offset_of!(lh_ack_sum, top) - 60usize];
     ["Offset of field: lh_ack_sum::steps"][::core::mem::offset_of!(lh_ack_sum, steps) - 64usize];
-    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 68usize];
+    ["Offset of field: lh_ack_sum::looked"][::core::mem::offset_of!(lh_ack_sum, looked) - 68usize];
+    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 72usize];
     ["Offset of field: lh_ack_sum::sample_lone"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 72usize];
-    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 76usize];
-    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 80usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 76usize];
+    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 80usize];
+    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 84usize];
     ["Offset of field: lh_ack_sum::last_ns"]
         [::core::mem::offset_of!(lh_ack_sum, last_ns) - 88usize];
     ["Offset of field: lh_ack_sum::last_end"]
@@ -2433,9 +2436,9 @@ pub struct lh_partner {
     pub hello_time_ns: u64,
     #[doc = " enum lh_can"]
     pub can: u64,
-    #[doc = " Of the hop, from agent to agent: the least of this period and of the one before, and smoothed;\n 0: no sample."]
+    #[doc = " Of the hop, from agent to agent, at most: the least of this period and of the one before, and\n smoothed; 0: no sample."]
     pub rtt_min_ns: u64,
-    #[doc = " Of the hop, from agent to agent: the least of this period and of the one before, and smoothed;\n 0: no sample."]
+    #[doc = " Of the hop, from agent to agent, at most: the least of this period and of the one before, and\n smoothed; 0: no sample."]
     pub srtt_ns: u64,
     #[doc = " the least of each"]
     pub rtt_now_ns: u64,

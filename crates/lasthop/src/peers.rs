@@ -36,9 +36,13 @@ pub const PEER_FIELDS: &[Field] = &[
     (
         "rtt_us",
         "us",
-        "smoothed round-trip time of the link, from agent to agent; null: no sample",
+        "smoothed round-trip time of the link, from agent to agent, at most (a tenth of a millisecond for two clocks is in it); null: no sample",
     ),
-    ("rtt_min_us", "us", "the least; null: no sample"),
+    (
+        "rtt_min_us",
+        "us",
+        "the least of this half minute and the one before; null: no sample",
+    ),
     ("accepted", "", "messages of its that counted"),
     (
         "replayed",

@@ -106,8 +106,8 @@ fn who_answers_is_confirmed_and_measured() {
     assert_eq!(known.len(), 1);
     let partner = known[0];
     assert!(partner.up(2 * SEC + WAY));
-    assert_eq!(partner.srtt_ns, 2 * WAY);
-    assert_eq!(partner.rtt_min_ns, 2 * WAY + DOUBT, "by two clocks");
+    let rtt = 2 * WAY + DOUBT;
+    assert_eq!((partner.rtt_min_ns, partner.srtt_ns), (rtt, rtt));
     assert_eq!(partner.at.ip(), from(1));
     assert!(!partner.up(7 * SEC), "it is silent");
     assert_eq!(they.partners.known().next().unwrap().rtt_min_ns, 0);
@@ -141,6 +141,11 @@ fn the_least_round_trip_is_of_the_last_minute() {
     assert_eq!(least[..13], [2; 13], "for half a minute");
     assert_eq!(*least.last().unwrap(), 10);
     assert_eq!(meets(1, at) / WAY, 2, "shorter again, at once");
+    assert_eq!(
+        meets(9, at + 3600 * SEC) / WAY,
+        10,
+        "it slept, and woke elsewhere"
+    );
 }
 
 /// The time for which the other end kept our HELLO is by its clock. One that goes faster than ours
