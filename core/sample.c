@@ -294,8 +294,7 @@ LH_INLINE void lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struc
 			f->sacked_max = s->sack[k].right;
 	}
 	for (b = 0; b < LH_MAX_SACK; b++) {
-		bool valid = b < s->nr_sack && lh_sack_valid(f, s, b) &&
-			     (env->ack.steps < LH_SACK_STEPS || (u32)b < env->ack.looked);
+		bool valid = (u32)b < env->ack.looked && lh_sack_valid(f, s, b);
 
 		f->delivery.seen[b].left = valid ? s->sack[b].left : 0;
 		f->delivery.seen[b].right = valid ? s->sack[b].right : 0;

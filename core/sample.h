@@ -42,7 +42,7 @@ struct lh_ack_sum {
 	u32 sample_full; /* 1: that segment was no small one */
 	u32 top; /* lh_flow.sacked_max before this ACK */
 	u32 steps; /* segments and chunks that its SACK blocks had us look at */
-	u32 looked; /* of its blocks, the first so many were looked through */
+	u32 looked; /* of its blocks, the valid ones among the first so many were looked through */
 	u32 sacked; /* 1: SACK blocks told of something above top: no ACK that was delayed */
 	u32 sample_lone; /* 1: it may have waited for the receiver's delayed ACK */
 	u32 early; /* 1: MH had something before our repair of it can have come */

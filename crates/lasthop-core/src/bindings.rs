@@ -1430,7 +1430,7 @@ pub struct lh_ack_sum {
     pub top: u32,
     #[doc = " segments and chunks that its SACK blocks had us look at"]
     pub steps: u32,
-    #[doc = " of its blocks, the first so many were looked through"]
+    #[doc = " of its blocks, the valid ones among the first so many were looked through"]
     pub looked: u32,
     #[doc = " 1: SACK blocks told of something above top: no ACK that was delayed"]
     pub sacked: u32,

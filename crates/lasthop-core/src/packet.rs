@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::bindings::{LH_ACK, LH_MISSING_EXID, LH_MISSING_KIND};
+use crate::bindings::LH_ACK;
 
 /// CE (RFC 3168) in the IP header of a frame with an Ethernet header, and what goes with it.
 ///
@@ -235,7 +235,7 @@ pub fn checksum_ok(packet: &[u8]) -> bool {
 
 /// The TCP options that the tests need.
 pub mod option {
-    use super::{LH_MISSING_EXID, LH_MISSING_KIND};
+    use crate::bindings::{LH_MISSING_EXID, LH_MISSING_KIND};
 
     /// Maximum segment size.
     pub fn mss(bytes: u16) -> Vec<u8> {
@@ -256,11 +256,13 @@ pub mod option {
     /// SACK blocks.
     pub fn sack(blocks: &[(u32, u32)]) -> Vec<u8> {
         let mut o = vec![5, (2 + 8 * blocks.len()) as u8];
-        for (left, right) in blocks {
-            o.extend(left.to_be_bytes());
-            o.extend(right.to_be_bytes());
-        }
+        o.extend(numbers(blocks));
         o
+    }
+
+    fn numbers(blocks: &[(u32, u32)]) -> impl Iterator<Item = u8> {
+        let ends = blocks.iter().flat_map(|&(left, right)| [left, right]);
+        ends.flat_map(u32::to_be_bytes)
     }
 
     /// Timestamps.
@@ -276,10 +278,7 @@ pub mod option {
         let exid = (LH_MISSING_EXID as u16).to_be_bytes();
         let bytes = (4 + 8 * blocks.len()) as u8;
         let mut o = vec![LH_MISSING_KIND as u8, bytes, exid[0], exid[1]];
-        for (left, right) in blocks {
-            o.extend(left.to_be_bytes());
-            o.extend(right.to_be_bytes());
-        }
+        o.extend(numbers(blocks));
         o
     }
 
