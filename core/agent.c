@@ -301,6 +301,21 @@ done:
 	return 0;
 }
 
+/* When the timer is wanted next after it was served. What found no room among this call's repairs
+ * or in its list is due already, and would be again at once. */
+LH_INLINE u64 lh_deadline_served(struct lh_env *env, const struct lh_flow *f,
+				 const struct lh_actions *out)
+{
+	u64 at = lh_next_deadline(env, f);
+	u32 room = lh_min(env->room, LH_MAX_RETRANSMIT);
+
+	if (!at || at > env->now_ns)
+		return at;
+	if (out->nr_retransmit < room && out->nr_tell < LH_TELL_MOST)
+		return at;
+	return env->now_ns + (room ? LH_REPAIR_REST_NS : LH_REPAIR_FULL_NS);
+}
+
 LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
 	u64 due;
@@ -328,7 +343,7 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 	if (out->nr_retransmit || out->emit_held || out->nr_tell)
 		lh_host_count(env, LH_C_timer_kicks, 1);
 done:
-	out->next_deadline_ns = lh_next_deadline(env, f);
+	out->next_deadline_ns = lh_deadline_served(env, f, out);
 	return 0;
 }
 

@@ -85,6 +85,20 @@ fn a_list_from_the_wire_does_not_get_onto_the_hop() {
     }
 }
 
+/// Of a connection that the base does not know, either. (Found by fuzzing, in the native host.)
+#[test]
+fn a_list_of_an_unknown_connection_ends_at_the_base() {
+    let mut base = agent(LH_ROLE_BASE);
+    let asks = Tcp {
+        options: option::missing(&[(1, 1 + MSS)]),
+        ..ack(1, 1)
+    };
+    let out = base.on_ingress(&asks.to_fh(&Ends::v4(1)), MSEC_NS);
+    let passed = out.passed.expect("another packet");
+    assert!(checksum_ok(&passed));
+    assert_eq!(parsed(&passed, false).nr_missing, 0);
+}
+
 /// No agent writes two such options, nor any where a checksum of the hosts' own covers them.
 #[test]
 fn what_no_agent_writes_asks_for_nothing() {
@@ -186,6 +200,29 @@ fn messages_are_shared_by_those_whose_data_they_are_about() {
     assert!(modest.told >= 7, "{}", modest.told);
     assert!(!waits && late <= 101, "{late} ms later");
     assert!(greedy.told + modest.told <= 20 * 95);
+}
+
+/// More gaps than a list takes: the next list is due a little later, and not at once, again and again.
+/// (Found by fuzzing.)
+#[test]
+fn the_timer_leaves_what_a_list_has_no_room_for_to_the_next() {
+    let ends = Ends::v4(1);
+    let mut base = agent(LH_ROLE_BASE);
+    shakes_hands(&mut base, &ends);
+    for i in 0..7 {
+        let packet = data(1 + 2 * i * MSS, MSS).to_fh(&ends);
+        base.on_ingress(&packet, 10 * MSEC_NS);
+    }
+    let late_ns = 40 * MSEC_NS;
+    let gaps =
+        |from: u32, to: u32| (from..to).map(|i| (1 + (2 * i + 1) * MSS, 1 + 2 * (i + 1) * MSS));
+    let told = base.on_timer(late_ns);
+    assert_eq!(told[0].1.told, gaps(0, 4).collect::<Vec<_>>());
+    let next_ns = base.next_deadline().expect("the rest");
+    assert!((late_ns + 1..=late_ns + MSEC_NS).contains(&next_ns));
+    let told = base.on_timer(next_ns);
+    // Beside it, once more, what the last one told of.
+    assert_eq!(told[0].1.told[2..], gaps(4, 6).collect::<Vec<_>>());
 }
 
 /// CPUs' clocks are some microseconds apart: what the timer has just told of is not due for an ACK

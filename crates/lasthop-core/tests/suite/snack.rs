@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Scheme snack (docs/design.md, section 5.9): packet traces of a hop with an agent at either end.
 
-use lasthop_core::Config;
 use lasthop_core::bindings::*;
+use lasthop_core::{Config, MSEC_NS};
 
 use crate::ends::Random;
 use crate::hop::{Cargo, End, Hop, Plan};
 use crate::hop_trace::{lose_first, lose_on_wire};
+use crate::rig::{ns, rig_with, wire};
 
 const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
 
@@ -362,6 +363,28 @@ fn a_liar_gets_a_repair_per_segment_and_round_trip() {
     }
     let all = hop.count(End::Base, LH_C_local_retransmits) - before;
     assert!((10..=100).contains(&all), "{all}");
+}
+
+/// A timer that is served late finds more than one call may send: the rest is due a little later, and
+/// not at once, again and again. (Found by fuzzing.)
+#[test]
+fn a_late_timer_leaves_the_rest_to_the_next() {
+    let mut rig = rig_with(Config::snack(), true);
+    rig.agent.set_partner(Some(10 * MSEC_NS));
+    rig.burst(10, 0, 1_000, 12);
+    let head_due_ms = rig.deadline().expect("the head's timer");
+    // All but the head.
+    let list = [(wire(1_000), wire(12_000))];
+    let key = rig.key;
+    let asked = rig.agent.on_partner(&key, &list, ns(head_due_ms - 1));
+    assert_eq!(asked.to_mh.len(), LH_MAX_RETRANSMIT as usize);
+
+    let late_ms = head_due_ms + 2;
+    let seen = rig.timer(late_ms);
+    assert_eq!(seen.resent, [5_000, 6_000, 7_000, 8_000]);
+    let next_ns = rig.agent.next_deadline().expect("the rest");
+    assert!(next_ns > ns(late_ms));
+    assert_eq!(rig.timer(late_ms + 1).resent, [9_000, 10_000, 11_000, 0]);
 }
 
 /// Random losses of data, ACKs, requests and repairs alike, both directions: everything arrives, the
