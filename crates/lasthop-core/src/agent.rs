@@ -219,12 +219,14 @@ impl Agent {
             Err(bypass) => return self.bypassed(bypass),
         };
         let mut ack = whole(packet, &segment).to_vec();
-        if self.setup.config.policy() & LH_POLICY_PARTNER != 0 {
-            strip(&mut ack, &segment);
-        }
+        let stripped =
+            self.setup.config.policy() & LH_POLICY_PARTNER != 0 && strip(&mut ack, &segment);
         let opens = segment.is_syn() && !segment.is_rst();
         if !self.find_or_create(&key, opens, now_ns) {
-            return Outcome::default();
+            return Outcome {
+                passed: stripped.then_some(ack),
+                ..Outcome::default()
+            };
         }
         if !self.alive {
             self.host.count(LH_C_bypass_stale, 1);
