@@ -24,8 +24,11 @@ typedef int64_t s64;
 #define lh_for(i, n) for ((i) = 0; (i) < (int)(n); (i)++)
 #endif
 
-/* A few words of arithmetic, with their bodies where they are declared. */
+/* A few words of arithmetic, with their bodies where they are declared. A build that counts edges
+ * gives a definition without inlining: one place in the source is one place to it, then. */
+#ifndef LH_TINY
 #define LH_TINY static inline __attribute__((always_inline))
+#endif
 
 /*
  * How functions are declared, in X.h, and defined, in X.c. All bodies are one unit (unit.h) that a
