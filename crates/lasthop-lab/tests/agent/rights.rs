@@ -62,6 +62,14 @@ fn three_capabilities_are_enough() {
     running.wait_for_bytes(500_000).expect("a quarter");
     assert_eq!(flows(&bed).len(), 1);
     check(&running.wait().expect("the rest"));
+    // One to twelve of them in such a transfer, and none in one of a hundred.
+    for _ in 0..4 {
+        if counter(&mut agent, "timer_kicks") > 0 {
+            break;
+        }
+        let more = transfer.clone().start(&bed).expect("another transfer");
+        check(&more.wait().expect("all of it"));
+    }
     assert!(counter(&mut agent, "timer_kicks") > 0);
     bed.lossy_unplug().expect("unplug");
     bed.lossy_plug().expect("plug");
