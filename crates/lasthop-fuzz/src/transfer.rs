@@ -5,6 +5,7 @@
 //! Nobody can keep hosts from harm by who knows their numbers. The agent must not add to it
 //! (SECURITY.md), and that is checked at each step by [`watch`].
 
+mod crowd;
 mod far;
 mod gateway;
 mod hears;
@@ -130,7 +131,8 @@ impl<'a, G: Gateway> World<'a, G> {
                 chunks: 64,
             },
         };
-        let (first, mh_first, wscale) = (input.word(), input.word(), input.byte() % 15);
+        let (first, mh_first, scale) = (input.word(), input.word(), input.byte());
+        let wscale = scale % 15;
         let how = input.byte();
         let mut far = (how & 32 != 0 && G::HEARS).then(|| Native::far(config, limits));
         let mut gateway = make(config, limits);
@@ -148,7 +150,7 @@ impl<'a, G: Gateway> World<'a, G> {
         } else {
             Ends::v6(1)
         };
-        Self {
+        let mut world = Self {
             watch: Watch::new(gateway.config().max_local),
             ends,
             now_ns: gateway.start_ns(),
@@ -163,7 +165,11 @@ impl<'a, G: Gateway> World<'a, G> {
             stretches: G::STRETCHES,
             wire: VecDeque::new(),
             input,
+        };
+        if scale >= 15 * 15 {
+            world.crowd();
         }
+        world
     }
 
     /// The handshake; whether the agent sees it and who opens is in the shape.
