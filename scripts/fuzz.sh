@@ -24,6 +24,10 @@ machine=$(rustc -vV | sed -n 's/^host: //p')
 clang=${LASTHOP_CLANG:-clang-19}
 rust=target/fuzz
 corpus=crates/lasthop-fuzz/corpus
+# Rust in all programs that look for inputs.
+checked="--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1 -Clinker=$clang"
+
+over_core() { [[ $1 != @(configuration|control|capture) ]]; }
 
 build() { # build DIRECTORY CORE-FLAGS RUST-FLAGS
 	local cc=CC_${machine//-/_} cxx=CXX_${machine//-/_}
@@ -38,16 +42,13 @@ build() { # build DIRECTORY CORE-FLAGS RUST-FLAGS
 fuzzer() {
 	local flags=-fsanitize=address,undefined dir=$rust/core rustflags=
 	local pass="-Cllvm-args=-sanitizer-coverage-"
-	case $1 in
-	configuration | control | capture)
+	if ! over_core "$1"; then
 		dir=$rust
 		rustflags="-Cpasses=sancov-module ${pass}level=4 ${pass}inline-8bit-counters ${pass}pc-table
 			${pass}trace-compares"
-		;;
-	esac
+	fi
 	build "$dir" "$flags,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -fno-inline -g" \
-		"--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1 -Clinker=$clang \
-		-Clink-arg=$flags ${rustflags//$'\n'/ }"
+		"$checked -Clink-arg=$flags ${rustflags//$'\n'/ }"
 	bin=$dir/$machine/release/lasthop-fuzz
 }
 
@@ -56,26 +57,25 @@ fuzzer() {
 scouter() {
 	build "$rust/scout" "-fsanitize-coverage=inline-8bit-counters,pc-table -O1 -fno-inline -g \
 		-DLH_TINY=static -Wno-unused-function" \
-		"--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1 -Clinker=$clang \
-		-Clink-arg=-fsanitize=undefined"
+		"$checked -Clink-arg=-fsanitize=undefined"
 	bin=$rust/scout/$machine/release/lasthop-fuzz
 }
 
-scout() {
-	local target
-	scouter
-	for target in $targets; do
-		case $target in configuration | control | capture) continue ;; esac
-		mkdir -p "$rust/found/$target" "$rust/crashes/$target" "$(seeds "$target")"
-		echo "fuzz: $target: $seconds s, without sanitizers"
-		LASTHOP_FUZZ=$target "$bin" "$rust/found/$target" "$(seeds "$target")" \
-			-max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=2048 \
-			-reload=1 -print_pcs=1 -artifact_prefix="$rust/crashes/$target/" 2>&1 | edges
-		if [ "${PIPESTATUS[0]}" != 0 ]; then
-			echo "fuzz: $target: found something: $rust/crashes/$target" >&2
-			exit 1
-		fi
-	done
+# Runs $bin for target $1 over its corpus and what was found since; the seeds are what a target needs
+# to begin with. What follows is for libFuzzer.
+look() {
+	local target=$1
+	shift
+	mkdir -p "$rust/found/$target" "$rust/crashes/$target" "$(seeds "$target")"
+	LASTHOP_FUZZ=$target ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=8:${ASAN_OPTIONS:-} \
+		"$bin" "$rust/found/$target" "$(seeds "$target")" \
+		-max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=2048 \
+		-artifact_prefix="$rust/crashes/$target/" "$@"
+}
+
+found() {
+	echo "fuzz: $1: found something: $rust/crashes/$1" >&2
+	exit 1
 }
 
 # Of libFuzzer's lines those in which the number of edges grows, with the seconds since the start.
@@ -102,22 +102,24 @@ edges() {
 	echo "fuzz: $most edges, the last one after $last of $SECONDS s"
 }
 
-# A corpus and what was found since; the seeds are what a target needs to begin with.
+scout() {
+	local target
+	scouter
+	for target in $targets; do
+		over_core "$target" || continue
+		echo "fuzz: $target: $seconds s, without sanitizers"
+		look "$target" -reload=1 -print_pcs=1 2>&1 | edges || found "$target"
+	done
+}
+
 run() {
 	local target
 	for target in $targets; do
 		fuzzer "$target"
-		mkdir -p "$rust/found/$target" "$rust/crashes/$target" "$(seeds "$target")"
 		echo "fuzz: $target: $seconds s"
-		LASTHOP_FUZZ=$target ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=8:${ASAN_OPTIONS:-} \
-			"$bin" "$rust/found/$target" "$(seeds "$target")" \
-			-max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=2048 \
-			-print_final_stats=1 -artifact_prefix="$rust/crashes/$target/" \
+		look "$target" -print_final_stats=1 \
 			2> >(grep -E '^(fuzz|stat::|==|.*(ERROR|SUMMARY|panicked|Test unit|runtime error))|cov: ' |
-				awk '!/cov:/ || NR % 50 == 1 || /DONE/' >&2) || {
-			echo "fuzz: $target: found something: $rust/crashes/$target" >&2
-			exit 1
-		}
+				awk '!/cov:/ || NR % 50 == 1 || /DONE/' >&2) || found "$target"
 	done
 }
 
