@@ -66,6 +66,9 @@ run | bench)
 	need ethtool ethtool
 	need sysctl procps
 	[ "$goal" = run ] || need iperf3 iperf3
+	# `lasthop split`; iptables for kernels whose nftables has no queue.
+	PATH=$PATH:/usr/sbin need nft nftables
+	PATH=$PATH:/usr/sbin need iptables iptables
 	# Web pages of `lasthop-lab compare --page`.
 	PATH=$PATH:/usr/sbin need nginx nginx
 	need curl curl

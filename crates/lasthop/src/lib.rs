@@ -26,6 +26,7 @@ pub mod role;
 mod runtime;
 mod shared;
 mod skb;
+pub mod split;
 pub mod tcx;
 pub mod units;
 mod view;

@@ -4,11 +4,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use lasthop::memory::Room;
 use lasthop::role::Role;
-use lasthop::{check, config, control, daemon, device, keyfile, peers, reference, report};
+use lasthop::{
+    check, config, control, daemon, device, keyfile, peers, reference, report, split, units,
+};
 use lasthop_core::bindings::LH_POLICY_MAC;
 use serde_json::Value;
 
@@ -32,6 +34,7 @@ enum Verb {
     Check(Check),
     Link(Link),
     Key(Key),
+    Split(Split),
     /// Print a configuration file that explains every setting and shows its default
     #[command(after_help = "Example:\n  lasthop defaults > /etc/lasthop/lasthop.toml")]
     Defaults,
@@ -142,6 +145,45 @@ enum KeyVerb {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
+}
+
+/// Split connections in two: this breaks TCP's end-to-end acknowledgement
+///
+/// A proxy to compare the schemes with (RFC 3135, section 3.1), not an agent. It answers in the
+/// receiver's name: what the sender takes for delivered is lost if this machine fails, or the
+/// receiver does not come back. IPsec does not pass; urgent data and TCP options of the hosts end
+/// here. A connection is accepted when its other side has answered; where it has not, or the proxy
+/// is gone, packets go through unchanged. Addresses stay as they are (TPROXY; needs nftables).
+/// SIGINT takes no more connections and ends with the last one, a second SIGINT resets them.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  lasthop split wlan0 --match 10.2.0.0/24 --cc bbr\n\nTo help connections without breaking anything: lasthop attach."
+)]
+struct Split {
+    /// Devices that face a lossy link
+    #[arg(value_name = "DEV", required = true)]
+    devices: Vec<String>,
+    /// Split only connections with an end in PREFIX (and on PORT); may be repeated
+    #[arg(long = "match", value_name = "PREFIX[:PORT]")]
+    matches: Vec<String>,
+    /// Leave connections with an end in PREFIX (and on PORT) whole; may be repeated
+    #[arg(long, value_name = "PREFIX[:PORT]")]
+    exclude: Vec<String>,
+    /// Congestion control towards the lossy link [default: the machine's]
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
+    /// Most that waits here in each direction of a connection
+    #[arg(long, value_name = "SIZE", default_value = "256KiB")]
+    buffer: String,
+    /// Most connections at a time; others stay whole
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    connections: u32,
+    /// Print events as JSON Lines
+    #[arg(short, long)]
+    json: bool,
+    /// Print what is going on inside (see also RUST_LOG)
+    #[arg(short, long)]
+    debug: bool,
 }
 
 /// See whether this machine can do it
@@ -351,6 +393,23 @@ fn link(args: &Link) -> Result<()> {
     complain(&answers.silent)
 }
 
+fn split(args: &Split) -> Result<()> {
+    let matches = args.matches.iter().map(|text| units::rule(text, false));
+    let rules = matches.chain(args.exclude.iter().map(|text| units::rule(text, true)));
+    let buffer = units::size_bytes(&args.buffer).map_err(Error::msg)?;
+    if !(4096..=64 << 20).contains(&buffer) {
+        bail!("--buffer {}: from 4KiB to 64MiB", args.buffer);
+    }
+    split::run(split::Options {
+        devices: args.devices.clone(),
+        rules: rules.collect::<Result<_, _>>().map_err(Error::msg)?,
+        buffer_bytes: buffer as u32,
+        connections: args.connections as usize,
+        cc: args.cc.clone(),
+        json: args.json,
+    })
+}
+
 /// Whether attach can work.
 fn check_all(args: &Check) -> bool {
     let mut findings = check::machine();
@@ -392,9 +451,14 @@ fn quiet_libbpf() {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    start_log(matches!(&cli.verb, Verb::Attach(args) if args.debug));
+    let debug = match &cli.verb {
+        Verb::Attach(args) => args.debug,
+        Verb::Split(args) => args.debug,
+        _ => false,
+    };
+    start_log(debug);
     quiet_libbpf();
-    if !matches!(cli.verb, Verb::Attach(_)) {
+    if !matches!(cli.verb, Verb::Attach(_) | Verb::Split(_)) {
         end_with_the_reader();
     }
     let done = match &cli.verb {
@@ -404,6 +468,7 @@ fn main() -> ExitCode {
         Verb::Peers(args) => peers(args),
         Verb::Link(args) => link(args),
         Verb::Key(args) => key(args),
+        Verb::Split(args) => split(args),
         Verb::Check(args) => {
             return if check_all(args) {
                 ExitCode::SUCCESS

@@ -4,6 +4,7 @@
 use crate::check;
 use crate::peers::PEER_FIELDS;
 use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, STATUS_FIELDS};
+use crate::split::SPLIT_FIELDS;
 
 /// The reference of all fields, as docs/json.md holds it.
 pub fn page() -> String {
@@ -25,12 +26,14 @@ pub fn page() -> String {
          ## `lasthop flows -j`, a line per connection\n\n{}\n\
          ## `lasthop peers -j`, a line per agent at the other end of a link\n\n{}\n\
          ## `lasthop check -j`, a line per check\n\n{}\n\
-         ## `lasthop attach -j`, a line per event\n\n{}",
+         ## `lasthop attach -j`, a line per event\n\n{}\n\
+         ## `lasthop split -j`, a line per event\n\n{}",
         table(STATUS_FIELDS),
         table(FLOW_FIELDS),
         table(PEER_FIELDS),
         table(check::FIELDS),
         table(EVENT_FIELDS),
+        table(SPLIT_FIELDS),
     )
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Bytes from one socket to the other and back, by splice(2), so that they never come to user space.
+//! What is under way is bounded: who does not read stops who writes.
+
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
+use nix::unistd::pipe2;
+use socket2::SockRef;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+/// How a connection came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Both sides closed it.
+    Closed,
+    /// One side reset it, or is gone; so was the other.
+    Reset,
+    /// The proxy ended.
+    Ended,
+}
+
+/// What went over a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Relayed {
+    pub(super) from_client_bytes: u64,
+    pub(super) from_server_bytes: u64,
+    pub(super) end: End,
+}
+
+/// A pipe in the kernel.
+struct Pipe {
+    read: OwnedFd,
+    write: OwnedFd,
+    bytes: usize,
+}
+
+impl Pipe {
+    fn new(bytes: usize) -> io::Result<Self> {
+        let (read, write) = pipe2(OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)?;
+        // More than the kernel grants: what it has by itself will do.
+        let wanted = i32::try_from(bytes).unwrap_or(i32::MAX);
+        let _ = fcntl(&write, FcntlArg::F_SETPIPE_SZ(wanted));
+        let bytes = usize::try_from(fcntl(&write, FcntlArg::F_GETPIPE_SZ)?).unwrap_or(4096);
+        Ok(Self { read, write, bytes })
+    }
+}
+
+fn move_bytes(from: &impl AsFd, to: &impl AsFd, most: usize) -> io::Result<usize> {
+    let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
+    Ok(splice(from, None, to, None, most, flags)?)
+}
+
+/// One direction, until its sender has closed it; then the receiver is told so.
+async fn pump(from: &TcpStream, to: &TcpStream, bytes: usize, moved: &mut u64) -> io::Result<()> {
+    let pipe = Pipe::new(bytes)?;
+    loop {
+        let fill = || move_bytes(from, &pipe.write, pipe.bytes);
+        let mut waiting = from.async_io(Interest::READABLE, fill).await?;
+        if waiting == 0 {
+            return SockRef::from(to).shutdown(Shutdown::Write);
+        }
+        while waiting > 0 {
+            let empty = || move_bytes(&pipe.read, to, waiting);
+            let n = to.async_io(Interest::WRITABLE, empty).await?;
+            if n == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            waiting -= n;
+            *moved += n as u64;
+        }
+    }
+}
+
+/// A peer that resets is heard at once, also while nobody reads from it.
+async fn failed(stream: &TcpStream) -> io::Error {
+    match stream.ready(Interest::ERROR).await {
+        Ok(_) => io::ErrorKind::ConnectionReset.into(),
+        Err(error) => error,
+    }
+}
+
+/// Relays until both sides have closed, one resets, or `ended` turns true. A side that did not
+/// close is reset with the other, so that nobody takes an end for a whole.
+pub(super) async fn relay(
+    client: TcpStream,
+    server: TcpStream,
+    buffer_bytes: usize,
+    mut ended: watch::Receiver<bool>,
+) -> Relayed {
+    let (mut up, mut down) = (0, 0);
+    let both = async {
+        tokio::try_join!(
+            pump(&client, &server, buffer_bytes, &mut up),
+            pump(&server, &client, buffer_bytes, &mut down),
+        )
+    };
+    let end = tokio::select! {
+        done = both => if done.is_ok() { End::Closed } else { End::Reset },
+        _ = failed(&client) => End::Reset,
+        _ = failed(&server) => End::Reset,
+        _ = ended.wait_for(|ended| *ended) => End::Ended,
+    };
+    if end != End::Closed {
+        for stream in [&client, &server] {
+            // Closing it sends RST then.
+            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+    Relayed {
+        from_client_bytes: up,
+        from_server_bytes: down,
+        end,
+    }
+}

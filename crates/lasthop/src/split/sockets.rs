@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Sockets with other hosts' addresses (IP_TRANSPARENT).
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+use super::rules;
+
+/// Connections that wait to be accepted; the kernel's own limit is net.core.somaxconn.
+const BACKLOG: i32 = 4096;
+/// A host that is gone is missed after this and six more tries: its keepalives end here, like ours.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+const KEEPALIVE_AGAIN: Duration = Duration::from_secs(10);
+const KEEPALIVE_TRIES: u32 = 6;
+
+/// What is set of each socket.
+#[derive(Debug, Clone)]
+pub(super) struct Tuning {
+    /// Most that waits in a socket without having been sent, bytes.
+    pub(super) unsent_bytes: u32,
+    /// Congestion control towards the lossy link; None: the machine's.
+    pub(super) cc: Option<String>,
+}
+
+/// A socket that may have any address.
+fn transparent(domain: Domain) -> io::Result<Socket> {
+    let socket = Socket::new(
+        domain,
+        Type::STREAM.nonblocking().cloexec(),
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    match domain {
+        Domain::IPV6 => socket.set_ip_transparent_v6(true)?,
+        _ => socket.set_ip_transparent_v4(true)?,
+    }
+    Ok(socket)
+}
+
+/// Takes the connections of all addresses of a family that TPROXY sends to its port.
+pub(super) fn listen(is_v4: bool) -> io::Result<TcpListener> {
+    let domain = if is_v4 { Domain::IPV4 } else { Domain::IPV6 };
+    let socket = transparent(domain)?;
+    if !is_v4 {
+        socket.set_only_v6(true)?;
+    }
+    socket.bind(&SocketAddr::new(rules::any(is_v4), 0).into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Connects to `server` as if it were `client`.
+pub(super) async fn connect(client: SocketAddr, server: SocketAddr) -> io::Result<TcpStream> {
+    let socket = transparent(Domain::for_address(client))?;
+    socket.bind(&client.into())?;
+    TcpSocket::from_std_stream(socket.into())
+        .connect(server)
+        .await
+}
+
+/// Sets what holds for every connection. `lossy`: it goes over the lossy link.
+pub(super) fn tune(stream: &TcpStream, tuning: &Tuning, lossy: bool) -> io::Result<()> {
+    let socket = SockRef::from(stream);
+    socket.set_tcp_nodelay(true)?;
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE)
+        .with_interval(KEEPALIVE_AGAIN)
+        .with_retries(KEEPALIVE_TRIES);
+    socket.set_tcp_keepalive(&keepalive)?;
+    socket.set_tcp_notsent_lowat(tuning.unsent_bytes)?;
+    if let (Some(cc), true) = (&tuning.cc, lossy) {
+        socket.set_tcp_congestion(cc.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Whether this machine has a congestion control of that name.
+pub(super) fn check_cc(name: &str) -> io::Result<()> {
+    Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?
+        .set_tcp_congestion(name.as_bytes())
+}
