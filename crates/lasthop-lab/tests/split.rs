@@ -174,6 +174,14 @@ fn a_closed_direction_leaves_the_other_open_and_a_reset_passes() {
         return;
     }
     let proxy = split(&bed, &["-j"]);
+    // CAP_NET_BIND_SERVICE and CAP_NET_ADMIN, and no way to others.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", proxy.id().pid)).unwrap();
+    for set in ["CapPrm", "CapEff", "CapBnd"] {
+        assert!(
+            status.contains(&format!("{set}:\t0000000000001400")),
+            "{status}"
+        );
+    }
     let (mut client, mut server) = pair(&bed, Host::Mh, Host::Fh, Family::V4, 7100);
     client.write_all(b"question").unwrap();
     client.shutdown(Shutdown::Write).unwrap();

@@ -14,7 +14,8 @@ use crate::device::NEEDED;
 /// `connects`: a source of MAC events may have to be asked again.
 pub fn drop_all_but_needed(connects: bool) {
     for (what, done) in [
-        ("capabilities", drop_capabilities()),
+        // To load, run and attach the programs again when a device comes back.
+        ("capabilities", keep_capabilities(&NEEDED)),
         ("system calls", filter_calls(connects)),
     ] {
         if let Err(error) = done {
@@ -23,9 +24,10 @@ pub fn drop_all_but_needed(connects: bool) {
     }
 }
 
-fn drop_capabilities() -> Result<()> {
-    // To load, run and attach the programs again when a device comes back.
-    let kept: CapsHashSet = NEEDED.into_iter().collect();
+/// Gives up all capabilities but these, for programs that are started later as well. As
+/// [`drop_all_but_needed`] it is for before there are threads.
+pub fn keep_capabilities(kept: &[Capability]) -> Result<()> {
+    let kept: CapsHashSet = kept.iter().copied().collect();
     // The bounding set first, for that takes CAP_SETPCAP. Who lacks it can't get what is in it
     // either: no_new_privs (filter_calls) rules out programs with file capabilities.
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP)? {

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use caps::Capability;
 use lasthop_core::bindings::lh_rule;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
@@ -23,11 +24,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::privilege;
 use crate::report::Field;
 use relay::End;
 use sockets::Tuning;
 use syns::{Connections, Ends, Syns};
 
+/// For other hosts' addresses, the queue and the rules; for clients' ports below 1024.
+const KEPT: [Capability; 2] = [Capability::CAP_NET_ADMIN, Capability::CAP_NET_BIND_SERVICE];
 /// Descriptors per connection: two sockets, and two pipes with two ends each.
 const DESCRIPTORS: u64 = 6;
 /// Descriptors of the process itself.
@@ -131,6 +135,9 @@ pub fn run(options: Options) -> Result<()> {
         })?;
     }
     let most = descriptors(options.connections)?;
+    if let Err(error) = privilege::keep_capabilities(&KEPT) {
+        tracing::warn!("capabilities: can't give up what is not needed: {error:#}");
+    }
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
