@@ -4,7 +4,7 @@
 mod common;
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,34 +16,41 @@ use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::queue::Queue;
 use lasthop_lab::data::topology::Family;
 use nix::sys::signal::Signal;
+use rand::rngs::StdRng;
+use rand::{RngCore, SeedableRng};
 use socket2::SockRef;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whether this test can't run here.
-fn skipped(test: &str, bed: &TestBed) -> bool {
-    let script = "table inet try { chain c { type filter hook prerouting priority 0; \
-                  meta nfproto ipv4 meta l4proto tcp tproxy ip to :1; }; }";
-    let bs = bed.station("bs").unwrap();
-    let Err(error) = output(Some(bs), &["nft", script]) else {
-        output(Some(bs), &["nft", "delete table inet try"]).unwrap();
-        return false;
-    };
-    let _ = writeln!(
-        std::io::stderr(),
-        "skipped: {test}: no TPROXY here: {error:#}"
-    );
-    true
-}
-
-fn bed(loss: f64) -> TestBed {
-    let link = LinkOptions {
+/// The hop of these tests, 24 ms to FH.
+fn link(loss: f64) -> LinkOptions {
+    LinkOptions {
         rtt_ns: 24_000_000,
         local_rtt_ns: 4_000_000,
         loss,
         ..LinkOptions::default()
-    };
-    TestBed::up(&link).expect("test bed")
+    }
+}
+
+/// A test bed, None: the test that asks can't run here, and it has been said why.
+fn bed(link: &LinkOptions) -> Option<TestBed> {
+    let test = thread::current().name().unwrap_or("a test").to_owned();
+    if common::skipped(&test) {
+        return None;
+    }
+    let bed = TestBed::up(link).expect("test bed");
+    let script = "table inet try { chain c { type filter hook prerouting priority 0; \
+                  meta nfproto ipv4 meta l4proto tcp tproxy ip to :1; }; }";
+    let bs = bed.station("bs").unwrap();
+    if let Err(error) = output(Some(bs), &["nft", script]) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: {test}: no TPROXY here: {error:#}"
+        );
+        return None;
+    }
+    output(Some(bs), &["nft", "delete table inet try"]).unwrap();
+    Some(bed)
 }
 
 /// `lasthop split wl0 ARGS...` on BS.
@@ -92,19 +99,14 @@ fn pair(bed: &TestBed, from: Host, to: Host, family: Family, port: u16) -> (TcpS
 }
 
 /// Bytes that tell where they belong.
-fn content(bytes: usize, seed: u32) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state as u8
-    };
-    (0..bytes).map(|_| next()).collect()
+fn content(nr_bytes: usize, seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; nr_bytes];
+    StdRng::seed_from_u64(seed).fill_bytes(&mut bytes);
+    bytes
 }
 
 /// Sends `bytes` and closes that direction; returns all that comes back.
-fn talk(mut stream: TcpStream, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+fn talk(stream: TcpStream, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut got = Vec::new();
     thread::scope(|scope| {
         let mut writer = &stream;
@@ -115,7 +117,6 @@ fn talk(mut stream: TcpStream, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
         (&mut &stream).read_to_end(&mut got)?;
         sent.join().unwrap()
     })?;
-    stream.flush()?;
     Ok(got)
 }
 
@@ -134,14 +135,7 @@ fn ended(mut proxy: Managed) -> (u64, u64) {
 
 #[test]
 fn content_and_addresses_are_right_in_both_directions_and_families() {
-    let name = "content_and_addresses_are_right_in_both_directions_and_families";
-    if common::skipped(name) {
-        return;
-    }
-    let bed = bed(0.02);
-    if skipped(name, &bed) {
-        return;
-    }
+    let Some(bed) = bed(&link(0.02)) else { return };
     let proxy = split(&bed, &["-j"]);
     let mut port = 7000;
     for family in [Family::V4, Family::V6] {
@@ -165,14 +159,7 @@ fn content_and_addresses_are_right_in_both_directions_and_families() {
 
 #[test]
 fn a_closed_direction_leaves_the_other_open_and_a_reset_passes() {
-    let name = "a_closed_direction_leaves_the_other_open_and_a_reset_passes";
-    if common::skipped(name) {
-        return;
-    }
-    let bed = bed(0.0);
-    if skipped(name, &bed) {
-        return;
-    }
+    let Some(bed) = bed(&link(0.0)) else { return };
     let proxy = split(&bed, &["-j"]);
     // CAP_NET_BIND_SERVICE and CAP_NET_ADMIN, and no way to others.
     let status = std::fs::read_to_string(format!("/proc/{}/status", proxy.id().pid)).unwrap();
@@ -216,25 +203,14 @@ fn a_closed_direction_leaves_the_other_open_and_a_reset_passes() {
 
 #[test]
 fn nobody_is_told_of_a_connection_that_there_is_not() {
-    let name = "nobody_is_told_of_a_connection_that_there_is_not";
-    if common::skipped(name) {
-        return;
-    }
-    let bed = bed(0.0);
-    if skipped(name, &bed) {
-        return;
-    }
+    let Some(bed) = bed(&link(0.0)) else { return };
     let proxy = split(&bed, &["-j", "--exclude", ":7201"]);
     let nowhere = (bed.topology().address(Host::Fh, Family::V4), 7200).into();
     let error = connect(&bed, Host::Mh, nowhere).expect_err("nobody listens there");
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     // One that is excluded is not split, nor one to BS itself.
     drop(pair(&bed, Host::Mh, Host::Fh, Family::V4, 7201));
-    let own: IpAddr = bed.topology().address(Host::Bs, Family::V4);
-    let listener = bed
-        .run_in(Host::Bs, || TcpListener::bind((own, 7202)))
-        .unwrap()
-        .unwrap();
+    let listener = listen(&bed, Host::Bs, Family::V4, 7202);
     drop(connect(&bed, Host::Mh, listener.local_addr().unwrap()).unwrap());
     assert_eq!(ended(proxy), (0, 1));
     bed.down().expect("nothing is left");
@@ -271,14 +247,7 @@ fn unacknowledged(stream: &TcpStream) -> i32 {
 
 #[test]
 fn a_stalled_receiver_stops_its_sender_and_nobody_else() {
-    let name = "a_stalled_receiver_stops_its_sender_and_nobody_else";
-    if common::skipped(name) {
-        return;
-    }
-    let bed = bed(0.0);
-    if skipped(name, &bed) {
-        return;
-    }
+    let Some(bed) = bed(&link(0.0)) else { return };
     let proxy = split(&bed, &["-j", "--buffer", "64KiB"]);
     let (client, mut server) = pair(&bed, Host::Fh, Host::Mh, Family::V4, 7300);
     let taken = fill(&client);
@@ -302,14 +271,7 @@ fn a_stalled_receiver_stops_its_sender_and_nobody_else() {
 /// What RFC 3135 (section 4.1.1) warns of: the sender has its acknowledgements, the receiver not the data.
 #[test]
 fn what_was_acknowledged_is_lost_with_the_proxy() {
-    let name = "what_was_acknowledged_is_lost_with_the_proxy";
-    if common::skipped(name) {
-        return;
-    }
-    let bed = bed(0.0);
-    if skipped(name, &bed) {
-        return;
-    }
+    let Some(bed) = bed(&link(0.0)) else { return };
     let mut proxy = split(&bed, &[]);
     let (client, mut server) = pair(&bed, Host::Fh, Host::Mh, Family::V4, 7400);
     let taken = fill(&client);
@@ -338,24 +300,14 @@ fn what_was_acknowledged_is_lost_with_the_proxy() {
 
 #[test]
 fn a_thousand_connections() {
-    let name = "a_thousand_connections";
-    if common::skipped(name) {
-        return;
-    }
     const NR: u32 = 1000;
     // All begin at once: a short queue would drop most of what they send, and again after each timeout.
-    let bed = TestBed::up(&LinkOptions {
-        loss: 0.01,
+    let link = LinkOptions {
         rate_bps: 100_000_000,
         queue: Queue::Packets(8000),
-        rtt_ns: 24_000_000,
-        local_rtt_ns: 4_000_000,
-        ..LinkOptions::default()
-    })
-    .expect("test bed");
-    if skipped(name, &bed) {
-        return;
-    }
+        ..link(0.01)
+    };
+    let Some(bed) = bed(&link) else { return };
     let proxy = split(&bed, &["-j"]);
     let listener = listen(&bed, Host::Fh, Family::V4, 7500);
     let to = listener.local_addr().unwrap();

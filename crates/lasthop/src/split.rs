@@ -24,8 +24,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::privilege;
 use crate::report::Field;
+use crate::{device, privilege};
 use relay::End;
 use sockets::Tuning;
 use syns::{Connections, Ends, Syns};
@@ -124,8 +124,8 @@ struct Proxy {
 pub fn run(options: Options) -> Result<()> {
     let mut lossy = Vec::new();
     for device in &options.devices {
-        match nix::net::if_::if_nametoindex(device.as_str()) {
-            Ok(index) if rules::is_quotable(device) => lossy.push(index),
+        match device::ifindex(device) {
+            Some(index) if rules::is_quotable(device) => lossy.push(index),
             _ => bail!("there is no device {device} that rules can name"),
         }
     }
@@ -263,7 +263,7 @@ impl Proxy {
         let ends = Ends { client, server };
         let Some(far) = self.connections.take(ends) else {
             tracing::debug!("{client} to {server}: nobody waits for it any more");
-            let _ = socket2::SockRef::from(&near).set_linger(Some(Duration::ZERO));
+            sockets::reset_on_close(&near);
             return;
         };
         let began = Instant::now();

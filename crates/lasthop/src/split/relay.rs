@@ -5,7 +5,6 @@
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
 use nix::unistd::pipe2;
@@ -13,6 +12,8 @@ use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+
+use super::sockets;
 
 /// How a connection came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,10 +108,8 @@ pub(super) async fn relay(
         _ = ended.wait_for(|ended| *ended) => End::Ended,
     };
     if end != End::Closed {
-        for stream in [&client, &server] {
-            // Closing it sends RST then.
-            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
-        }
+        sockets::reset_on_close(&client);
+        sockets::reset_on_close(&server);
     }
     Relayed {
         from_client_bytes: up,

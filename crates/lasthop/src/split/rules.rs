@@ -23,11 +23,11 @@ use crate::netlink;
 /// Name of the table, of the family inet.
 const TABLE: &str = "lasthop_split";
 /// The mark by which packets are delivered here, in the bits that are ours: "lh" in ASCII.
-pub(super) const MARK: u32 = 0x6c68_0000;
+const MARK: u32 = 0x6c68_0000;
 /// The mark of a SYN whose far side has answered.
 pub(super) const CONNECTED: u32 = 0x6c68_0001;
 /// The mark of a SYN that waits, where nftables has no `queue` of its own (kernels without NFT_QUEUE).
-pub(super) const CHOSEN: u32 = 0x6c68_0002;
+const CHOSEN: u32 = 0x6c68_0002;
 /// Number of the netfilter queue, of the routing table and of its rule.
 pub(super) const NUMBER: u16 = 0x6c68;
 /// The loopback device, first in every network namespace.

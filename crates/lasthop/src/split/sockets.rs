@@ -78,6 +78,11 @@ pub(super) fn tune(stream: &TcpStream, tuning: &Tuning, lossy: bool) -> io::Resu
     Ok(())
 }
 
+/// Has the other end hear a reset, not an end of data, when `stream` is closed.
+pub(super) fn reset_on_close(stream: &TcpStream) {
+    let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+}
+
 /// Whether this machine has a congestion control of that name.
 pub(super) fn check_cc(name: &str) -> io::Result<()> {
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?

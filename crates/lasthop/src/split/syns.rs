@@ -150,17 +150,12 @@ impl Connections {
 
     /// The near side has answered, too: its far side, None if nobody waits for it.
     pub(super) fn take(&self, ends: Ends) -> Option<Far> {
-        let mut inner = self.lock();
-        match inner.stages.insert(ends, Stage::Relayed) {
-            Some(Stage::Answered(far)) => Some(far),
-            Some(other) => {
-                inner.stages.insert(ends, other);
-                None
-            }
-            None => {
-                inner.stages.remove(&ends);
-                None
-            }
+        match self.lock().stages.get_mut(&ends) {
+            Some(stage @ Stage::Answered(_)) => match std::mem::replace(stage, Stage::Relayed) {
+                Stage::Answered(far) => Some(far),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
