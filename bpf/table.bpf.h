@@ -323,7 +323,7 @@ LH_INLINE void lh_flow_remove(struct lh_env *env, struct lh_flow_value *v, u32 i
 	struct lh_flow_entry *e = &v->entry;
 	u32 before = lh_weight(&e->flow);
 
-	lh_cache_free(env, &e->flow);
+	lh_flow_free(env, &e->flow);
 	lh_count_weight(before, 0);
 	bpf_timer_cancel(&v->timer);
 	e->armed_ns = 0;

@@ -6,18 +6,26 @@
 #define LH_ACTIONS_H
 
 #include "arrival.h"
+#include "ring.h"
 #include "segment.h"
 
 #define LH_MAX_RETRANSMIT 4 /* per event, a power of two */
 #define LH_KEEP_WINDOW 0xffffffffU
 
-enum lh_verdict { LH_PASS, LH_DROP };
+enum lh_verdict {
+	LH_PASS,
+	LH_DROP,
+	LH_WAIT, /* out of its turn: lh_on_wait() for each of its segments, then lh_on_turn() */
+};
+
+#define LH_RELEASE_MOST 8 /* per call, a power of two */
 
 /* How the other end of the hop is told what is missing. */
 enum lh_tell {
 	LH_TELL_NOT,
 	LH_TELL_OPTION, /* in the packet of this call, an ACK that leaves (edit.h) */
 	LH_TELL_MESSAGE, /* by a message of its own */
+	LH_TELL_EACH, /* by a message for each block, in this order */
 };
 
 struct lh_retransmit {
@@ -43,6 +51,13 @@ struct lh_actions {
 	u32 nr_tell;
 	struct lh_sack_block tell[LH_TELL_MOST]; /* what is missing of MH's data */
 	u32 held_leaves; /* 1: hold and emit_held are of an ACK that leaves over the hop (handoff.h) */
+	/* What had to wait goes on to its receiver, in this order, each with our mark: lh_on_through()
+	 * when it comes through here once more, by the host's own queue (resequence.h). */
+	u32 nr_release;
+	u32 release[LH_RELEASE_MOST]; /* slots */
+	/* The packet of this call has carried them and goes on as what this slot holds; LH_NO_SLOT: as
+	 * it is. */
+	u32 reload_slot;
 	u64 next_deadline_ns; /* call lh_on_timer() then; 0: no timer */
 };
 

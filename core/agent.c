@@ -14,6 +14,10 @@ LH_INLINE void lh_actions_init(struct lh_actions *out)
 	out->hold = 0;
 	out->emit_held = 0;
 	out->held_leaves = 0;
+	out->nr_release = 0;
+	for (i = 0; i < LH_RELEASE_MOST; i++)
+		out->release[i] = LH_NO_SLOT;
+	out->reload_slot = LH_NO_SLOT;
 	out->window = out->held_window = LH_KEEP_WINDOW;
 	out->blank_sack = 0;
 	out->mark_ce = 0;
@@ -45,6 +49,8 @@ LH_INLINE u64 lh_send_deadline(struct lh_env *env, const struct lh_flow *f)
 		at = lh_least(at, f->hold.until_ns);
 	if ((lh_policy(env) & LH_POLICY_PARTNER) && !(f->flags & LH_FLOW_RESET))
 		at = lh_least(at, lh_arrival_deadline(env, f));
+	if (lh_policy(env) & LH_POLICY_SEQUENCE)
+		at = lh_least(at, lh_resequence_deadline(env, f));
 	return at;
 }
 
@@ -77,7 +83,8 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	if (lh_policy(env) & LH_POLICY_PARTNER) {
 		if (s->flags & LH_ACK)
 			lh_arrival_acked(f, s->ack);
-		lh_arrival_tell(env, f, s, out);
+		if (!(lh_policy(env) & LH_POLICY_SEQUENCE)) /* else it was, when it was missed */
+			lh_arrival_tell(env, f, s, out);
 	}
 	lh_handoff_ack(env, f, s, out);
 	if (s->flags & LH_SYN)
@@ -250,6 +257,27 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 		f->flags &= ~LH_FLOW_FH_RTX; /* before the numbers come round */
 }
 
+/* What the data of @s, which came over the hop, show to be missing; and where what is missing is
+ * waited for, whether they may pass. */
+LH_INLINE void lh_ack_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			   struct lh_actions *out)
+{
+	u32 tries;
+
+	if (!(lh_policy(env) & LH_POLICY_SEQUENCE)) {
+		lh_arrival_data(env, f, s);
+		return;
+	}
+	if (lh_resequence_twice(env, f, s)) {
+		out->verdict = LH_DROP;
+		return;
+	}
+	tries = lh_arrival_data(env, f, s);
+	lh_resequence_asked(env, f, s, tries);
+	lh_arrival_tell(env, f, NULL, out);
+	lh_resequence_data(env, f, s, out);
+}
+
 LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 		       struct lh_actions *out)
 {
@@ -265,7 +293,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		goto done;
 	lh_host_count(env, LH_C_ack_segments, 1);
 	if (lh_policy(env) & LH_POLICY_PARTNER)
-		lh_arrival_data(env, f, s);
+		lh_ack_data(env, f, s, out);
 	kind = lh_classify(f, s);
 	if (kind == LH_ACK_BEYOND)
 		lh_resync(env, f, s->ack);
@@ -340,7 +368,9 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 		if (lh_policy(env) & LH_POLICY_PARTNER)
 			lh_arrival_tell(env, f, NULL, out);
 	}
-	if (out->nr_retransmit || out->emit_held || out->nr_tell)
+	if (lh_policy(env) & LH_POLICY_SEQUENCE)
+		lh_resequence_timer(env, f, out);
+	if (out->nr_retransmit || out->emit_held || out->nr_tell || out->nr_release)
 		lh_host_count(env, LH_C_timer_kicks, 1);
 done:
 	out->next_deadline_ns = lh_deadline_served(env, f, out);
@@ -357,6 +387,8 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
 		lh_scheme_on_link(env, f, up, out);
 	if (up && !(f->flags & LH_FLOW_RESET))
 		lh_handoff_up(env, f, out);
+	if (lh_policy(env) & LH_POLICY_SEQUENCE)
+		lh_arrival_link(env, f, up);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }
@@ -398,6 +430,36 @@ done:
 	return 0;
 }
 
+LH_ENTRY int lh_on_wait(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			struct lh_actions *out)
+{
+	if (!env || !f || !s || !out)
+		return 0;
+	out->store_slot = LH_NO_SLOT;
+	return lh_resequence_put(env, f, s, out);
+}
+
+LH_ENTRY int lh_on_turn(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	if (!env || !f || !out)
+		return 0;
+	lh_resequence_turn(env, f, out);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+LH_ENTRY int lh_on_through(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			   struct lh_actions *out)
+{
+	if (!env || !f || !s || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	lh_resequence_through(env, f, s, out);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
 #define LH_SWEEP_SHED 512 /* segments evicted per call of lh_on_sweep() */
 
 LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f)
@@ -433,6 +495,8 @@ LH_ENTRY int lh_on_release(struct lh_env *env, struct lh_flow *f, struct lh_acti
 		lh_release(env, f, out);
 	else if (f->outage.frozen && lh_outage_has_ack(f))
 		lh_outage_thaw(f, out);
+	if (lh_policy(env) & LH_POLICY_SEQUENCE)
+		lh_resequence_flush(env, f, out);
 	return 0;
 }
 
@@ -445,7 +509,7 @@ LH_INLINE bool lh_flow_over(struct lh_env *env, const struct lh_flow *f)
 	u32 closed = LH_FLOW_FIN_FH_ACKED | LH_FLOW_FIN_MH_ACKED;
 	u64 quiet = env->now_ns > f->seen_ns ? env->now_ns - f->seen_ns : 0;
 
-	if (f->flags & LH_FLOW_HELD)
+	if ((f->flags & LH_FLOW_HELD) || lh_waiting(f))
 		return false;
 	if ((f->flags & LH_FLOW_RESET) || (f->flags & closed) == closed)
 		return quiet > 2 * lh_lrto(env, f);

@@ -5,6 +5,8 @@
  *
  *   lh_on_data()   a segment leaves towards MH
  *   lh_on_ack()    a segment came from MH
+ *   lh_on_wait(), lh_on_turn()  that segment has to wait for its turn
+ *   lh_on_through() one that has waited comes through on its way on
  *   lh_on_timer()  actions.next_deadline_ns has passed
  *   lh_on_link()   the link went down or came up
  *   lh_on_partner() the agent at the hop's other end tells what it misses
@@ -27,6 +29,20 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 /* A segment of the flow came from MH: an ACK, perhaps with data. */
 LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 		       struct lh_actions *out);
+
+/*
+ * After lh_on_ack() has said LH_WAIT: for each segment of the packet (a super-packet's parts, as they
+ * would be on the wire) its place, out->store_slot, which the host copies it to; LH_NO_SLOT: there is
+ * none. The packet itself goes no further. Then lh_on_turn(): what goes on instead. Both add to what
+ * lh_on_ack() has left in @out.
+ */
+LH_ENTRY int lh_on_wait(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			struct lh_actions *out);
+LH_ENTRY int lh_on_turn(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
+
+/* The segment @s, one of actions.release, has come through the host's queue and goes on. */
+LH_ENTRY int lh_on_through(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			   struct lh_actions *out);
 
 /* The timer. A call before the deadline does nothing: hosts have other reasons
  * to look after a flow, and each would be a repair more than MH's ACKs allow. */
@@ -55,12 +71,13 @@ LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f);
 /* The host could not copy the packet of the last lh_on_data() into the slot. */
 LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, const struct lh_actions *out);
 
-/* The flow is about to be forgotten: @out says what FH still has to get. */
+/* The flow is about to be forgotten: @out says what FH still has to get. To be called again, as long as
+ * anything is released. */
 LH_ENTRY int lh_on_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 /*
  * Whether the host may forget the flow: closed and quiet, or idle. Never
- * while an ACK is kept back: it would be lost.
+ * while an ACK is kept back or something waits for its turn: it would be lost.
  */
 LH_INLINE bool lh_flow_over(struct lh_env *env, const struct lh_flow *f);
 

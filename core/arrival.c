@@ -17,6 +17,12 @@ LH_INLINE u32 lh_now_us(struct lh_env *env)
 	return env->now_ns / 1000;
 }
 
+/* Whether what is missing is asked for packet by packet, and waited for. */
+LH_INLINE bool lh_requests(struct lh_env *env)
+{
+	return lh_policy(env) & LH_POLICY_SEQUENCE;
+}
+
 LH_INLINE struct lh_hole *lh_hole_at(struct lh_flow *f, u32 i)
 {
 	lh_barrier(i);
@@ -37,9 +43,33 @@ LH_INLINE void lh_hole_open(struct lh_env *env, struct lh_flow *f, u32 left, u32
 	h->left = left;
 	h->right = right;
 	h->told_us = lh_now_us(env);
-	h->tries = h->again = 0;
+	h->tries = h->again = h->nr_told = h->waits = 0;
 	f->arrival.nr_holes = n + 1;
 	lh_host_count(env, LH_C_holes, 1);
+}
+
+/* Everything below @right and not below arrival.max is missing: one hole, or one for each packet that
+ * it has room for, and the last place is that of the rest. */
+LH_ENTRY int lh_holes_open(struct lh_env *env, struct lh_flow *f, u32 right)
+{
+	u32 left, size;
+	int i;
+
+	if (!env || !f)
+		return 0;
+	left = f->arrival.max;
+	size = lh_requests(env) && right - left <= LH_GAP_MOST_BYTES ? f->arrival.size : 0;
+	lh_for (i, LH_HOLES) {
+		u32 to = right;
+
+		if (size && right - left > size && f->arrival.nr_holes + 1 < LH_HOLES)
+			to = left + size;
+		lh_hole_open(env, f, left, to);
+		left = to;
+		if (left == right)
+			break;
+	}
+	return 0;
 }
 
 /* Whether @h was told of no later than at @told_us. */
@@ -91,13 +121,13 @@ LH_ENTRY int lh_holes_pack(struct lh_flow *f)
 
 /* Hole @i loses what @s brings. What is left on both sides of it stays two holes, if there is
  * room; else one, and the part behind is the sender's. */
-LH_ENTRY int lh_hole_fill(struct lh_flow *f, const struct lh_segment *s, u32 i)
+LH_ENTRY int lh_hole_fill(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s, u32 i)
 {
 	struct lh_hole *h;
 	u32 right, n;
 	int k;
 
-	if (!f || !s)
+	if (!env || !f || !s)
 		return 0;
 	h = lh_hole_at(f, i);
 	right = h->right;
@@ -106,7 +136,7 @@ LH_ENTRY int lh_hole_fill(struct lh_flow *f, const struct lh_segment *s, u32 i)
 		return 0;
 	}
 	h->right = s->seq;
-	if (h->tries)
+	if (h->tries && LH_CFG(env)->order_rule)
 		h->again = 1; /* as lh_holes_convict(): the repair begins with the lowest number */
 	n = f->arrival.nr_holes;
 	if (!lh_before(s->end, right) || n >= LH_HOLES)
@@ -128,10 +158,12 @@ LH_ENTRY int lh_hole_fill(struct lh_flow *f, const struct lh_segment *s, u32 i)
 
 /* What lay lower and was told of no later than what has just come in is lost once more: repairs
  * go out in the order of their requests, lowest number first. @below: number of that hole. */
-LH_INLINE void lh_holes_convict(struct lh_flow *f, u32 below, u32 told_us)
+LH_INLINE void lh_holes_convict(struct lh_env *env, struct lh_flow *f, u32 below, u32 told_us)
 {
 	int i;
 
+	if (!LH_CFG(env)->order_rule)
+		return;
 	lh_for (i, LH_HOLES) {
 		struct lh_hole *h = lh_hole_at(f, i);
 
@@ -145,11 +177,13 @@ LH_INLINE void lh_holes_convict(struct lh_flow *f, u32 below, u32 told_us)
 LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	struct lh_arrival *a;
+	u32 tries = 0;
 	int i;
 
 	if (!env || !f || !s || s->seq == s->end)
 		return 0;
 	a = &f->arrival;
+	a->size = lh_max(a->size, s->part_bytes ? s->part_bytes : s->payload_bytes);
 	if (!a->known) {
 		a->max = s->end;
 		a->known = 1;
@@ -163,16 +197,54 @@ LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct
 		if (!lh_after(h->right, s->seq))
 			continue;
 		if (h->tries) {
+			tries = lh_max(tries, h->tries);
 			lh_replay_sample(env, f, h);
-			lh_holes_convict(f, i, h->told_us);
+			lh_holes_convict(env, f, i, h->told_us);
 		}
-		if (lh_hole_fill(f, s, i))
+		if (lh_hole_fill(env, f, s, i))
 			break; /* it lay within this one */
 	}
 	lh_holes_pack(f);
 	if (lh_after(s->seq, a->max))
-		lh_hole_open(env, f, a->max, s->seq);
+		lh_holes_open(env, f, s->seq);
 	a->max = lh_later(a->max, s->end);
+	return tries;
+}
+
+LH_INLINE u32 lh_arrival_next(const struct lh_flow *f)
+{
+	return f->arrival.nr_holes ? f->arrival.hole[0].left : f->arrival.max;
+}
+
+LH_ENTRY int lh_arrival_give_up(struct lh_env *env, struct lh_flow *f)
+{
+	if (!env || !f || !f->arrival.nr_holes)
+		return 0;
+	f->arrival.hole[0].left = f->arrival.hole[0].right;
+	lh_host_count(env, LH_C_holes_given_up, 1);
+	return lh_holes_pack(f);
+}
+
+LH_INLINE void lh_arrival_give_all_up(struct lh_env *env, struct lh_flow *f)
+{
+	lh_host_count(env, LH_C_holes_given_up, f->arrival.nr_holes);
+	f->arrival.nr_holes = 0;
+}
+
+LH_ENTRY int lh_arrival_link(struct lh_env *env, struct lh_flow *f, u32 up)
+{
+	int i;
+
+	if (!env || !f)
+		return 0;
+	f->arrival.mute = !up;
+	lh_for (i, LH_HOLES) {
+		struct lh_hole *h = lh_hole_at(f, i);
+
+		if (!up || (u32)i >= f->arrival.nr_holes)
+			break;
+		h->again = h->tries != 0;
+	}
 	return 0;
 }
 
@@ -195,14 +267,18 @@ LH_ENTRY int lh_arrival_acked(struct lh_flow *f, u32 ack)
 /*
  * How long after it was last told of @h is due without an ACK to tell it: twice the usual time of a
  * repair, or more where that varies, as it does behind a queue, by RFC 6298's measure. Murray, Koziniec
- * and Dixon (2009) ask again at two, three and four times the mean.
+ * and Dixon (2009) ask again at two, three and four times the mean, and so does who waits for it.
  */
-LH_INLINE u32 lh_hole_wait_us(const struct lh_flow *f, const struct lh_hole *h)
+LH_INLINE u32 lh_hole_wait_us(struct lh_env *env, const struct lh_flow *f, const struct lh_hole *h)
 {
 	u32 mean = f->arrival.replay_us, var = f->arrival.replay_var_us;
 
 	if (h->again)
 		return 0;
+	if (lh_requests(env)) {
+		mean = mean ? mean : LH_REPLAY_START_US;
+		return !h->tries ? 0 : h->waits ? mean : 2 * mean;
+	}
 	if (!h->tries)
 		return LH_TELL_WAIT_US;
 	if (!mean)
@@ -237,13 +313,13 @@ LH_INLINE bool lh_hole_due(struct lh_env *env, const struct lh_flow *f, const st
 {
 	if (ack && !h->tries)
 		return true;
-	return lh_hole_since_us(env, h) >= lh_hole_wait_us(f, h);
+	return lh_hole_since_us(env, h) >= lh_hole_wait_us(env, f, h);
 }
 
 /* Whether @h is told of once more in the ACK that leaves: the last one may not have arrived. */
 LH_INLINE bool lh_hole_echoes(struct lh_env *env, const struct lh_hole *h)
 {
-	return h->tries && h->nr_told < LH_CFG(env)->asks;
+	return h->tries && h->nr_told < (lh_requests(env) ? 1 : LH_CFG(env)->asks);
 }
 
 LH_INLINE void lh_tell_hole(const struct lh_hole *h, struct lh_actions *out)
@@ -254,6 +330,25 @@ LH_INLINE void lh_tell_hole(const struct lh_hole *h, struct lh_actions *out)
 	out->tell[k & (LH_TELL_MOST - 1)].left = h->left;
 	out->tell[k & (LH_TELL_MOST - 1)].right = h->right;
 	out->nr_tell++;
+}
+
+/* Whether @h, which is due, had enough of tries. What is waited for has so many times the mean time of
+ * a repair, counted from the request that nothing has shown to be lost. */
+LH_INLINE bool lh_hole_enough(struct lh_env *env, const struct lh_hole *h)
+{
+	if (h->tries >= LH_CFG(env)->max_local)
+		return true;
+	return lh_requests(env) && h->tries && !h->again &&
+	       h->waits + 2U >= LH_CFG(env)->give_up;
+}
+
+/* Another try of @h. */
+LH_INLINE void lh_hole_try(struct lh_env *env, struct lh_hole *h)
+{
+	h->waits = h->tries && !h->again ? h->waits + 1 : 0;
+	h->told_us = lh_now_us(env);
+	h->tries++;
+	h->again = h->nr_told = 0;
 }
 
 /* Begins another try of each hole that is due, of @most at most; gives up what had enough of them.
@@ -272,14 +367,12 @@ LH_ENTRY int lh_holes_try(struct lh_env *env, struct lh_flow *f, u32 most, u32 a
 			break;
 		if (!lh_hole_due(env, f, h, ack))
 			continue;
-		if (h->tries >= LH_CFG(env)->max_local) {
+		if (lh_hole_enough(env, h)) {
 			h->left = h->right; /* the sender's, from here on */
-			lh_host_count(env, LH_C_holes_untold, 1);
+			lh_host_count(env, LH_C_holes_given_up, 1);
 			continue;
 		}
-		h->told_us = lh_now_us(env);
-		h->tries++;
-		h->again = h->nr_told = 0;
+		lh_hole_try(env, h);
 		n++;
 	}
 	lh_holes_pack(f);
@@ -309,12 +402,28 @@ LH_ENTRY int lh_holes_list(struct lh_env *env, struct lh_flow *f, u32 due, u32 m
 	return out->nr_tell;
 }
 
+/* What @out tells goes by one message, or as requests by one for each packet, so that who loses one
+ * loses no more; a few at once as long as there is plenty of them. */
+LH_INLINE void lh_tell_messages(struct lh_env *env, const struct lh_flow *f, struct lh_actions *out)
+{
+	u32 n = 1, i;
+
+	if (lh_requests(env) && lh_tell_plenty(env)) {
+		out->tell_by = LH_TELL_EACH;
+		n = out->nr_tell;
+	}
+	for (i = 0; i < LH_TELL_MOST; i++)
+		if (i < n)
+			lh_tell_spend(env, f);
+	lh_host_count(env, LH_C_told_messages, n);
+}
+
 LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			     struct lh_actions *out)
 {
 	u32 room = 0, most, due, n;
 
-	if (!env || !f || !out || !f->arrival.nr_holes || !env->partner)
+	if (!env || !f || !out || !f->arrival.nr_holes || !env->partner || f->arrival.mute)
 		return 0;
 	if (s && (s->payload_bytes || (s->flags & (LH_SYN | LH_FIN | LH_RST))))
 		return 0; /* the timer does */
@@ -328,10 +437,10 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 		return 0; /* ACKs repeat it, not the timer */
 	n = lh_holes_list(env, f, due, most, out);
 	out->tell_by = !n ? LH_TELL_NOT : room ? LH_TELL_OPTION : LH_TELL_MESSAGE;
-	if (n && !room)
-		lh_tell_spend(env, f);
-	if (n)
-		lh_host_count(env, room ? LH_C_told_options : LH_C_told_messages, 1);
+	if (n && room)
+		lh_host_count(env, LH_C_told_options, 1);
+	else if (n)
+		lh_tell_messages(env, f, out);
 	return n;
 }
 
@@ -347,7 +456,7 @@ LH_ENTRY u32 lh_hole_left_us(struct lh_env *env, const struct lh_flow *f, u32 i)
 	lh_barrier(i);
 	h = &f->arrival.hole[i & (LH_HOLES - 1)];
 	since = lh_hole_since_us(env, h);
-	wait = lh_hole_wait_us(f, h);
+	wait = lh_hole_wait_us(env, f, h);
 	return wait > since ? wait - since : 0;
 }
 
@@ -357,7 +466,7 @@ LH_ENTRY u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f)
 	u64 due;
 	int i;
 
-	if (!env || !f || !env->partner || !f->arrival.nr_holes)
+	if (!env || !f || !env->partner || !f->arrival.nr_holes || f->arrival.mute)
 		return 0;
 	lh_for (i, LH_HOLES) {
 		if ((u32)i >= f->arrival.nr_holes)

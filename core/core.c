@@ -105,6 +105,34 @@ void lhc_on_ack(const struct lh_host_ops *ops, struct lh_flow *flow, const struc
 	lh_on_ack(&env, flow, seg, out);
 }
 
+void lhc_on_wait(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_wait(&env, flow, seg, out);
+}
+
+void lhc_on_turn(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_turn(&env, flow, out);
+}
+
+void lhc_on_through(const struct lh_host_ops *ops, struct lh_flow *flow,
+		    const struct lh_config *cfg, const struct lh_segment *seg,
+		    const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_through(&env, flow, seg, out);
+}
+
 void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		  const struct lh_call *call, struct lh_actions *out)
 {
@@ -225,7 +253,7 @@ void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow)
 	struct lh_host host = {*ops};
 	struct lh_env env = {.host = &host, .device = ops->device};
 
-	lh_cache_free(&env, flow);
+	lh_flow_free(&env, flow);
 }
 
 int lhc_flow_over(const struct lh_flow *flow, const struct lh_config *cfg, u64 now_ns)

@@ -48,6 +48,15 @@ void lhc_on_data(const struct lh_host_ops *ops, struct lh_flow *flow, const stru
 		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
 void lhc_on_ack(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
+/* The bytes that lhc_on_wait() wants to be stored come from the packet of the last lhc_on_ack(), whose
+ * actions @out still has. */
+void lhc_on_wait(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
+void lhc_on_turn(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 const struct lh_call *call, struct lh_actions *out);
+void lhc_on_through(const struct lh_host_ops *ops, struct lh_flow *flow,
+		    const struct lh_config *cfg, const struct lh_segment *seg,
+		    const struct lh_call *call, struct lh_actions *out);
 void lhc_on_timer(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		  const struct lh_call *call, struct lh_actions *out);
 void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,

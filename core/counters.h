@@ -49,9 +49,15 @@
 	X(freezes, "times that the last ACK was sent again with a closed window") \
 	X(handoff_acks, "copies of the last ACK sent because the link came up") \
 	X(holes, "gaps in the data that came in from the lossy link") \
-	X(holes_untold, "of these, left to the sender: too many at once, or told of too often") \
+	X(holes_untold, "gaps that were left to the sender because there are too many at once") \
+	X(holes_given_up, "gaps that were left to the sender: told of too often, or no longer waited for") \
 	X(told_options, "ACKs that left with an option that tells the agent at the hop's other end what is missing") \
 	X(told_messages, "messages to the agent at the hop's other end that tell what is missing") \
+	X(waited, "segments from the lossy link that had to wait behind a gap, or for others that had") \
+	X(sequenced, "of these, sent on in their order") \
+	X(unsequenced, "segments from the lossy link that passed out of order: no room to wait, or too many flows share it") \
+	X(overcrowded, "gaps given up because more of the flow waited than its part of the reorder buffer") \
+	X(copies_dropped, "segments from the lossy link that had come before: further copies of what was asked for twice") \
 	X(asked, "times that the agent at the hop's other end told what it misses") \
 	X(mac_delivered, "reports of the MAC, of TCP segments in the table: the frame was delivered") \
 	X(mac_undelivered, "the same: an attempt failed, and another one follows") \

@@ -81,6 +81,10 @@ struct lh_device {
 	u32 told;
 	u32 tellers, tellers_before;
 	u32 told_pad;
+	/* Flows whose data have come over the hop (resequence.h): in which bin, in that one and the one
+	 * before. */
+	u64 arriving_bin;
+	u32 arriving, arriving_before;
 	u64 delivered_ns; /* last delivery to anyone */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */

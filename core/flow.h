@@ -26,6 +26,7 @@
 #include "handoff.h"
 #include "outage.h"
 #include "queue.h"
+#include "resequence.h"
 #include "ring.h"
 #include "rtt.h"
 #include "sample.h"
@@ -74,6 +75,7 @@ struct lh_flow {
 	u32 sacked_max; /* highest right edge of a SACK block above una, else una */
 	/* What each mechanism knows, beside its code. */
 	struct lh_arrival arrival; /* of the other half: what MH sends */
+	struct lh_resequence resequence; /* of the same */
 	struct lh_asked asked;
 	struct lh_mac mac;
 	struct lh_ring ring;

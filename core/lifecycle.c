@@ -9,6 +9,7 @@ LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 	u32 peer = f->peer, tag = f->peer_tag;
 
 	lh_cache_flush(env, f);
+	lh_resequence_drop(env, f);
 	/* In two steps, as BPF has no memset() for more than 1 KiB; the empty ring between them
 	 * stays. */
 	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, ring));
@@ -17,6 +18,12 @@ LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 	f->peer = peer;
 	f->peer_tag = tag;
 	f->conn.wscale_fh = f->conn.wscale_mh = LH_WSCALE_NONE;
+}
+
+LH_INLINE void lh_flow_free(struct lh_env *env, struct lh_flow *f)
+{
+	lh_cache_free(env, f);
+	lh_resequence_drop(env, f);
 }
 
 /* Data starts at @seq as far as we know. */

@@ -35,6 +35,9 @@ struct lh_connection {
 /* Everything anew, as for a connection never seen. */
 LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f);
 
+/* All the memory that the flow has is given back: it is about to be forgotten. */
+LH_INLINE void lh_flow_free(struct lh_env *env, struct lh_flow *f);
+
 /* The cache is worthless: MH has acknowledged what never passed here. A hole
  * cannot be open, so nothing is held. */
 LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack);

@@ -42,6 +42,16 @@
 	       "Scheme `csnoop`: which report of the MAC is a loss: \"final\": that it has given a frame up; \"attempt\": each attempt that failed, as where it makes one only.") \
 	FLAG(probe, 1, \
 	     "Scheme `csnoop`, at the base: true: what the MAC has delivered and no ACK answers is sent again after a local timeout, for it is the answer that may be lost. false: as published.") \
+	FLAG(order_rule, 1, \
+	     "Schemes `snack` and `dproxy`: true: what lies lower and was asked for no later than what has just come counts as lost once more, and is asked for again at once. false: by time alone.") \
+	COUNT(reorder_buffer, 150, 0, 256, \
+	      "Scheme `dproxy`: packets that may wait behind a gap, divided equally among the flows whose data come in; whoever has more waiting shows its receiver the gap.") \
+	COUNT(catch_up, 5, 1, 8, \
+	      "Scheme `dproxy`: packets of a flow that go on at once when a gap is filled, before others get their turn.") \
+	COUNT(give_up, 5, 4, 8, \
+	      "Scheme `dproxy`: times the mean time of a repair after which a gap is left to the sender; before, it is asked for again at two, three and four times.") \
+	FLAG(tail_probe, 0, \
+	     "Scheme `dproxy`, at the base: true: what nothing behind it shows to be missing is sent again after a local timeout. false: as published, it is the sender's.") \
 	COUNT(asks, 2, 1, 8, \
 	      "Scheme `snack`: ACKs in a row that tell the other end of what is missing, as one of them may be lost. 1: as published.") \
 	CHOICE(rtt_profile, LH_RTT_STD, LH_RTT_NS2, "std ns2", \

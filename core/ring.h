@@ -106,7 +106,7 @@ LH_INLINE u64 lh_ring_deadline(const struct lh_flow *f);
 /* Empties the ring. */
 LH_INLINE void lh_cache_flush(struct lh_env *env, struct lh_flow *f);
 
-/* Empties the ring and gives all its memory back: the flow is about to be forgotten. */
+/* Empties the ring and gives all its memory back. */
 LH_FUNC int lh_cache_free(struct lh_env *env, struct lh_flow *f);
 
 /* Moves the entries from @pos on up by one; the last one was just grown. */

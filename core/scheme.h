@@ -52,6 +52,9 @@ enum lh_policy {
 	LH_POLICY_BRAKE = 0x80,
 	/* The MAC tells what becomes of each frame (mac.h). */
 	LH_POLICY_MAC = 0x100,
+	/* What comes over the hop is put in order before its receiver sees it (resequence.h), and what
+	 * is missing asked for packet by packet. */
+	LH_POLICY_SEQUENCE = 0x400,
 	/* At the mobile end `handoff` repeats the last ACK that left (handoff.h). */
 	LH_POLICY_HANDOFF = 0x200,
 };

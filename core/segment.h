@@ -89,6 +89,7 @@ struct lh_segment {
 	u16 missing_at; /* offset of that option in struct lh_hdr, the first if there are two; 0: none */
 	u8 nr_missing; /* 0: there is none */
 	u8 eol; /* 1: End of Option List: what is put behind it nobody reads */
+	u32 part_bytes; /* payload of each segment in a super-packet (GRO), set by the host; 0: it is one */
 	struct lh_sack_block missing[LH_MAX_SACK]; /* one more than there can be */
 };
 

@@ -29,6 +29,13 @@ LH_ENTRY u64 lh_tell_from(struct lh_env *env, const struct lh_flow *f)
 	return (bin + 1) * LH_BIN_NS;
 }
 
+LH_INLINE bool lh_tell_plenty(struct lh_env *env)
+{
+	const struct lh_device *d = LH_DEVICE(env);
+
+	return d->told_bin != env->now_ns / LH_BIN_NS || d->told < LH_TELL_BIN / 2;
+}
+
 LH_ENTRY int lh_tell_spend(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_device *d;

@@ -17,6 +17,9 @@
 /* When a message may go in the name of @f's receiver: env->now_ns, or the next bin. */
 LH_ENTRY u64 lh_tell_from(struct lh_env *env, const struct lh_flow *f);
 
+/* Whether there is no need to be sparing of them: half of what is to be shared is left. */
+LH_INLINE bool lh_tell_plenty(struct lh_env *env);
+
 /* One goes now. */
 LH_ENTRY int lh_tell_spend(struct lh_env *env, const struct lh_flow *f);
 

@@ -10,3 +10,4 @@
 #include "sack.c"
 #include "snack.c"
 #include "csnoop.c"
+#include "dproxy.c"

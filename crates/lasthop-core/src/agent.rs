@@ -9,7 +9,7 @@ use crate::bindings::{
     LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
     LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_mac_strangers,
     LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER,
-    LH_TELL_MESSAGE, LH_TELL_OPTION, lh_mac_report, lh_missing, lh_sack_block,
+    LH_TELL_EACH, LH_TELL_MESSAGE, LH_TELL_OPTION, lh_mac_report, lh_missing, lh_sack_block,
 };
 use crate::config::Config;
 use crate::host::{Actions, Call, Flow, Host};
@@ -57,15 +57,16 @@ pub struct Outcome {
     pub actions: Option<Actions>,
     /// Goes out to the lossy link: repairs, byte for byte as they were cached, and repeated ACKs.
     pub to_mh: Vec<Vec<u8>>,
-    /// Goes on to FH beside (before) the packet itself: released ACKs.
+    /// Goes on to FH beside (before) the packet itself: released ACKs, and what had to wait for its turn,
+    /// in its order.
     pub to_fh: Vec<Vec<u8>>,
     /// The packet from MH as it passes, with the core's edits; none if dropped.
     pub passed: Option<Vec<u8>>,
     /// The packet towards MH in the form in which it leaves, if that is another one: it tells the agent
     /// at the hop's other end what is missing, or no longer pretends to.
     pub annotated: Option<Vec<u8>>,
-    /// A message to the agent at the hop's other end: what is missing of MH's data.
-    pub told: Vec<(u32, u32)>,
+    /// Messages to the agent at the hop's other end: what is missing of MH's data.
+    pub told: Vec<Vec<(u32, u32)>>,
 }
 
 #[derive(Debug)]
@@ -203,7 +204,7 @@ impl Agent {
         });
         Outcome {
             annotated: annotated.or(stripped),
-            ..self.finish(&key, actions, None)
+            ..self.finish(&key, actions, None, now_ns)
         }
     }
 
@@ -239,12 +240,18 @@ impl Agent {
         if tracked.flow.raw().peer == 0 {
             self.host.set_peer(&mut tracked.flow, &key, now_ns);
         }
-        let actions = self.host.on_ack(&mut tracked.flow, config, &segment, &call);
+        let mut actions = self.host.on_ack(&mut tracked.flow, config, &segment, &call);
         if actions.hold != 0 {
             tracked.held = ack.clone();
         }
+        if actions.waits() {
+            let waits = (ack.as_slice(), &segment);
+            self.host
+                .on_wait(&mut tracked.flow, config, waits, &call, &mut actions);
+            return self.finish(&key, actions, None, now_ns);
+        }
         actions.edit(&mut ack, &segment);
-        self.finish(&key, actions, Some(ack))
+        self.finish(&key, actions, Some(ack), now_ns)
     }
 
     /// Runs every flow whose deadline has come, the earliest first.
@@ -270,7 +277,7 @@ impl Agent {
         let tracked = self.flows.get_mut(key)?;
         let config = &self.setup.config;
         let actions = self.host.on_timer(&mut tracked.flow, config, &call);
-        Some(self.finish(key, actions, None))
+        Some(self.finish(key, actions, None, now_ns))
     }
 
     /// A message of the agent at the hop's other end: it misses `missing` of the connection `key`.
@@ -291,7 +298,7 @@ impl Agent {
         let actions = self
             .host
             .on_partner(&mut tracked.flow, config, &list, &call);
-        self.finish(key, actions, None)
+        self.finish(key, actions, None, now_ns)
     }
 
     /// The MAC reports what became of the frame of `packet`, whose first bytes do, `bytes` long in
@@ -316,23 +323,23 @@ impl Agent {
         let actions = self
             .host
             .on_mac(&mut tracked.flow, config, &segment, report, &call);
-        self.finish(&key, actions, None)
+        self.finish(&key, actions, None, now_ns)
     }
 
-    /// The link went down or came up: every flow with something cached, or with an ACK to repeat,
-    /// is told, as by `lasthop link`.
+    /// The link went down or came up: every flow with something cached, with gaps in what came, or with
+    /// an ACK to repeat, is told, as by `lasthop link`.
     pub fn on_link(&mut self, up: bool, now_ns: u64) -> Vec<(Key, Outcome)> {
         let call = self.call(now_ns);
         let config = self.setup.config;
         let mut told = Vec::new();
         for (key, tracked) in &mut self.flows {
-            if tracked.flow.cached() > 0 || tracked.flow.raw().handoff.ack_ns != 0 {
+            if tracked.flow.heeds_the_link() {
                 let actions = self.host.on_link(&mut tracked.flow, &config, up, &call);
                 told.push((*key, actions));
             }
         }
         told.into_iter()
-            .map(|(key, actions)| (key, self.finish(&key, actions, None)))
+            .map(|(key, actions)| (key, self.finish(&key, actions, None, now_ns)))
             .collect()
     }
 
@@ -370,12 +377,52 @@ impl Agent {
         }
         let call = self.call(now_ns);
         let config = &self.setup.config;
-        let actions = self.host.on_release(&mut tracked.flow, config, &call);
+        let mut actions = self.host.on_release(&mut tracked.flow, config, &call);
         let copies = actions.emit_held as usize;
-        let released = vec![self.edit_held(&tracked.held, &actions); copies];
+        let mut released = vec![self.edit_held(&tracked.held, &actions); copies];
+        while !actions.releases().is_empty() {
+            for &slot in actions.releases() {
+                let packet = self.host.pool().packet(slot);
+                released.push(packet.expect("the core releases slots that it has").to_vec());
+            }
+            let config = &self.setup.config;
+            actions = self.host.on_release(&mut tracked.flow, config, &call);
+        }
         self.host.free(&mut tracked.flow);
         self.host.count(LH_C_flows_removed, 1);
         released
+    }
+
+    /// What had to wait and goes on now. Here nothing lies between the agent and the receiver, so that
+    /// each is through at once, and the last one takes more along. `actions` get the deadline that
+    /// holds afterwards.
+    fn release(&mut self, key: &Key, actions: &mut Actions, now_ns: u64) -> Vec<Vec<u8>> {
+        let call = self.call(now_ns);
+        let mut gone = Vec::new();
+        let Some(tracked) = self.flows.get_mut(key) else {
+            return gone;
+        };
+        let mut slots = actions.releases().to_vec();
+        while !slots.is_empty() {
+            let packets: Vec<_> = slots
+                .iter()
+                .map(|&slot| self.host.pool().packet(slot).map(<[u8]>::to_vec))
+                .map(|packet| packet.expect("the core releases slots that it has"))
+                .collect();
+            slots.clear();
+            for packet in packets {
+                let parsed = parse(&packet, self.setup.l2_bytes, None, false);
+                let (segment, _) = parsed.expect("what was parsed before it waited");
+                let config = &self.setup.config;
+                let through = self
+                    .host
+                    .on_through(&mut tracked.flow, config, &segment, &call);
+                slots.extend_from_slice(through.releases());
+                actions.next_deadline_ns = through.next_deadline_ns;
+                gone.push(packet);
+            }
+        }
+        gone
     }
 
     /// A copy of a held ACK with the window that FH shall get now.
@@ -450,13 +497,22 @@ impl Agent {
     /// Carries out what concerns both directions. `ack`: the packet of this
     /// call, if it came from MH. The copies that stand for a held ACK are then
     /// of this one: the same number, and newer blocks.
-    fn finish(&mut self, key: &Key, actions: Actions, ack: Option<Vec<u8>>) -> Outcome {
+    fn finish(
+        &mut self,
+        key: &Key,
+        mut actions: Actions,
+        ack: Option<Vec<u8>>,
+        now_ns: u64,
+    ) -> Outcome {
         let mut outcome = Outcome {
-            dropped: actions.is_drop(),
+            dropped: actions.is_drop() || actions.waits(),
             ..Outcome::default()
         };
-        if actions.tell_by == LH_TELL_MESSAGE {
-            outcome.told = actions.tell().iter().map(|b| (b.left, b.right)).collect();
+        let told = actions.tell().iter().map(|b| (b.left, b.right));
+        match actions.tell_by {
+            LH_TELL_MESSAGE => outcome.told = vec![told.collect()],
+            LH_TELL_EACH => outcome.told = told.map(|block| vec![block]).collect(),
+            _ => {}
         }
         for retransmit in actions.retransmits() {
             let packet = self.host.pool().packet(retransmit.slot);
@@ -477,6 +533,9 @@ impl Agent {
         if !outcome.dropped {
             outcome.passed = ack;
         }
+        outcome
+            .to_fh
+            .append(&mut self.release(key, &mut actions, now_ns));
         if let Some(tracked) = self.flows.get_mut(key) {
             if let Some(at) = tracked.deadline_ns {
                 self.timers.remove(&(at, *key));

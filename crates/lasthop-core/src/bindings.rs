@@ -5,8 +5,16 @@
 pub const LH_MSEC: u32 = 1000000;
 pub const LH_SEC: u32 = 1000000000;
 pub const LH_UNHEARD_BYTES: u32 = 536870912;
-pub const LH_HOLES: u32 = 16;
+pub const LH_HOLES: u32 = 32;
 pub const LH_TELL_MOST: u32 = 4;
+pub const LH_CHUNK_SHIFT: u32 = 6;
+pub const LH_CHUNK_SEGS: u32 = 64;
+pub const LH_FLOW_CHUNKS: u32 = 128;
+pub const LH_FLOW_SEGS: u32 = 4096;
+pub const LH_NO_SLOT: u32 = 4294967295;
+pub const LH_SHIFT_MAX: u32 = 512;
+pub const LH_RECLAIM_SEGS: u32 = 16;
+pub const LH_RECLAIM_IDLE_SEGS: u32 = 512;
 pub const LH_HDR_BYTES: u32 = 256;
 pub const LH_HDR_MASK: u32 = 255;
 pub const LH_MAX_SACK: u32 = 4;
@@ -16,6 +24,7 @@ pub const LH_MISSING_EXID: u32 = 19528;
 pub const LH_MISSING_MOST: u32 = 3;
 pub const LH_MAX_RETRANSMIT: u32 = 4;
 pub const LH_KEEP_WINDOW: u32 = 4294967295;
+pub const LH_RELEASE_MOST: u32 = 8;
 pub const LH_REPAIR_REST_NS: u32 = 100000;
 pub const LH_REPAIR_FULL_NS: u32 = 1000000;
 pub const LH_DELACK_NS: u32 = 40000000;
@@ -30,14 +39,9 @@ pub const LH_QUEUE_LEAST_NS: u32 = 20000000;
 pub const LH_OUTAGE_BURST: u32 = 4;
 pub const LH_RECENT_SAMPLES: u32 = 4;
 pub const LH_YOUNG_INTERVALS: u32 = 5;
-pub const LH_CHUNK_SHIFT: u32 = 6;
-pub const LH_CHUNK_SEGS: u32 = 64;
-pub const LH_FLOW_CHUNKS: u32 = 128;
-pub const LH_FLOW_SEGS: u32 = 4096;
-pub const LH_NO_SLOT: u32 = 4294967295;
-pub const LH_SHIFT_MAX: u32 = 512;
-pub const LH_RECLAIM_SEGS: u32 = 16;
-pub const LH_RECLAIM_IDLE_SEGS: u32 = 512;
+pub const LH_HELD_CHUNKS: u32 = 8;
+pub const LH_HELD_MOST: u32 = 256;
+pub const LH_AGAIN: u32 = 4;
 pub const LH_RTT_MAX_NS: u64 = 60000000000;
 pub const LH_SHARE_LEAST: u32 = 4;
 pub const LH_SMALL_BYTES: u32 = 96;
@@ -150,7 +154,8 @@ pub struct lh_hole {
     pub again: u8,
     #[doc = " ACKs or messages of the last try"]
     pub nr_told: u8,
-    pub pad: u8,
+    #[doc = " of a request (scheme `dproxy`): how often its time has run out"]
+    pub waits: u8,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -163,7 +168,7 @@ const _: () = {
     ["Offset of field: lh_hole::tries"][::core::mem::offset_of!(lh_hole, tries) - 12usize];
     ["Offset of field: lh_hole::again"][::core::mem::offset_of!(lh_hole, again) - 13usize];
     ["Offset of field: lh_hole::nr_told"][::core::mem::offset_of!(lh_hole, nr_told) - 14usize];
-    ["Offset of field: lh_hole::pad"][::core::mem::offset_of!(lh_hole, pad) - 15usize];
+    ["Offset of field: lh_hole::waits"][::core::mem::offset_of!(lh_hole, waits) - 15usize];
 };
 #[doc = " Half of a connection as it comes in over the hop: what MH sends."]
 #[repr(C)]
@@ -179,13 +184,17 @@ pub struct lh_arrival {
     pub replay_var_us: u32,
     #[doc = " of lh_holes_pack(): in memory, where the verifier does not count along"]
     pub kept: u32,
+    #[doc = " payload of the largest segment: what is missing is asked for in such pieces"]
+    pub size: u32,
+    #[doc = " 1: the link is down, nothing is told"]
+    pub mute: u32,
     #[doc = " ascending, apart from each other"]
-    pub hole: [lh_hole; 16usize],
+    pub hole: [lh_hole; 32usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 280usize];
+    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 544usize];
     ["Alignment of lh_arrival"][::core::mem::align_of::<lh_arrival>() - 4usize];
     ["Offset of field: lh_arrival::max"][::core::mem::offset_of!(lh_arrival, max) - 0usize];
     ["Offset of field: lh_arrival::known"][::core::mem::offset_of!(lh_arrival, known) - 4usize];
@@ -196,8 +205,140 @@ const _: () = {
     ["Offset of field: lh_arrival::replay_var_us"]
         [::core::mem::offset_of!(lh_arrival, replay_var_us) - 16usize];
     ["Offset of field: lh_arrival::kept"][::core::mem::offset_of!(lh_arrival, kept) - 20usize];
-    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 24usize];
+    ["Offset of field: lh_arrival::size"][::core::mem::offset_of!(lh_arrival, size) - 24usize];
+    ["Offset of field: lh_arrival::mute"][::core::mem::offset_of!(lh_arrival, mute) - 28usize];
+    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 32usize];
 };
+#[doc = " the sender sent it again: its duplicates are the sender's"]
+pub const LH_SEG_FH_RTX: lh_seg_flag = 1;
+#[doc = " lost upstream, or local repairs exhausted"]
+pub const LH_SEG_CONG: lh_seg_flag = 2;
+pub const LH_SEG_SACKED: lh_seg_flag = 4;
+#[doc = " the host could not store the bytes"]
+pub const LH_SEG_NO_COPY: lh_seg_flag = 8;
+#[doc = " a SYN or FIN without data"]
+pub const LH_SEG_EMPTY: lh_seg_flag = 16;
+#[doc = " below LH_SMALL_BYTES: counted in nr_small"]
+pub const LH_SEG_SMALL: lh_seg_flag = 32;
+#[doc = " the hop has lost it: its other end or the MAC says so"]
+pub const LH_SEG_ASKED: lh_seg_flag = 64;
+#[doc = " the MAC has given it up, and it was not sent again since"]
+pub const LH_SEG_LOST: lh_seg_flag = 128;
+pub type lh_seg_flag = ::core::ffi::c_uint;
+#[doc = " One cached segment. Its bytes are in a slot of the host's pool."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_seg {
+    #[doc = " latest departure, anyone's"]
+    pub last_tx_ns: u64,
+    #[doc = " sequence numbers"]
+    pub seq: u32,
+    #[doc = " sequence numbers"]
+    pub end: u32,
+    #[doc = " index into the host's payload pool"]
+    pub slot: u32,
+    #[doc = " lh_receiver_delivered() when it departed"]
+    pub delivered: u32,
+    #[doc = " of the cached copy, 0: the connection has no timestamps"]
+    pub tsval: u32,
+    #[doc = " local retransmissions since the sender last sent it"]
+    pub n_local: u8,
+    #[doc = " enum lh_seg_flag"]
+    pub flags: u8,
+    #[doc = " lh_under_way() when a duplicate last made us repair it"]
+    pub behind: u8,
+    #[doc = " 1: the MAC has reported a copy as delivered"]
+    pub arrived: u8,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_seg"][::core::mem::size_of::<lh_seg>() - 32usize];
+    ["Alignment of lh_seg"][::core::mem::align_of::<lh_seg>() - 8usize];
+    ["Offset of field: lh_seg::last_tx_ns"][::core::mem::offset_of!(lh_seg, last_tx_ns) - 0usize];
+    ["Offset of field: lh_seg::seq"][::core::mem::offset_of!(lh_seg, seq) - 8usize];
+    ["Offset of field: lh_seg::end"][::core::mem::offset_of!(lh_seg, end) - 12usize];
+    ["Offset of field: lh_seg::slot"][::core::mem::offset_of!(lh_seg, slot) - 16usize];
+    ["Offset of field: lh_seg::delivered"][::core::mem::offset_of!(lh_seg, delivered) - 20usize];
+    ["Offset of field: lh_seg::tsval"][::core::mem::offset_of!(lh_seg, tsval) - 24usize];
+    ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 28usize];
+    ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 29usize];
+    ["Offset of field: lh_seg::behind"][::core::mem::offset_of!(lh_seg, behind) - 30usize];
+    ["Offset of field: lh_seg::arrived"][::core::mem::offset_of!(lh_seg, arrived) - 31usize];
+};
+#[doc = " The ring of a flow is made of chunks, so that an idle flow holds none."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_chunk {
+    #[doc = " No segment of the chunk that MH lacks departed before this: most chunks\n need no look when losses are sought by time order."]
+    pub oldest_tx_ns: u64,
+    #[doc = " the same of those that were sent again here"]
+    pub again_tx_ns: u64,
+    #[doc = " of its segments, and bytes of these"]
+    pub nr_sacked: u32,
+    pub sacked_bytes: u32,
+    pub seg: [lh_seg; 64usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_chunk"][::core::mem::size_of::<lh_chunk>() - 2072usize];
+    ["Alignment of lh_chunk"][::core::mem::align_of::<lh_chunk>() - 8usize];
+    ["Offset of field: lh_chunk::oldest_tx_ns"]
+        [::core::mem::offset_of!(lh_chunk, oldest_tx_ns) - 0usize];
+    ["Offset of field: lh_chunk::again_tx_ns"]
+        [::core::mem::offset_of!(lh_chunk, again_tx_ns) - 8usize];
+    ["Offset of field: lh_chunk::nr_sacked"]
+        [::core::mem::offset_of!(lh_chunk, nr_sacked) - 16usize];
+    ["Offset of field: lh_chunk::sacked_bytes"]
+        [::core::mem::offset_of!(lh_chunk, sacked_bytes) - 20usize];
+    ["Offset of field: lh_chunk::seg"][::core::mem::offset_of!(lh_chunk, seg) - 24usize];
+};
+impl Default for lh_chunk {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[doc = " Positions count up for ever: cached are [head, tail), and [spent, head) still have memory. It\n outlives lh_flow_reset()."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_ring {
+    pub head: u32,
+    pub tail: u32,
+    pub spent: u32,
+    #[doc = " small segments in [spent, tail)"]
+    pub nr_small: u32,
+    #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
+    pub dir: [u32; 128usize],
+    #[doc = " last call of lh_ring_reclaim()"]
+    pub reclaimed_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_ring"][::core::mem::size_of::<lh_ring>() - 536usize];
+    ["Alignment of lh_ring"][::core::mem::align_of::<lh_ring>() - 8usize];
+    ["Offset of field: lh_ring::head"][::core::mem::offset_of!(lh_ring, head) - 0usize];
+    ["Offset of field: lh_ring::tail"][::core::mem::offset_of!(lh_ring, tail) - 4usize];
+    ["Offset of field: lh_ring::spent"][::core::mem::offset_of!(lh_ring, spent) - 8usize];
+    ["Offset of field: lh_ring::nr_small"][::core::mem::offset_of!(lh_ring, nr_small) - 12usize];
+    ["Offset of field: lh_ring::dir"][::core::mem::offset_of!(lh_ring, dir) - 16usize];
+    ["Offset of field: lh_ring::reclaimed_ns"]
+        [::core::mem::offset_of!(lh_ring, reclaimed_ns) - 528usize];
+};
+impl Default for lh_ring {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 #[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -309,13 +450,15 @@ pub struct lh_segment {
     pub nr_missing: u8,
     #[doc = " 1: End of Option List: what is put behind it nobody reads"]
     pub eol: u8,
+    #[doc = " payload of each segment in a super-packet (GRO), set by the host; 0: it is one"]
+    pub part_bytes: u32,
     #[doc = " one more than there can be"]
     pub missing: [lh_sack_block; 4usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 112usize];
+    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 116usize];
     ["Alignment of lh_segment"][::core::mem::align_of::<lh_segment>() - 4usize];
     ["Offset of field: lh_segment::seq"][::core::mem::offset_of!(lh_segment, seq) - 0usize];
     ["Offset of field: lh_segment::end"][::core::mem::offset_of!(lh_segment, end) - 4usize];
@@ -349,8 +492,10 @@ const _: () = {
     ["Offset of field: lh_segment::nr_missing"]
         [::core::mem::offset_of!(lh_segment, nr_missing) - 78usize];
     ["Offset of field: lh_segment::eol"][::core::mem::offset_of!(lh_segment, eol) - 79usize];
+    ["Offset of field: lh_segment::part_bytes"]
+        [::core::mem::offset_of!(lh_segment, part_bytes) - 80usize];
     ["Offset of field: lh_segment::missing"]
-        [::core::mem::offset_of!(lh_segment, missing) - 80usize];
+        [::core::mem::offset_of!(lh_segment, missing) - 84usize];
 };
 #[doc = " Names a connection from the agent's place: mh is the side of the lossy\n link. Padding is zero, so that the bytes can be hashed."]
 #[repr(C)]
@@ -386,12 +531,16 @@ const _: () = {
 };
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;
+#[doc = " out of its turn: lh_on_wait() for each of its segments, then lh_on_turn()"]
+pub const LH_WAIT: lh_verdict = 2;
 pub type lh_verdict = ::core::ffi::c_uint;
 pub const LH_TELL_NOT: lh_tell = 0;
 #[doc = " in the packet of this call, an ACK that leaves (edit.h)"]
 pub const LH_TELL_OPTION: lh_tell = 1;
 #[doc = " by a message of its own"]
 pub const LH_TELL_MESSAGE: lh_tell = 2;
+#[doc = " by a message for each block, in this order"]
+pub const LH_TELL_EACH: lh_tell = 3;
 #[doc = " How the other end of the hop is told what is missing."]
 pub type lh_tell = ::core::ffi::c_uint;
 #[repr(C)]
@@ -441,13 +590,19 @@ pub struct lh_actions {
     pub tell: [lh_sack_block; 4usize],
     #[doc = " 1: hold and emit_held are of an ACK that leaves over the hop (handoff.h)"]
     pub held_leaves: u32,
+    #[doc = " What had to wait goes on to its receiver, in this order, each with our mark: lh_on_through()\n when it comes through here once more, by the host's own queue (resequence.h)."]
+    pub nr_release: u32,
+    #[doc = " slots"]
+    pub release: [u32; 8usize],
+    #[doc = " The packet of this call has carried them and goes on as what this slot holds; LH_NO_SLOT: as\n it is."]
+    pub reload_slot: u32,
     #[doc = " call lh_on_timer() then; 0: no timer"]
     pub next_deadline_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 128usize];
+    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 168usize];
     ["Alignment of lh_actions"][::core::mem::align_of::<lh_actions>() - 8usize];
     ["Offset of field: lh_actions::verdict"][::core::mem::offset_of!(lh_actions, verdict) - 0usize];
     ["Offset of field: lh_actions::nr_retransmit"]
@@ -475,8 +630,14 @@ const _: () = {
     ["Offset of field: lh_actions::tell"][::core::mem::offset_of!(lh_actions, tell) - 80usize];
     ["Offset of field: lh_actions::held_leaves"]
         [::core::mem::offset_of!(lh_actions, held_leaves) - 112usize];
+    ["Offset of field: lh_actions::nr_release"]
+        [::core::mem::offset_of!(lh_actions, nr_release) - 116usize];
+    ["Offset of field: lh_actions::release"]
+        [::core::mem::offset_of!(lh_actions, release) - 120usize];
+    ["Offset of field: lh_actions::reload_slot"]
+        [::core::mem::offset_of!(lh_actions, reload_slot) - 152usize];
     ["Offset of field: lh_actions::next_deadline_ns"]
-        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 120usize];
+        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 160usize];
 };
 #[doc = " A list that is being worked off: what one call has no room for the timer sends."]
 #[repr(C)]
@@ -907,6 +1068,10 @@ pub struct lh_device {
     pub tellers: u32,
     pub tellers_before: u32,
     pub told_pad: u32,
+    #[doc = " Flows whose data have come over the hop (resequence.h): in which bin, in that one and the one\n before."]
+    pub arriving_bin: u64,
+    pub arriving: u32,
+    pub arriving_before: u32,
     #[doc = " last delivery to anyone"]
     pub delivered_ns: u64,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
@@ -920,7 +1085,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 345152usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 345168usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -936,12 +1101,18 @@ const _: () = {
         [::core::mem::offset_of!(lh_device, tellers_before) - 40usize];
     ["Offset of field: lh_device::told_pad"]
         [::core::mem::offset_of!(lh_device, told_pad) - 44usize];
+    ["Offset of field: lh_device::arriving_bin"]
+        [::core::mem::offset_of!(lh_device, arriving_bin) - 48usize];
+    ["Offset of field: lh_device::arriving"]
+        [::core::mem::offset_of!(lh_device, arriving) - 56usize];
+    ["Offset of field: lh_device::arriving_before"]
+        [::core::mem::offset_of!(lh_device, arriving_before) - 60usize];
     ["Offset of field: lh_device::delivered_ns"]
-        [::core::mem::offset_of!(lh_device, delivered_ns) - 48usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 56usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 64usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 576usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1088usize];
+        [::core::mem::offset_of!(lh_device, delivered_ns) - 64usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 72usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 80usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 592usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1104usize];
 };
 impl Default for lh_device {
     fn default() -> Self {
@@ -959,7 +1130,8 @@ pub const LH_SCHEME_snoop: lh_scheme = 3;
 pub const LH_SCHEME_sack: lh_scheme = 4;
 pub const LH_SCHEME_snack: lh_scheme = 5;
 pub const LH_SCHEME_csnoop: lh_scheme = 6;
-pub const LH_NR_SCHEMES: lh_scheme = 7;
+pub const LH_SCHEME_dproxy: lh_scheme = 7;
+pub const LH_NR_SCHEMES: lh_scheme = 8;
 #[doc = " LH_SCHEME_none and so on, from the schemes' own rows."]
 pub type lh_scheme = ::core::ffi::c_uint;
 #[doc = " ACKs of what leaves come from the hop's other end"]
@@ -1025,6 +1197,11 @@ pub struct lh_config {
     pub sack_mask: u32,
     pub undelivered: u32,
     pub probe: u32,
+    pub order_rule: u32,
+    pub reorder_buffer: u32,
+    pub catch_up: u32,
+    pub give_up: u32,
+    pub tail_probe: u32,
     pub asks: u32,
     pub rtt_profile: u32,
     pub dup_thresh: u32,
@@ -1034,12 +1211,12 @@ pub struct lh_config {
     pub queue_guard: u32,
     pub brake: u32,
     pub ns2_gain_1024: u32,
-    pub pad: [u32; 1usize],
+    pub pad: [u32; 2usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 168usize];
+    ["Size of lh_config"][::core::mem::size_of::<lh_config>() - 192usize];
     ["Alignment of lh_config"][::core::mem::align_of::<lh_config>() - 8usize];
     ["Offset of field: lh_config::target_ns"]
         [::core::mem::offset_of!(lh_config, target_ns) - 0usize];
@@ -1076,23 +1253,32 @@ const _: () = {
     ["Offset of field: lh_config::undelivered"]
         [::core::mem::offset_of!(lh_config, undelivered) - 120usize];
     ["Offset of field: lh_config::probe"][::core::mem::offset_of!(lh_config, probe) - 124usize];
-    ["Offset of field: lh_config::asks"][::core::mem::offset_of!(lh_config, asks) - 128usize];
+    ["Offset of field: lh_config::order_rule"]
+        [::core::mem::offset_of!(lh_config, order_rule) - 128usize];
+    ["Offset of field: lh_config::reorder_buffer"]
+        [::core::mem::offset_of!(lh_config, reorder_buffer) - 132usize];
+    ["Offset of field: lh_config::catch_up"]
+        [::core::mem::offset_of!(lh_config, catch_up) - 136usize];
+    ["Offset of field: lh_config::give_up"][::core::mem::offset_of!(lh_config, give_up) - 140usize];
+    ["Offset of field: lh_config::tail_probe"]
+        [::core::mem::offset_of!(lh_config, tail_probe) - 144usize];
+    ["Offset of field: lh_config::asks"][::core::mem::offset_of!(lh_config, asks) - 148usize];
     ["Offset of field: lh_config::rtt_profile"]
-        [::core::mem::offset_of!(lh_config, rtt_profile) - 132usize];
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 152usize];
     ["Offset of field: lh_config::dup_thresh"]
-        [::core::mem::offset_of!(lh_config, dup_thresh) - 136usize];
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 156usize];
     ["Offset of field: lh_config::max_local"]
-        [::core::mem::offset_of!(lh_config, max_local) - 140usize];
+        [::core::mem::offset_of!(lh_config, max_local) - 160usize];
     ["Offset of field: lh_config::timer_arm"]
-        [::core::mem::offset_of!(lh_config, timer_arm) - 144usize];
+        [::core::mem::offset_of!(lh_config, timer_arm) - 164usize];
     ["Offset of field: lh_config::strict_window"]
-        [::core::mem::offset_of!(lh_config, strict_window) - 148usize];
+        [::core::mem::offset_of!(lh_config, strict_window) - 168usize];
     ["Offset of field: lh_config::queue_guard"]
-        [::core::mem::offset_of!(lh_config, queue_guard) - 152usize];
-    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 156usize];
+        [::core::mem::offset_of!(lh_config, queue_guard) - 172usize];
+    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 176usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 160usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 164usize];
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 180usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 184usize];
 };
 pub const LH_PARAM_TIME: lh_param_kind = 0;
 pub const LH_PARAM_COUNT: lh_param_kind = 1;
@@ -1182,41 +1368,47 @@ pub const LH_C_freezes: lh_counter = 37;
 pub const LH_C_handoff_acks: lh_counter = 38;
 pub const LH_C_holes: lh_counter = 39;
 pub const LH_C_holes_untold: lh_counter = 40;
-pub const LH_C_told_options: lh_counter = 41;
-pub const LH_C_told_messages: lh_counter = 42;
-pub const LH_C_asked: lh_counter = 43;
-pub const LH_C_mac_delivered: lh_counter = 44;
-pub const LH_C_mac_undelivered: lh_counter = 45;
-pub const LH_C_mac_given_up: lh_counter = 46;
-pub const LH_C_mac_strangers: lh_counter = 47;
-pub const LH_C_bypass_not_tcp: lh_counter = 48;
-pub const LH_C_bypass_fragment: lh_counter = 49;
-pub const LH_C_bypass_malformed: lh_counter = 50;
-pub const LH_C_bypass_filtered: lh_counter = 51;
-pub const LH_C_bypass_table_full: lh_counter = 52;
-pub const LH_C_bypass_unanswered: lh_counter = 53;
-pub const LH_C_bypass_lock: lh_counter = 54;
-pub const LH_C_bypass_stale: lh_counter = 55;
-pub const LH_C_bypass_checksum: lh_counter = 56;
-pub const LH_C_bypass_unacceptable: lh_counter = 57;
-pub const LH_C_resynchronised: lh_counter = 58;
-pub const LH_C_flows_created: lh_counter = 59;
-pub const LH_C_flows_removed: lh_counter = 60;
-pub const LH_C_timer_kicks: lh_counter = 61;
-pub const LH_C_messages_accepted: lh_counter = 62;
-pub const LH_C_messages_malformed: lh_counter = 63;
-pub const LH_C_messages_version: lh_counter = 64;
-pub const LH_C_messages_key: lh_counter = 65;
-pub const LH_C_messages_forged: lh_counter = 66;
-pub const LH_C_messages_own: lh_counter = 67;
-pub const LH_C_messages_replayed: lh_counter = 68;
-pub const LH_C_messages_unconfirmed: lh_counter = 69;
-pub const LH_C_messages_limited: lh_counter = 70;
-pub const LH_C_messages_full: lh_counter = 71;
-pub const LH_C_messages_off_link: lh_counter = 72;
-pub const LH_C_messages_sent: lh_counter = 73;
-pub const LH_C_messages_unsent: lh_counter = 74;
-pub const LH_NR_COUNTERS: lh_counter = 75;
+pub const LH_C_holes_given_up: lh_counter = 41;
+pub const LH_C_told_options: lh_counter = 42;
+pub const LH_C_told_messages: lh_counter = 43;
+pub const LH_C_waited: lh_counter = 44;
+pub const LH_C_sequenced: lh_counter = 45;
+pub const LH_C_unsequenced: lh_counter = 46;
+pub const LH_C_overcrowded: lh_counter = 47;
+pub const LH_C_copies_dropped: lh_counter = 48;
+pub const LH_C_asked: lh_counter = 49;
+pub const LH_C_mac_delivered: lh_counter = 50;
+pub const LH_C_mac_undelivered: lh_counter = 51;
+pub const LH_C_mac_given_up: lh_counter = 52;
+pub const LH_C_mac_strangers: lh_counter = 53;
+pub const LH_C_bypass_not_tcp: lh_counter = 54;
+pub const LH_C_bypass_fragment: lh_counter = 55;
+pub const LH_C_bypass_malformed: lh_counter = 56;
+pub const LH_C_bypass_filtered: lh_counter = 57;
+pub const LH_C_bypass_table_full: lh_counter = 58;
+pub const LH_C_bypass_unanswered: lh_counter = 59;
+pub const LH_C_bypass_lock: lh_counter = 60;
+pub const LH_C_bypass_stale: lh_counter = 61;
+pub const LH_C_bypass_checksum: lh_counter = 62;
+pub const LH_C_bypass_unacceptable: lh_counter = 63;
+pub const LH_C_resynchronised: lh_counter = 64;
+pub const LH_C_flows_created: lh_counter = 65;
+pub const LH_C_flows_removed: lh_counter = 66;
+pub const LH_C_timer_kicks: lh_counter = 67;
+pub const LH_C_messages_accepted: lh_counter = 68;
+pub const LH_C_messages_malformed: lh_counter = 69;
+pub const LH_C_messages_version: lh_counter = 70;
+pub const LH_C_messages_key: lh_counter = 71;
+pub const LH_C_messages_forged: lh_counter = 72;
+pub const LH_C_messages_own: lh_counter = 73;
+pub const LH_C_messages_replayed: lh_counter = 74;
+pub const LH_C_messages_unconfirmed: lh_counter = 75;
+pub const LH_C_messages_limited: lh_counter = 76;
+pub const LH_C_messages_full: lh_counter = 77;
+pub const LH_C_messages_off_link: lh_counter = 78;
+pub const LH_C_messages_sent: lh_counter = 79;
+pub const LH_C_messages_unsent: lh_counter = 80;
+pub const LH_NR_COUNTERS: lh_counter = 81;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " What the ACK of this call is beside its class, looked at once."]
 #[repr(C)]
@@ -1495,12 +1687,12 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 75usize],
+    pub n: [u64; 81usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 600usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 648usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -1794,136 +1986,72 @@ const _: () = {
     ["Offset of field: lh_queue::gap_ns"][::core::mem::offset_of!(lh_queue, gap_ns) - 56usize];
     ["Offset of field: lh_queue::lossy_ns"][::core::mem::offset_of!(lh_queue, lossy_ns) - 64usize];
 };
-#[doc = " the sender sent it again: its duplicates are the sender's"]
-pub const LH_SEG_FH_RTX: lh_seg_flag = 1;
-#[doc = " lost upstream, or local repairs exhausted"]
-pub const LH_SEG_CONG: lh_seg_flag = 2;
-pub const LH_SEG_SACKED: lh_seg_flag = 4;
-#[doc = " the host could not store the bytes"]
-pub const LH_SEG_NO_COPY: lh_seg_flag = 8;
-#[doc = " a SYN or FIN without data"]
-pub const LH_SEG_EMPTY: lh_seg_flag = 16;
-#[doc = " below LH_SMALL_BYTES: counted in nr_small"]
-pub const LH_SEG_SMALL: lh_seg_flag = 32;
-#[doc = " the hop has lost it: its other end or the MAC says so"]
-pub const LH_SEG_ASKED: lh_seg_flag = 64;
-#[doc = " the MAC has given it up, and it was not sent again since"]
-pub const LH_SEG_LOST: lh_seg_flag = 128;
-pub type lh_seg_flag = ::core::ffi::c_uint;
-#[doc = " One cached segment. Its bytes are in a slot of the host's pool."]
+#[doc = " What was asked for more than once and has come: further copies may follow."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_seg {
-    #[doc = " latest departure, anyone's"]
-    pub last_tx_ns: u64,
+pub struct lh_again {
     #[doc = " sequence numbers"]
     pub seq: u32,
     #[doc = " sequence numbers"]
     pub end: u32,
-    #[doc = " index into the host's payload pool"]
-    pub slot: u32,
-    #[doc = " lh_receiver_delivered() when it departed"]
-    pub delivered: u32,
-    #[doc = " of the cached copy, 0: the connection has no timestamps"]
+    #[doc = " of the copy that came, 0: it had no timestamp"]
     pub tsval: u32,
-    #[doc = " local retransmissions since the sender last sent it"]
-    pub n_local: u8,
-    #[doc = " enum lh_seg_flag"]
-    pub flags: u8,
-    #[doc = " lh_under_way() when a duplicate last made us repair it"]
-    pub behind: u8,
-    #[doc = " 1: the MAC has reported a copy as delivered"]
-    pub arrived: u8,
+    #[doc = " that may still come"]
+    pub copies: u32,
+    pub until_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_seg"][::core::mem::size_of::<lh_seg>() - 32usize];
-    ["Alignment of lh_seg"][::core::mem::align_of::<lh_seg>() - 8usize];
-    ["Offset of field: lh_seg::last_tx_ns"][::core::mem::offset_of!(lh_seg, last_tx_ns) - 0usize];
-    ["Offset of field: lh_seg::seq"][::core::mem::offset_of!(lh_seg, seq) - 8usize];
-    ["Offset of field: lh_seg::end"][::core::mem::offset_of!(lh_seg, end) - 12usize];
-    ["Offset of field: lh_seg::slot"][::core::mem::offset_of!(lh_seg, slot) - 16usize];
-    ["Offset of field: lh_seg::delivered"][::core::mem::offset_of!(lh_seg, delivered) - 20usize];
-    ["Offset of field: lh_seg::tsval"][::core::mem::offset_of!(lh_seg, tsval) - 24usize];
-    ["Offset of field: lh_seg::n_local"][::core::mem::offset_of!(lh_seg, n_local) - 28usize];
-    ["Offset of field: lh_seg::flags"][::core::mem::offset_of!(lh_seg, flags) - 29usize];
-    ["Offset of field: lh_seg::behind"][::core::mem::offset_of!(lh_seg, behind) - 30usize];
-    ["Offset of field: lh_seg::arrived"][::core::mem::offset_of!(lh_seg, arrived) - 31usize];
+    ["Size of lh_again"][::core::mem::size_of::<lh_again>() - 24usize];
+    ["Alignment of lh_again"][::core::mem::align_of::<lh_again>() - 8usize];
+    ["Offset of field: lh_again::seq"][::core::mem::offset_of!(lh_again, seq) - 0usize];
+    ["Offset of field: lh_again::end"][::core::mem::offset_of!(lh_again, end) - 4usize];
+    ["Offset of field: lh_again::tsval"][::core::mem::offset_of!(lh_again, tsval) - 8usize];
+    ["Offset of field: lh_again::copies"][::core::mem::offset_of!(lh_again, copies) - 12usize];
+    ["Offset of field: lh_again::until_ns"][::core::mem::offset_of!(lh_again, until_ns) - 16usize];
 };
-#[doc = " The ring of a flow is made of chunks, so that an idle flow holds none."]
+#[doc = " Positions count up for ever, as in ring.h: [head, tail) wait, in the order of their numbers, and\n [spent, head) are released but still have their slots. Outlives lh_flow_reset() no more than what\n waits does."]
 #[repr(C)]
-#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_chunk {
-    #[doc = " No segment of the chunk that MH lacks departed before this: most chunks\n need no look when losses are sought by time order."]
-    pub oldest_tx_ns: u64,
-    #[doc = " the same of those that were sent again here"]
-    pub again_tx_ns: u64,
-    #[doc = " of its segments, and bytes of these"]
-    pub nr_sacked: u32,
-    pub sacked_bytes: u32,
-    pub seg: [lh_seg; 64usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_chunk"][::core::mem::size_of::<lh_chunk>() - 2072usize];
-    ["Alignment of lh_chunk"][::core::mem::align_of::<lh_chunk>() - 8usize];
-    ["Offset of field: lh_chunk::oldest_tx_ns"]
-        [::core::mem::offset_of!(lh_chunk, oldest_tx_ns) - 0usize];
-    ["Offset of field: lh_chunk::again_tx_ns"]
-        [::core::mem::offset_of!(lh_chunk, again_tx_ns) - 8usize];
-    ["Offset of field: lh_chunk::nr_sacked"]
-        [::core::mem::offset_of!(lh_chunk, nr_sacked) - 16usize];
-    ["Offset of field: lh_chunk::sacked_bytes"]
-        [::core::mem::offset_of!(lh_chunk, sacked_bytes) - 20usize];
-    ["Offset of field: lh_chunk::seg"][::core::mem::offset_of!(lh_chunk, seg) - 24usize];
-};
-impl Default for lh_chunk {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-#[doc = " Positions count up for ever: cached are [head, tail), and [spent, head) still have memory. It\n outlives lh_flow_reset()."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_ring {
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_resequence {
     pub head: u32,
     pub tail: u32,
     pub spent: u32,
-    #[doc = " small segments in [spent, tail)"]
-    pub nr_small: u32,
-    #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
-    pub dir: [u32; 128usize],
-    #[doc = " last call of lh_ring_reclaim()"]
-    pub reclaimed_ns: u64,
+    #[doc = " released, and not yet through"]
+    pub away: u32,
+    #[doc = " chunk of position p: dir[(p >> 6) & 7]"]
+    pub dir: [u32; 8usize],
+    #[doc = " when the last of them went"]
+    pub away_ns: u64,
+    #[doc = " number of the newest LH_BIN_NS in which data came"]
+    pub bin: u64,
+    pub again: [lh_again; 4usize],
+    #[doc = " ever noted: where the next one goes"]
+    pub nr_again: u32,
+    pub pad: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ring"][::core::mem::size_of::<lh_ring>() - 536usize];
-    ["Alignment of lh_ring"][::core::mem::align_of::<lh_ring>() - 8usize];
-    ["Offset of field: lh_ring::head"][::core::mem::offset_of!(lh_ring, head) - 0usize];
-    ["Offset of field: lh_ring::tail"][::core::mem::offset_of!(lh_ring, tail) - 4usize];
-    ["Offset of field: lh_ring::spent"][::core::mem::offset_of!(lh_ring, spent) - 8usize];
-    ["Offset of field: lh_ring::nr_small"][::core::mem::offset_of!(lh_ring, nr_small) - 12usize];
-    ["Offset of field: lh_ring::dir"][::core::mem::offset_of!(lh_ring, dir) - 16usize];
-    ["Offset of field: lh_ring::reclaimed_ns"]
-        [::core::mem::offset_of!(lh_ring, reclaimed_ns) - 528usize];
+    ["Size of lh_resequence"][::core::mem::size_of::<lh_resequence>() - 168usize];
+    ["Alignment of lh_resequence"][::core::mem::align_of::<lh_resequence>() - 8usize];
+    ["Offset of field: lh_resequence::head"][::core::mem::offset_of!(lh_resequence, head) - 0usize];
+    ["Offset of field: lh_resequence::tail"][::core::mem::offset_of!(lh_resequence, tail) - 4usize];
+    ["Offset of field: lh_resequence::spent"]
+        [::core::mem::offset_of!(lh_resequence, spent) - 8usize];
+    ["Offset of field: lh_resequence::away"]
+        [::core::mem::offset_of!(lh_resequence, away) - 12usize];
+    ["Offset of field: lh_resequence::dir"][::core::mem::offset_of!(lh_resequence, dir) - 16usize];
+    ["Offset of field: lh_resequence::away_ns"]
+        [::core::mem::offset_of!(lh_resequence, away_ns) - 48usize];
+    ["Offset of field: lh_resequence::bin"][::core::mem::offset_of!(lh_resequence, bin) - 56usize];
+    ["Offset of field: lh_resequence::again"]
+        [::core::mem::offset_of!(lh_resequence, again) - 64usize];
+    ["Offset of field: lh_resequence::nr_again"]
+        [::core::mem::offset_of!(lh_resequence, nr_again) - 160usize];
+    ["Offset of field: lh_resequence::pad"][::core::mem::offset_of!(lh_resequence, pad) - 164usize];
 };
-impl Default for lh_ring {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[doc = " The local round trip, ns; 0: none yet."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1968,6 +2096,8 @@ pub const LH_POLICY_PARTNER: lh_policy = 64;
 pub const LH_POLICY_BRAKE: lh_policy = 128;
 #[doc = " The MAC tells what becomes of each frame (mac.h)."]
 pub const LH_POLICY_MAC: lh_policy = 256;
+#[doc = " What comes over the hop is put in order before its receiver sees it (resequence.h), and what\n is missing asked for packet by packet."]
+pub const LH_POLICY_SEQUENCE: lh_policy = 1024;
 #[doc = " At the mobile end `handoff` repeats the last ACK that left (handoff.h)."]
 pub const LH_POLICY_HANDOFF: lh_policy = 512;
 pub type lh_policy = ::core::ffi::c_uint;
@@ -2080,6 +2210,8 @@ pub struct lh_flow {
     pub sacked_max: u32,
     #[doc = " of the other half: what MH sends"]
     pub arrival: lh_arrival,
+    #[doc = " of the same"]
+    pub resequence: lh_resequence,
     pub asked: lh_asked,
     pub mac: lh_mac,
     pub ring: lh_ring,
@@ -2127,7 +2259,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 1800usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2232usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2135,43 +2267,45 @@ const _: () = {
     ["Offset of field: lh_flow::sacked_max"]
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
     ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 16usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 296usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 352usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 384usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 920usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 932usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 960usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 988usize];
-    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 1000usize];
-    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1056usize];
-    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1096usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1160usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1208usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1304usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1360usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1408usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1440usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1512usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 1584usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 1672usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 1688usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 1720usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 1724usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 1728usize];
+    ["Offset of field: lh_flow::resequence"]
+        [::core::mem::offset_of!(lh_flow, resequence) - 560usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 728usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 784usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 816usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 1352usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1364usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1392usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1420usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 1432usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1488usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1528usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1592usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1640usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1736usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1792usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1840usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1872usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1944usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 2016usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 2104usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 2120usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2152usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2156usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2160usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 1736usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 1744usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 1752usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 2168usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2176usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2184usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 1760usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2192usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 1768usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2200usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 1776usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 2208usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 1784usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2216usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 1792usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2224usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -2662,6 +2796,36 @@ unsafe extern "C" {
     );
 }
 unsafe extern "C" {
+    #[doc = " The bytes that lhc_on_wait() wants to be stored come from the packet of the last lhc_on_ack(), whose\n actions @out still has."]
+    pub fn lhc_on_wait(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        seg: *const lh_segment,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_on_turn(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_on_through(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        seg: *const lh_segment,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
     pub fn lhc_on_timer(
         ops: *const lh_host_ops,
         flow: *mut lh_flow,
@@ -3041,7 +3205,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2336usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2768usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3071,7 +3235,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 264usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 2064usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 2496usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
@@ -3171,31 +3335,31 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 240usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 264usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
-    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 168usize];
-    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 172usize];
-    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 176usize];
+    ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 192usize];
+    ["Offset of field: lh_setup::ifindex"][::core::mem::offset_of!(lh_setup, ifindex) - 196usize];
+    ["Offset of field: lh_setup::l2_bytes"][::core::mem::offset_of!(lh_setup, l2_bytes) - 200usize];
     ["Offset of field: lh_setup::mark_value"]
-        [::core::mem::offset_of!(lh_setup, mark_value) - 180usize];
+        [::core::mem::offset_of!(lh_setup, mark_value) - 204usize];
     ["Offset of field: lh_setup::mark_mask"]
-        [::core::mem::offset_of!(lh_setup, mark_mask) - 184usize];
-    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 188usize];
-    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 192usize];
+        [::core::mem::offset_of!(lh_setup, mark_mask) - 208usize];
+    ["Offset of field: lh_setup::priority"][::core::mem::offset_of!(lh_setup, priority) - 212usize];
+    ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 216usize];
     ["Offset of field: lh_setup::nr_chunks"]
-        [::core::mem::offset_of!(lh_setup, nr_chunks) - 196usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 200usize];
+        [::core::mem::offset_of!(lh_setup, nr_chunks) - 220usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 224usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 204usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 208usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 228usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 232usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 212usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 236usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 216usize];
-    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 220usize];
-    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 224usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 232usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 240usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 244usize];
+    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 248usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 256usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {

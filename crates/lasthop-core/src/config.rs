@@ -3,7 +3,7 @@
 //! core/params.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_RTT_NS2, LH_SCHEME_csnoop, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snack,
+    LH_RTT_NS2, LH_SCHEME_csnoop, LH_SCHEME_dproxy, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snack,
     LH_SCHEME_snoop, lh_config, lhc_config_init, lhc_policy, lhc_rests,
 };
 
@@ -56,6 +56,14 @@ impl lh_config {
     pub fn snack() -> Self {
         Self {
             scheme: LH_SCHEME_snack,
+            ..Self::default()
+        }
+    }
+
+    /// Scheme `dproxy`: requests for what is missing, and the receiver sees it in order.
+    pub fn dproxy() -> Self {
+        Self {
+            scheme: LH_SCHEME_dproxy,
             ..Self::default()
         }
     }

@@ -3,10 +3,11 @@
 
 use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
-    LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_OPTION, lh_actions, lh_call, lh_flow, lh_mac_report,
+    LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_OPTION, LH_WAIT, lh_actions, lh_call, lh_flow, lh_mac_report,
     lh_missing, lh_peer, lh_retransmit, lh_sack_block, lh_seg, lhc_edit_ack, lhc_edit_tell,
     lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
-    lhc_on_link, lhc_on_mac, lhc_on_partner, lhc_on_release, lhc_on_sweep, lhc_on_timer,
+    lhc_on_link, lhc_on_mac, lhc_on_partner, lhc_on_release, lhc_on_sweep, lhc_on_through,
+    lhc_on_timer, lhc_on_turn, lhc_on_wait,
     lhc_peer_join, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
@@ -43,6 +44,16 @@ impl lh_actions {
     /// Whether the packet of the call goes no further.
     pub fn is_drop(&self) -> bool {
         self.verdict == LH_DROP
+    }
+
+    /// Whether the packet of the call has to wait for its turn: [`Host::on_wait`] takes it.
+    pub fn waits(&self) -> bool {
+        self.verdict == LH_WAIT
+    }
+
+    /// Slots of what waited and goes on to its receiver now, in this order.
+    pub fn releases(&self) -> &[u32] {
+        &self.release[..(self.nr_release as usize).min(self.release.len())]
     }
 
     /// Cached segments to send again, in this order.
@@ -132,6 +143,18 @@ impl Flow {
         self.0.flags & flag != 0
     }
 
+    /// Whether the flow is told of the link: with something cached, gaps in what came, or an ACK to
+    /// repeat.
+    pub fn heeds_the_link(&self) -> bool {
+        heeds_the_link(&self.0)
+    }
+
+    /// Packets that wait for their turn.
+    pub fn waiting(&self) -> u32 {
+        let queue = &self.0.resequence;
+        queue.tail.wrapping_sub(queue.head)
+    }
+
     /// Whether an ACK is kept back from the sender.
     pub fn is_held(&self) -> bool {
         self.has(LH_FLOW_HELD)
@@ -160,6 +183,11 @@ impl Flow {
         // SAFETY: both are read only, for the length of the call.
         unsafe { lhc_hold_ns(&*self.0, config) }
     }
+}
+
+/// Whether the flow of that record is told of the link, as [`Flow::heeds_the_link`].
+pub fn heeds_the_link(flow: &lh_flow) -> bool {
+    flow.ring.head != flow.ring.tail || flow.arrival.nr_holes != 0 || flow.handoff.ack_ns != 0
 }
 
 impl Default for Flow {
@@ -231,6 +259,45 @@ impl Host {
         let ops = self.pool.ops();
         // SAFETY: as in on_data().
         unsafe { lhc_on_ack(&ops, &mut *flow.0, config, segment, call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// After [`Host::on_ack`] has said that `packet`, from which `segment` was parsed, waits: it is put
+    /// in its place, and `actions` tell what goes on instead.
+    pub fn on_wait(
+        &mut self,
+        flow: &mut Flow,
+        config: &Config,
+        (packet, segment): (&[u8], &Segment),
+        call: &Call,
+        actions: &mut Actions,
+    ) {
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_wait(&ops, &mut *flow.0, config, segment, call, actions) };
+        self.pool.check();
+        if let Some(slot) = actions.store() {
+            self.pool.store(slot, packet);
+        }
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_turn(&ops, &mut *flow.0, config, call, actions) };
+        self.pool.check();
+    }
+
+    /// `segment`, one of [`Actions::releases`], goes on to its receiver.
+    pub fn on_through(
+        &mut self,
+        flow: &mut Flow,
+        config: &Config,
+        segment: &Segment,
+        call: &Call,
+    ) -> Actions {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_through(&ops, &mut *flow.0, config, segment, call, &mut actions) };
         self.pool.check();
         actions
     }

@@ -11,10 +11,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use lasthop_core::bindings::{
     self, LH_BATCH_SLOTS, LH_CB_AT, LH_CB_AT_HIGH, LH_CB_FLOW, LH_CB_FORCE, LH_CB_FRAME,
     LH_CB_GENERATION, LH_CB_LINK, LH_CB_QUEUED, LH_CB_QUEUED_HIGH, LH_CB_TO, LH_FLOW_SEGS,
-    LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_rack, LH_SCHEME_slack,
+    LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_dproxy, LH_SCHEME_rack,
+    LH_SCHEME_slack,
     LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_keys, lh_partners_entry,
     lh_rule, lh_setup, lh_us,
 };
+use lasthop_core::host::heeds_the_link;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
 
 use crate::bytes;
@@ -323,7 +325,7 @@ impl Agent {
             > 0)
     }
 
-    /// Tells every flow with something cached, or with an ACK to repeat, that the link went down or
+    /// Tells every flow that heeds it (something cached, gaps, an ACK to repeat) that the link went down or
     /// came up; one that stays busy on another CPU is left out. Returns how many were told, none if
     /// the scheme takes no notice.
     ///
@@ -332,7 +334,7 @@ impl Agent {
     pub fn link(&self, up: bool) -> Result<Option<u64>> {
         let link = if up { LH_LINK_UP } else { LH_LINK_DOWN };
         let mut told = 0;
-        if ![LH_SCHEME_rack, LH_SCHEME_slack].contains(&self.setup.config.scheme) {
+        if ![LH_SCHEME_rack, LH_SCHEME_slack, LH_SCHEME_dproxy].contains(&self.setup.config.scheme) {
             return Ok(None);
         }
         let mut nr = 0;
@@ -341,8 +343,7 @@ impl Agent {
                 self.heartbeat(now_ns()); // many busy flows take their time
             }
             nr += 1;
-            let flow = &entry.flow;
-            if flow.ring.head == flow.ring.tail && flow.handoff.ack_ns == 0 {
+            if !heeds_the_link(&entry.flow) {
                 return Ok(());
             }
             let (generation, family) = (entry.generation, entry.key.family.into());

@@ -145,6 +145,8 @@ pub struct Hop {
     beyond: Vec<(u32, u32)>,
     /// When each segment came to the receiver at first, ms.
     pub came_ms: BTreeMap<u32, u64>,
+    /// Every segment that came to it, in the order in which they did.
+    pub came: Vec<u32>,
     /// Pure ACKs that the sender saw: number, blocks.
     pub seen: Vec<(u32, Vec<(u32, u32)>)>,
     /// Every segment and list that went over the hop, lost or not: "12 base data 3000",
@@ -196,6 +198,7 @@ impl Hop {
             rcv: FIRST,
             beyond: Vec::new(),
             came_ms: BTreeMap::new(),
+            came: Vec::new(),
             seen: Vec::new(),
             trace: Vec::new(),
             now: SEC_NS,
@@ -476,8 +479,8 @@ impl Hop {
         for packet in outcome.to_mh {
             self.over(end, Cargo::Packet(packet));
         }
-        if !outcome.told.is_empty() {
-            self.over(end, Cargo::Told(outcome.told));
+        for told in outcome.told {
+            self.over(end, Cargo::Told(told));
         }
         if let Some(at) = self.agents[&end].next_deadline() {
             self.at(at.max(self.now), Event::Timer(end));
@@ -520,6 +523,7 @@ impl Hop {
     fn receiver_takes(&mut self, s: &Segment) {
         let ms = self.ms();
         self.came_ms.entry(rel(s.seq)).or_insert(ms);
+        self.came.push(rel(s.seq));
         let mut latest = None;
         if s.seq == self.rcv {
             self.rcv = s.end;

@@ -15,6 +15,8 @@ mod control_model;
 mod control_rules;
 mod csnoop;
 mod device;
+mod dproxy;
+mod dproxy_hop;
 mod edit;
 mod ends;
 mod fingerprint;

@@ -119,11 +119,10 @@ impl<G: Gateway> World<'_, G> {
         for packet in outcome.to_mh {
             self.up(packet);
         }
-        if outcome.told.is_empty() {
-            return;
-        }
-        for outcome in self.gateway.on_partner(&outcome.told, self.now_ns) {
-            self.emit(outcome);
+        for told in outcome.told {
+            for outcome in self.gateway.on_partner(&told, self.now_ns) {
+                self.emit(outcome);
+            }
         }
     }
 }

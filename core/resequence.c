@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "flow.h"
+#include "resequence.h"
+
+/* A host's queue is through long before; then it has lost something. */
+#define LH_AWAY_NS (50 * LH_MSEC)
+/* Copies of what was asked for twice come within so long, or not at all. */
+#define LH_AGAIN_NS LH_SEC
+/* The longest that anything waits: more, and the sender's timeout comes first. */
+#define LH_WAIT_MOST_NS (150 * LH_MSEC)
+#define LH_WAIT_BASE_NS (100 * LH_MSEC)
+
+LH_INLINE u32 lh_waiting(const struct lh_flow *f)
+{
+	return f->resequence.tail - f->resequence.head;
+}
+
+/* Entry at @pos, NULL only if the host's memory is gone. */
+LH_INLINE struct lh_seg *lh_waiting_at(struct lh_env *env, const struct lh_flow *f, u32 pos)
+{
+	u32 d = pos >> LH_CHUNK_SHIFT, i = pos;
+	struct lh_chunk *c;
+
+	lh_barrier(d);
+	c = lh_host_chunk(env, f->resequence.dir[d & (LH_HELD_CHUNKS - 1)]);
+	if (!c)
+		return NULL;
+	lh_barrier(i);
+	return &c->seg[i & (LH_CHUNK_SEGS - 1)];
+}
+
+LH_INLINE void lh_waiting_put_chunk(struct lh_env *env, struct lh_flow *f, u32 pos)
+{
+	u32 d = pos >> LH_CHUNK_SHIFT;
+
+	lh_barrier(d);
+	lh_host_put_chunk(env, f->resequence.dir[d & (LH_HELD_CHUNKS - 1)]);
+}
+
+/* Makes room for one entry at the tail. */
+LH_INLINE bool lh_waiting_grow(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_resequence *q = &f->resequence;
+	u32 d = q->tail >> LH_CHUNK_SHIFT, id;
+
+	if (!(q->tail & (LH_CHUNK_SEGS - 1))) {
+		if (q->tail - q->spent > (LH_HELD_CHUNKS - 1) * LH_CHUNK_SEGS ||
+		    !lh_host_get_chunk(env, &id))
+			return false;
+		lh_barrier(d);
+		q->dir[d & (LH_HELD_CHUNKS - 1)] = id;
+	}
+	q->tail++;
+	return true;
+}
+
+/* Gives the memory of the released back, up to position @upto. */
+LH_ENTRY int lh_waiting_reclaim(struct lh_env *env, struct lh_flow *f, u32 upto)
+{
+	struct lh_resequence *q;
+	int i;
+
+	if (!env || !f)
+		return 0;
+	q = &f->resequence;
+	lh_for (i, LH_HELD_CHUNKS * LH_CHUNK_SEGS) {
+		struct lh_seg *e;
+
+		if (q->spent == upto || q->spent == q->head)
+			break;
+		e = lh_waiting_at(env, f, q->spent);
+		if (e)
+			lh_host_put_slot(env, e->slot);
+		q->spent++;
+		if (q->spent == q->tail || !(q->spent & (LH_CHUNK_SEGS - 1)))
+			lh_waiting_put_chunk(env, f, q->spent - 1);
+	}
+	if (q->spent == q->tail)
+		q->spent = q->head = q->tail = 0;
+	return 0;
+}
+
+/* First position whose segment ends behind @seq; tail if there is none. */
+LH_ENTRY u32 lh_waiting_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
+{
+	u32 lo, len;
+	int i;
+
+	if (!env || !f)
+		return 0;
+	lo = f->resequence.head;
+	len = lh_waiting(f);
+	lh_for (i, 10) {
+		struct lh_seg *e;
+		u32 half = len / 2;
+
+		if (!len)
+			break;
+		e = lh_waiting_at(env, f, lo + half);
+		if (!e)
+			break;
+		if (lh_after(e->end, seq)) {
+			len = half;
+		} else {
+			lo += half + 1;
+			len -= half + 1;
+		}
+	}
+	return lo;
+}
+
+/* Moves the entries from @pos on up by one; the last one was just grown. */
+LH_ENTRY int lh_waiting_shift(struct lh_env *env, struct lh_flow *f, u32 pos)
+{
+	u32 n;
+	int i;
+
+	if (!env || !f)
+		return 0;
+	n = f->resequence.tail - 1 - pos;
+	lh_for (i, LH_HELD_MOST) {
+		u32 at = f->resequence.tail - 1 - i;
+		struct lh_seg *to, *from;
+
+		if ((u32)i >= n)
+			break;
+		to = lh_waiting_at(env, f, at);
+		from = lh_waiting_at(env, f, at - 1);
+		if (!to || !from)
+			break;
+		*to = *from;
+	}
+	return 0;
+}
+
+LH_ENTRY int lh_resequence_twice(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 tsval, i;
+
+	if (!env || !f || !s || s->seq == s->end)
+		return 0;
+	tsval = s->opts & LH_OPT_TS ? s->tsval : 0;
+	for (i = 0; i < LH_AGAIN; i++) {
+		struct lh_again *a = &f->resequence.again[i];
+
+		if (!a->copies || a->seq != s->seq || a->end != s->end || a->tsval != tsval ||
+		    env->now_ns > a->until_ns)
+			continue;
+		a->copies--;
+		lh_host_count(env, LH_C_copies_dropped, 1);
+		return 1;
+	}
+	return 0;
+}
+
+LH_ENTRY int lh_resequence_asked(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				 u32 tries)
+{
+	struct lh_again *a;
+	u32 at;
+
+	if (!env || !f || !s || tries < 2)
+		return 0;
+	at = f->resequence.nr_again++;
+	lh_barrier(at);
+	a = &f->resequence.again[at & (LH_AGAIN - 1)];
+	a->seq = s->seq;
+	a->end = s->end;
+	a->tsval = s->opts & LH_OPT_TS ? s->tsval : 0;
+	a->copies = tries - 1;
+	a->until_ns = env->now_ns + LH_AGAIN_NS;
+	return 0;
+}
+
+/* Packets that may wait for the flow: an equal part for each one whose data have come in this tenth of
+ * a second or the one before. */
+LH_ENTRY u32 lh_resequence_share(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_device *d;
+	u32 n;
+
+	if (!env || !f)
+		return 0;
+	d = LH_DEVICE(env);
+	n = lh_max(lh_max(d->arriving, d->arriving_before), 1U);
+	return lh_min(LH_CFG(env)->reorder_buffer / n, (u32)LH_HELD_MOST);
+}
+
+/* Data of the flow have come: it is one of those that share the buffer. */
+LH_INLINE void lh_resequence_count(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_device *d = LH_DEVICE(env);
+	u64 bin = env->now_ns / LH_BIN_NS;
+
+	if (d->arriving_bin != bin) {
+		d->arriving_before = d->arriving_bin + 1 == bin ? d->arriving : 0;
+		d->arriving_bin = bin;
+		d->arriving = 0;
+	}
+	if (f->resequence.bin == bin)
+		return;
+	f->resequence.bin = bin;
+	d->arriving++;
+}
+
+/* Whether it is known to whom to turn for what is missing, and that somebody wakes us. Else nothing
+ * is waited for. */
+LH_INLINE bool lh_resequence_may(struct lh_env *env)
+{
+	return env->alive && env->partner;
+}
+
+LH_ENTRY int lh_resequence_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				struct lh_actions *out)
+{
+	struct lh_resequence *q;
+	u32 parts = 1;
+	bool turn;
+
+	if (!env || !f || !s || !out || s->seq == s->end)
+		return 0;
+	q = &f->resequence;
+	lh_resequence_count(env, f);
+	if (q->away && lh_since(env->now_ns, q->away_ns) > LH_AWAY_NS)
+		q->away = 0;
+	if (!lh_resequence_may(env))
+		lh_arrival_give_all_up(env, f);
+	turn = lh_before(s->seq, lh_arrival_next(f));
+	if (turn && !lh_waiting(f) && !q->away)
+		return 0;
+	if (s->part_bytes)
+		parts += s->payload_bytes / s->part_bytes;
+	if ((!turn && !lh_resequence_share(env, f)) || lh_waiting(f) + parts > LH_HELD_MOST) {
+		lh_host_count(env, LH_C_unsequenced, 1);
+		return 0;
+	}
+	out->verdict = LH_WAIT;
+	return 1;
+}
+
+LH_ENTRY int lh_resequence_put(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out)
+{
+	struct lh_seg *e;
+	u32 pos, slot;
+
+	if (!env || !f || !s || !out)
+		return 0;
+	pos = lh_waiting_find(env, f, s->seq);
+	if (pos != f->resequence.tail) {
+		e = lh_waiting_at(env, f, pos);
+		if (!e)
+			return 0;
+		if (!lh_before(s->seq, e->seq) && !lh_after(s->end, e->end)) {
+			lh_host_count(env, LH_C_copies_dropped, 1);
+			return 0;
+		}
+		pos += !lh_before(s->seq, e->seq);
+	}
+	if (!lh_host_get_slot(env, &slot))
+		return 0;
+	if (!lh_waiting_grow(env, f)) {
+		lh_host_put_slot(env, slot);
+		return 0;
+	}
+	lh_waiting_shift(env, f, pos);
+	e = lh_waiting_at(env, f, pos);
+	if (!e)
+		return 0;
+	__builtin_memset(e, 0, sizeof(*e));
+	e->seq = s->seq;
+	e->end = s->end;
+	e->slot = slot;
+	e->last_tx_ns = env->now_ns;
+	out->store_slot = slot;
+	out->store_pos = pos;
+	lh_host_count(env, LH_C_waited, 1);
+	return 1;
+}
+
+/* Who has more waiting than its part gives its oldest gaps up, until something has its turn. */
+LH_INLINE void lh_resequence_shed(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_seg *e;
+	int i;
+
+	if (lh_waiting(f) <= lh_resequence_share(env, f))
+		return;
+	e = lh_waiting_at(env, f, f->resequence.head);
+	lh_for (i, LH_HOLES) {
+		if (!e || lh_before(e->seq, lh_arrival_next(f)))
+			break;
+		lh_arrival_give_up(env, f);
+		lh_host_count(env, LH_C_overcrowded, 1);
+	}
+}
+
+/* The first that wait, up to as many as go at once. @next: up to where; those that lie below have
+ * their turn. */
+LH_ENTRY int lh_resequence_take(struct lh_env *env, struct lh_flow *f, u32 next,
+				struct lh_actions *out)
+{
+	struct lh_resequence *q;
+	u32 most;
+	int i;
+
+	if (!env || !f || !out)
+		return 0;
+	q = &f->resequence;
+	most = lh_min(LH_CFG(env)->catch_up, (u32)LH_RELEASE_MOST);
+	lh_for (i, LH_RELEASE_MOST) {
+		struct lh_seg *e;
+		u32 k = i;
+
+		if (k >= most || !lh_waiting(f))
+			break;
+		e = lh_waiting_at(env, f, q->head);
+		if (!e || !lh_before(e->seq, next))
+			break;
+		lh_barrier(k);
+		out->release[k & (LH_RELEASE_MOST - 1)] = e->slot;
+		out->nr_release = k + 1;
+		q->head++;
+	}
+	q->away = out->nr_release;
+	q->away_ns = env->now_ns;
+	lh_host_count(env, LH_C_sequenced, out->nr_release);
+	return out->nr_release;
+}
+
+LH_ENTRY int lh_resequence_turn(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	if (!env || !f || !out || f->resequence.away)
+		return 0;
+	lh_waiting_reclaim(env, f, f->resequence.head);
+	lh_resequence_shed(env, f);
+	return lh_resequence_take(env, f, lh_arrival_next(f), out);
+}
+
+LH_ENTRY int lh_resequence_through(struct lh_env *env, struct lh_flow *f,
+				   const struct lh_segment *s, struct lh_actions *out)
+{
+	struct lh_resequence *q;
+	struct lh_seg *e;
+	u32 last;
+
+	if (!env || !f || !s || !out)
+		return 0;
+	q = &f->resequence;
+	if (!q->away)
+		return 0; /* taken for lost, and late */
+	if (--q->away)
+		return 0;
+	last = q->head - 1;
+	e = q->spent == q->head ? NULL : lh_waiting_at(env, f, last);
+	/* Else something before it got lost in the host: the timer goes on, with a packet of its own. */
+	if (!e || e->seq != s->seq)
+		return 0;
+	lh_waiting_reclaim(env, f, last);
+	lh_resequence_shed(env, f);
+	if (lh_resequence_take(env, f, lh_arrival_next(f), out))
+		out->reload_slot = e->slot;
+	else
+		lh_waiting_reclaim(env, f, q->head);
+	return 0;
+}
+
+/* For so long the first of those that wait may do so: what its sender's timeout leaves of the round
+ * trip, as far as it is known. */
+LH_INLINE u64 lh_wait_until(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_seg *e = lh_waiting_at(env, f, f->resequence.head);
+	u64 most = f->rtt.srtt_ns / 2 + LH_WAIT_BASE_NS;
+
+	return e ? e->last_tx_ns + lh_min(most, LH_WAIT_MOST_NS) : 0;
+}
+
+/* Gives up the gaps before the first that waits. */
+LH_INLINE void lh_resequence_expire(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_seg *e = lh_waiting_at(env, f, f->resequence.head);
+	int i;
+
+	lh_for (i, LH_HOLES) {
+		if (!e || lh_before(e->seq, lh_arrival_next(f)))
+			break;
+		lh_arrival_give_up(env, f);
+	}
+}
+
+LH_ENTRY int lh_resequence_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	struct lh_resequence *q;
+
+	if (!env || !f || !out)
+		return 0;
+	q = &f->resequence;
+	if (q->away && env->now_ns >= q->away_ns + LH_AWAY_NS)
+		q->away = 0;
+	if (!lh_resequence_may(env))
+		lh_arrival_give_all_up(env, f);
+	if (lh_waiting(f) && env->now_ns >= lh_wait_until(env, f))
+		lh_resequence_expire(env, f);
+	return lh_resequence_turn(env, f, out);
+}
+
+LH_ENTRY u64 lh_resequence_deadline(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_resequence *q;
+	struct lh_seg *e;
+
+	if (!env || !f)
+		return 0;
+	q = &f->resequence;
+	if (q->away)
+		return q->away_ns + LH_AWAY_NS;
+	if (q->spent == q->tail)
+		return 0;
+	if (q->head == q->tail)
+		return env->now_ns; /* memory to give back */
+	e = lh_waiting_at(env, f, q->head);
+	if (!e || lh_before(e->seq, lh_arrival_next(f)) || !lh_resequence_may(env))
+		return env->now_ns;
+	return lh_wait_until(env, f);
+}
+
+LH_ENTRY int lh_resequence_flush(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	if (!env || !f || !out)
+		return 0;
+	lh_waiting_reclaim(env, f, f->resequence.head);
+	return lh_resequence_take(env, f, f->arrival.max, out);
+}
+
+LH_ENTRY int lh_resequence_drop(struct lh_env *env, struct lh_flow *f)
+{
+	if (!env || !f)
+		return 0;
+	f->resequence.head = f->resequence.tail;
+	return lh_waiting_reclaim(env, f, f->resequence.head);
+}
