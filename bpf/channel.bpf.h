@@ -32,6 +32,9 @@ struct {
 
 /* A message on its way in or out. */
 struct lh_mail {
+	struct lh_sack_block tell[LH_TELL_MOST]; /* of one flow, what is to be told */
+	u32 nr_tell;
+	u32 tell_each; /* 1: by a message for each block */
 	struct lh_message message;
 	struct lh_hello hello;
 	struct lh_missing missing;
@@ -142,68 +145,11 @@ LH_INLINE void lh_know_partner(struct lh_flow_entry *e, struct lh_env *env,
 		lh_partner_of(e, env, hdr, at);
 }
 
-/* What another agent misses of a flow of ours, by the key of our table. The repairs go out with the
- * next kick. */
-LH_FUNC int lh_told(struct lh_scratch *sc, struct lh_env *env, struct lh_mail *mail)
+/* Sends mail->message, which is sealed, to mail->to on the packet at hand, behind its first @at bytes
+ * (lh_kick_offset()). */
+LH_INLINE int lh_post(struct __sk_buff *skb, struct lh_mail *mail, u32 at)
 {
-	struct lh_flow_value *v;
-	u32 index = 0;
-
-	if (!(lh_setup.policy & LH_POLICY_PARTNER) ||
-	    !lh_missing_get(&mail->message, &mail->missing))
-		return 0;
-	v = lh_flow_find(env, &mail->missing.key, &index);
-	if (!v)
-		return 0;
-	lh_know_partner(&v->entry, env, &sc->hdr, LH_FROM_HW);
-	lh_on_partner(env, &v->entry.flow, &mail->missing, &sc->act);
-	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
-	if (sc->act.nr_retransmit)
-		lh_defer(&v->entry, index, &sc->act, 0);
-	lh_unlock(&v->entry);
-	lh_env_done(env);
-	return 1;
-}
-
-/* Whether a packet that is not TCP is worth a look: long enough for a message, and so for its headers
- * to be in sc->hdr, where those of a packet before stand otherwise. */
-LH_INLINE bool lh_may_be_message(const struct __sk_buff *skb)
-{
-	return lh_setup.port && skb->len >= lh_setup.l2_bytes + 28 + LH_MESSAGE_BYTES_MIN;
-}
-
-/* A packet whose headers are in sc->hdr and that is not TCP: a message, perhaps. @return the
- * program's verdict; what is not for us passes as it came. */
-LH_FUNC int lh_hear(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
-{
-	struct lh_mail *mail = lh_mail();
-	u32 zero = 0, opened;
-	struct lh_us *we = bpf_map_lookup_elem(&us, &zero);
-	int at;
-
-	if (!mail || !we || skb->vlan_present)
-		return TCX_NEXT;
-	at = lh_message_find(&sc->hdr, lh_setup.l2_bytes, lh_setup.port, &mail->message);
-	if (!at || !lh_message_for(&mail->message, we))
-		return TCX_NEXT;
-	if (mail->message.from.hops != LH_MESSAGE_HOPS) {
-		lh_host_count(env, LH_C_messages_off_link, 1);
-		return TCX_NEXT;
-	}
-	opened = lh_open(skb, &mail->message, at, env->now_ns);
-	lh_barrier(opened);
-	if (opened < LH_NR_OPENED)
-		lh_host_count(env, LH_C_messages_accepted + opened, 1);
-	if (opened == LH_OPENED && mail->message.type == LH_MESSAGE_MISSING)
-		lh_told(sc, env, mail);
-	return TCX_DROP;
-}
-
-/* Sends mail->message, which is sealed, to mail->to on the packet of a test run. */
-LH_INLINE int lh_post(struct __sk_buff *skb, struct lh_mail *mail)
-{
-	/* Without layer 2 the test run's own stays before it: see lh_kick_offset(). */
-	u32 at = lh_setup.l2_bytes ? 0 : 14, len = mail->message.bytes;
+	u32 len = mail->message.bytes;
 	u32 n = lh_message_headers(&mail->hdr, &mail->message, &mail->to, lh_setup.l2_bytes,
 				   lh_setup.port);
 
@@ -212,8 +158,11 @@ LH_INLINE int lh_post(struct __sk_buff *skb, struct lh_mail *mail)
 	if (lh_outside(n, 28, LH_MESSAGE_HDR_MAX) ||
 	    lh_outside(len, LH_MESSAGE_BYTES_MIN, LH_MESSAGE_BYTES_MAX))
 		return -1;
-	/* Such a device goes by the packet's protocol, which is that of the test run. */
-	if (at && (mail->to.family == 6) != (skb->protocol == lh_be16(0x86dd)))
+	lh_barrier(at);
+	if (at > 14)
+		return -1;
+	/* A device without layer 2 goes by the packet's protocol. */
+	if (!lh_setup.l2_bytes && (mail->to.family == 6) != (skb->protocol == lh_be16(0x86dd)))
 		return -1;
 	if (bpf_skb_change_tail(skb, at + n + len, 0) ||
 	    bpf_skb_store_bytes(skb, at, mail->hdr.b, n, 0) ||
@@ -225,9 +174,9 @@ LH_INLINE int lh_post(struct __sk_buff *skb, struct lh_mail *mail)
 
 /*
  * Sends the message whose type and body stand in mail->message to mail->to (its family alone: to all
- * of the link) on the packet of a test run, which it spoils. @return 0: sent.
+ * of the link) on the packet at hand, behind its first @at bytes, and spoils it. @return 0: sent.
  */
-LH_FUNC int lh_send_message(struct __sk_buff *skb, struct lh_mail *mail, struct lh_env *env)
+LH_FUNC int lh_send_message(struct __sk_buff *skb, struct lh_mail *mail, struct lh_env *env, u32 at)
 {
 	struct lh_partners_entry *e = lh_partners();
 	struct lh_message *m = &mail->message;
@@ -241,7 +190,7 @@ LH_FUNC int lh_send_message(struct __sk_buff *skb, struct lh_mail *mail, struct 
 		m->stream = LH_STREAM_KERNEL;
 		m->counter = __sync_fetch_and_add(&e->counter, 1) + 1;
 		if (lh_message_seal(m, &k->key[0]))
-			err = lh_post(skb, mail);
+			err = lh_post(skb, mail, at);
 	}
 	if (err)
 		lh_host_count(env, LH_C_messages_unsent, 1);
@@ -263,14 +212,30 @@ LH_INLINE int lh_address_to(struct lh_mail *mail, u32 to, u64 now_ns)
 	return lh_partner_up(p, now_ns);
 }
 
-/* What @act tells is the next kick's to send. Under the lock. */
+/* What @act tells is the next kick's to send, behind what is noted already; what has no room is told
+ * again by and by. Under the lock. */
 LH_INLINE void lh_note_tell(struct lh_flow_entry *e, const struct lh_actions *act)
 {
-	e->nr_tell = act->nr_tell;
-	__builtin_memcpy(e->tell, act->tell, sizeof(e->tell));
+	u32 n = e->nr_tell, i;
+
+	for (i = 0; i < LH_TELL_MOST; i++) {
+		if (i >= act->nr_tell || n >= LH_TELL_MOST)
+			break;
+		lh_barrier(n);
+		e->tell[n & (LH_TELL_MOST - 1)] = act->tell[i];
+		n++;
+	}
+	e->nr_tell = n;
+	e->tell_each = act->tell_by == LH_TELL_EACH;
 }
 
-/* What this kick is to tell, noted before or by the timer just now (sc->act), goes where it is found
+/* Whether a message is to tell what the core has found missing, one for all or one for each. */
+LH_INLINE bool lh_tells(const struct lh_actions *act)
+{
+	return act->tell_by == LH_TELL_MESSAGE || act->tell_by == LH_TELL_EACH;
+}
+
+/* What this kick is to tell, noted before or just now (sc->act), goes where it is found
  * without the lock. @return index + 1 of the partner, 0: nothing. */
 LH_INLINE u32 lh_take_tell(struct lh_flow_entry *e, struct lh_scratch *sc)
 {
@@ -279,22 +244,22 @@ LH_INLINE u32 lh_take_tell(struct lh_flow_entry *e, struct lh_scratch *sc)
 
 	if (!lh_setup.port || !mail)
 		return 0;
-	if (sc->act.tell_by == LH_TELL_MESSAGE)
+	if (lh_tells(&sc->act))
 		lh_note_tell(e, &sc->act);
 	n = e->nr_tell;
 	e->nr_tell = 0;
 	if (!n || n > LH_TELL_MOST)
 		return 0;
-	mail->missing.nr = n;
+	mail->nr_tell = n;
+	mail->tell_each = e->tell_each;
 	for (i = 0; i < LH_TELL_MOST; i++)
-		mail->missing.block[i] = e->tell[i];
+		mail->tell[i] = e->tell[i];
 	sc->key = e->key;
 	return e->partner;
 }
 
-/* Sends mail->missing, of our flow sc->key, to partner @to - 1. From a test run, whose packet it
- * spoils. */
-LH_FUNC int lh_send_missing(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+/* Sends mail->missing, of our flow sc->key, to partner @to - 1, on the packet at hand. */
+LH_INLINE int lh_send_missing(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
 			    u32 to)
 {
 	struct lh_mail *mail = lh_mail();
@@ -305,7 +270,45 @@ LH_FUNC int lh_send_missing(struct __sk_buff *skb, struct lh_scratch *sc, struct
 	if (!lh_address_to(mail, to, env->now_ns) ||
 	    !lh_missing_put(&mail->message, &mail->missing))
 		return -1;
-	return lh_send_message(skb, mail, env);
+	return lh_send_message(skb, mail, env, sc->carry_at);
+}
+
+/* Sends block @i of mail->tell alone. A global function: see lh_cache_one(). */
+LH_ENTRY int lh_send_piece(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env, u32 to,
+			   u32 i)
+{
+	struct lh_mail *mail = lh_mail();
+
+	if (!sc || !env || !mail)
+		return -1;
+	lh_barrier(i);
+	mail->missing.nr = 1;
+	mail->missing.block[0] = mail->tell[i & (LH_TELL_MOST - 1)];
+	return lh_send_missing(skb, sc, env, to);
+}
+
+/* Sends what lh_take_tell() has found. */
+LH_INLINE void lh_send_tells(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env, u32 to)
+{
+	struct lh_mail *mail = lh_mail();
+	u32 n, k;
+	int i;
+
+	if (!mail)
+		return;
+	n = mail->nr_tell;
+	if (!mail->tell_each) {
+		mail->missing.nr = n;
+		for (k = 0; k < LH_TELL_MOST; k++)
+			mail->missing.block[k] = mail->tell[k];
+		lh_send_missing(skb, sc, env, to);
+		return;
+	}
+	bpf_for (i, 0, LH_TELL_MOST) {
+		if ((u32)i >= n)
+			break;
+		lh_send_piece(skb, sc, env, to, i);
+	}
 }
 
 /* Test run by user space, once a second: HELLO to partner cb[LH_CB_TO] - 1, or to all of the link
@@ -331,7 +334,7 @@ int lh_say(struct __sk_buff *skb)
 	}
 	lh_partner_hello(p, lh_setup.can, env->now_ns, &mail->hello);
 	lh_hello_put(&mail->message, &mail->hello);
-	return lh_send_message(skb, mail, env) != 0;
+	return lh_send_message(skb, mail, env, lh_setup.l2_bytes ? 0 : 14) != 0;
 }
 
 #endif /* LH_CHANNEL_BPF_H */

@@ -101,6 +101,9 @@ struct lh_scratch {
 	struct lh_slot slot; /* a held ACK on its way out */
 	struct lh_mac_report report;
 	struct lh_syn syn; /* of a flow that is about to be created */
+	/* The packet that carries what the core asks for (carry.bpf.h): bytes before what is loaded, and
+	 * whether its checksum is CHECKSUM_PARTIAL. Of which flow, for lh_ingress: index + 1; 0: none. */
+	u32 carry_at, carry_partial, carry_flow;
 	u8 sum[132]; /* bytes of a packet that are summed up, and zeros (verify.bpf.h) */
 };
 

@@ -76,9 +76,10 @@ LH_INLINE void lh_mark_slice(u32 id, u32 index, u32 seq, bool last)
 }
 
 /* The packet in sc->seg, cut into the segments that will be on the wire if it
- * is a super-packet (GRO, TSO). @mss: 0 for an ordinary one. */
-LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
-			       struct lh_scratch *sc, u32 mss)
+ * is a super-packet (GRO, TSO): cached, or if it @waits put in their places. @mss: 0 for an ordinary
+ * one. */
+LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
+			     struct lh_scratch *sc, u32 mss, bool waits)
 {
 	u32 left = sc->seg.payload_bytes, off = sc->seg.hdr_bytes, seq = sc->seg.seq, ce = 0;
 	u16 last_flags = sc->seg.flags & (LH_FIN | LH_PSH);
@@ -88,6 +89,7 @@ LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, s
 	bpf_for (i, 0, LH_MAX_SLICES) {
 		u32 n = mss && left > mss ? mss : left;
 		bool last = n == left;
+		int stored;
 
 		if (mss) {
 			sc->slice.seq = seq;
@@ -97,7 +99,9 @@ LH_INLINE void lh_cache_slices(struct __sk_buff *skb, struct lh_flow_value *v, s
 			if (last)
 				sc->slice.flags |= last_flags;
 		}
-		if (lh_cache_one(skb, &v->entry.flow, env, sc, off) && mss)
+		stored = waits ? lh_wait_one(skb, &v->entry.flow, env, sc, off) :
+				 lh_cache_one(skb, &v->entry.flow, env, sc, off);
+		if (stored && mss)
 			lh_mark_slice(sc->act.store_slot, i, seq, last);
 		ce |= sc->act.mark_ce; /* one mark for all: it is in the IP header */
 		if (last)
@@ -153,7 +157,7 @@ LH_ENTRY int lh_leave(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_
 		return 0;
 	if (sc->act.hold)
 		lh_hold(skb, e, sc);
-	if (sc->act.tell_by == LH_TELL_MESSAGE) {
+	if (lh_tells(&sc->act)) {
 		lh_note_tell(e, &sc->act);
 		lh_send_event(e, index);
 	}
@@ -204,7 +208,7 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	}
 	lh_know_partner(&v->entry, env, &sc->hdr, LH_TO_HW);
 	before = lh_weight(&v->entry.flow);
-	lh_cache_slices(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0);
+	lh_each_slice(skb, v, env, sc, mss && sc->seg.payload_bytes > mss ? mss : 0, false);
 	lh_count_weight(before, lh_weight(&v->entry.flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	lh_leave(skb, &v->entry, sc, index);
@@ -299,6 +303,35 @@ LH_INLINE void lh_clone_ack(struct __sk_buff *skb, u32 copies)
 	skb->mark = mark;
 }
 
+/* The packet from MH in sc->seg has to wait for its turn: its bytes do, and it carries what goes on in
+ * its place, and what is asked for. The lock is kept. */
+LH_FUNC int lh_wait(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow_value *v,
+		    struct lh_env *env)
+{
+	u32 index = sc->carry_flow - 1;
+
+	lh_each_slice(skb, v, env, sc, sc->seg.part_bytes, true);
+	lh_on_turn(env, &v->entry.flow, &sc->act);
+	lh_carry_arrived(skb, sc, index);
+	/* What is told is no TCP, whose place of the checksum the device would fill. */
+	if (sc->carry_partial && lh_tells(&sc->act)) {
+		lh_note_tell(&v->entry, &sc->act);
+		sc->act.tell_by = LH_TELL_NOT;
+		lh_send_event(&v->entry, index);
+	}
+	return TCX_DROP;
+}
+
+/* Payload of the packet from MH in sc->seg, or of each segment in it, which the core is told. */
+LH_INLINE u32 lh_part_bytes(const struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	u32 part = skb->gso_size;
+
+	if (part && sc->seg.payload_bytes > part)
+		sc->seg.part_bytes = part;
+	return sc->seg.part_bytes ? part : sc->seg.payload_bytes;
+}
+
 /* A packet from MH. @return the program's verdict. */
 LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
@@ -321,10 +354,19 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	before = lh_weight(&v->entry.flow);
 	if (!v->entry.flow.peer)
 		lh_peer_join(env, &v->entry.flow, &sc->key);
+	env->accepted = lh_part_bytes(skb, sc) <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
 	lh_on_ack(env, &v->entry.flow, &sc->seg, act);
 	lh_count_weight(before, lh_weight(&v->entry.flow));
+	if ((lh_setup.policy & LH_POLICY_SEQUENCE) && act->verdict == LH_WAIT) {
+		sc->carry_flow = index + 1;
+		return TCX_DROP;
+	}
 	if (act->hold)
 		lh_hold(skb, &v->entry, sc);
+	if ((lh_setup.policy & LH_POLICY_SEQUENCE) && lh_tells(act)) {
+		lh_note_tell(&v->entry, act);
+		lh_send_event(&v->entry, index);
+	}
 	lh_set_deadline(v, act->next_deadline_ns, env->now_ns);
 	verdict = act->verdict == LH_DROP ? TCX_DROP : TCX_NEXT;
 	if (verdict == TCX_NEXT && lh_edit_ack(&sc->hdr, &sc->seg, act, lh_partial(skb)))
@@ -343,6 +385,39 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	return verdict;
 }
 
+/* Something that we released comes by on its way on. @return the program's verdict. */
+LH_FUNC int lh_comes_by(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc = lh_scratch();
+	struct lh_env *env;
+	int verdict;
+
+	if (!sc || !(env = lh_env(skb)) || !lh_read(skb, sc, env, false))
+		return TCX_NEXT;
+	verdict = lh_through(skb, sc, env);
+	lh_env_done(env);
+	return verdict;
+}
+
+/* Lets the packet carry, if it is to: sc->carry_flow has kept its lock. @waits: it has to wait, too.
+ * @return whether it did. */
+LH_INLINE bool lh_carry(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env, bool waits)
+{
+	u32 index = sc->carry_flow - 1;
+	struct lh_flow_value *v;
+
+	if (!(lh_setup.policy & LH_POLICY_PARTNER) || !sc->carry_flow)
+		return false;
+	v = bpf_map_lookup_elem(&flows, &index);
+	if (!v)
+		return true;
+	if (waits)
+		lh_wait(skb, sc, v, env);
+	lh_carry_out(skb, v, env, sc);
+	lh_env_done(env);
+	return true;
+}
+
 SEC("tc")
 int lh_ingress(struct __sk_buff *skb)
 {
@@ -350,21 +425,26 @@ int lh_ingress(struct __sk_buff *skb)
 	struct lh_env *env;
 	int verdict;
 
-	if (lh_marked(skb)) { /* a held ACK that we released */
+	if (lh_marked(skb)) { /* a held ACK, or data, that we released */
 		skb->mark &= ~lh_setup.mark_mask;
-		return TCX_NEXT;
+		return lh_setup.policy & LH_POLICY_SEQUENCE ? lh_comes_by(skb) : TCX_NEXT;
 	}
 	sc = lh_scratch();
 	if (!sc || !(env = lh_env(skb)))
 		return TCX_NEXT;
-	if (!lh_read(skb, sc, env, false))
-		return lh_may_be_message(skb) ? lh_hear(skb, sc, env) : TCX_NEXT;
+	sc->carry_flow = 0;
+	if (!lh_read(skb, sc, env, false)) {
+		verdict = lh_may_be_message(skb) ? lh_hear(skb, sc, env) : TCX_NEXT;
+		return lh_carry(skb, sc, env, false) ? TCX_DROP : verdict;
+	}
 	if (!lh_sums_right(skb, sc)) {
 		lh_host_count(env, LH_C_bypass_checksum, 1);
 		return TCX_NEXT;
 	}
 	lh_strip(skb, sc);
 	verdict = lh_from_mh(skb, sc, env);
+	if (lh_carry(skb, sc, env, true))
+		return TCX_DROP;
 	lh_env_done(env);
 	return verdict;
 }

@@ -238,6 +238,62 @@ LH_INLINE bool lh_marked(const struct __sk_buff *skb)
 	return (skb->mark & lh_setup.mark_mask) == lh_setup.mark_value;
 }
 
+/* The packet, which @slot was loaded into, goes to the stack as if it came from MH. */
+LH_INLINE int lh_send_up(struct __sk_buff *skb, const struct lh_slot *slot)
+{
+	u32 tagged = skb->vlan_present, mark = skb->mark;
+	int err = 0;
+
+	if (slot->vlan_proto && !tagged)
+		err = bpf_skb_vlan_push(skb, slot->vlan_proto, slot->vlan_tci);
+	skb->mark = (mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+	if (!err)
+		err = bpf_clone_redirect(skb, lh_setup.ifindex, BPF_F_INGRESS);
+	skb->mark = mark;
+	if (skb->vlan_present && !tagged)
+		bpf_skb_vlan_pop(skb);
+	return err;
+}
+
+/* Sends number @i of what had to wait on. A global function: see lh_cache_one(). */
+LH_ENTRY int lh_release_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
+			    struct lh_scratch *sc, u32 i)
+{
+	struct lh_slot *slot;
+	u32 id;
+
+	if (!f || !env || !sc)
+		return 0;
+	lh_barrier(i);
+	id = sc->act.release[i & (LH_RELEASE_MOST - 1)];
+	slot = bpf_map_lookup_elem(&slots, &id);
+	if (slot && !lh_load_vehicle(skb, slot, sc->carry_at, sc->carry_partial) &&
+	    !lh_send_up(skb, slot))
+		return 1;
+	lh_host_count(env, LH_C_release_errors, 1);
+	lh_release_lost(f);
+	return 0;
+}
+
+/*
+ * Sends what had to wait (sc->act.release) on to its receiver, on the packet at hand, by which it comes
+ * to this CPU's backlog and through lh_ingress once more. Under the lock: nothing of it runs at once.
+ */
+LH_ENTRY int lh_release_on(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
+			   struct lh_scratch *sc)
+{
+	int i;
+
+	if (!f || !env || !sc || !(lh_setup.policy & LH_POLICY_SEQUENCE))
+		return 0;
+	bpf_for (i, 0, LH_RELEASE_MOST) {
+		if ((u32)i >= sc->act.nr_release)
+			break;
+		lh_release_one(skb, f, env, sc, i);
+	}
+	return 0;
+}
+
 /* Copies the segment in sc->slice, a whole packet or a slice of one, into its
  * slot. @off: of the payload in @skb. */
 LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 slot_id, u32 off)

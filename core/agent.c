@@ -448,6 +448,12 @@ LH_ENTRY int lh_on_turn(struct lh_env *env, struct lh_flow *f, struct lh_actions
 	return 0;
 }
 
+LH_INLINE void lh_release_lost(struct lh_flow *f)
+{
+	if (f->resequence.away)
+		f->resequence.away--;
+}
+
 LH_ENTRY int lh_on_through(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			   struct lh_actions *out)
 {

@@ -44,6 +44,9 @@ LH_ENTRY int lh_on_turn(struct lh_env *env, struct lh_flow *f, struct lh_actions
 LH_ENTRY int lh_on_through(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			   struct lh_actions *out);
 
+/* One of what was released could not be sent on. */
+LH_INLINE void lh_release_lost(struct lh_flow *f);
+
 /* The timer. A call before the deadline does nothing: hosts have other reasons
  * to look after a flow, and each would be a repair more than MH's ACKs allow. */
 LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);

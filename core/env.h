@@ -43,7 +43,7 @@ struct lh_env {
 	u32 pool_segments; /* of the whole pool, while it gets scarce; 0: there is plenty */
 	u32 room; /* repairs that the host can take in this call */
 	u8 alive; /* 1: the host can wake us in time: suppression allowed */
-	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it */
+	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it, and it fits a slot */
 	u8 handshakes; /* 1: a SYN may be cached: not too many connections are unanswered */
 	u8 partner; /* 1: the agent at the other end of the hop answers */
 	u64 partner_rtt_ns; /* round trip to it, the least of late (partner.h); 0: unknown */

@@ -230,7 +230,8 @@ LH_ENTRY int lh_resequence_data(struct lh_env *env, struct lh_flow *f, const str
 		return 0;
 	if (s->part_bytes)
 		parts += s->payload_bytes / s->part_bytes;
-	if ((!turn && !lh_resequence_share(env, f)) || lh_waiting(f) + parts > LH_HELD_MOST) {
+	if ((!turn && !lh_resequence_share(env, f)) || lh_waiting(f) + parts > LH_HELD_MOST ||
+	    !env->accepted) {
 		lh_host_count(env, LH_C_unsequenced, 1);
 		return 0;
 	}
@@ -432,10 +433,8 @@ LH_ENTRY int lh_resequence_flush(struct lh_env *env, struct lh_flow *f, struct l
 	return lh_resequence_take(env, f, f->arrival.max, out);
 }
 
-LH_ENTRY int lh_resequence_drop(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_resequence_drop(struct lh_env *env, struct lh_flow *f)
 {
-	if (!env || !f)
-		return 0;
 	f->resequence.head = f->resequence.tail;
-	return lh_waiting_reclaim(env, f, f->resequence.head);
+	lh_waiting_reclaim(env, f, f->resequence.head);
 }

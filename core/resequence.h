@@ -80,7 +80,7 @@ LH_ENTRY u64 lh_resequence_deadline(struct lh_env *env, const struct lh_flow *f)
 LH_ENTRY int lh_resequence_flush(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 /* What waits is forgotten, and its memory given back. */
-LH_ENTRY int lh_resequence_drop(struct lh_env *env, struct lh_flow *f);
+LH_INLINE void lh_resequence_drop(struct lh_env *env, struct lh_flow *f);
 
 /* How many packets wait. */
 LH_INLINE u32 lh_waiting(const struct lh_flow *f);

@@ -1375,40 +1375,41 @@ pub const LH_C_waited: lh_counter = 44;
 pub const LH_C_sequenced: lh_counter = 45;
 pub const LH_C_unsequenced: lh_counter = 46;
 pub const LH_C_overcrowded: lh_counter = 47;
-pub const LH_C_copies_dropped: lh_counter = 48;
-pub const LH_C_asked: lh_counter = 49;
-pub const LH_C_mac_delivered: lh_counter = 50;
-pub const LH_C_mac_undelivered: lh_counter = 51;
-pub const LH_C_mac_given_up: lh_counter = 52;
-pub const LH_C_mac_strangers: lh_counter = 53;
-pub const LH_C_bypass_not_tcp: lh_counter = 54;
-pub const LH_C_bypass_fragment: lh_counter = 55;
-pub const LH_C_bypass_malformed: lh_counter = 56;
-pub const LH_C_bypass_filtered: lh_counter = 57;
-pub const LH_C_bypass_table_full: lh_counter = 58;
-pub const LH_C_bypass_unanswered: lh_counter = 59;
-pub const LH_C_bypass_lock: lh_counter = 60;
-pub const LH_C_bypass_stale: lh_counter = 61;
-pub const LH_C_bypass_checksum: lh_counter = 62;
-pub const LH_C_bypass_unacceptable: lh_counter = 63;
-pub const LH_C_resynchronised: lh_counter = 64;
-pub const LH_C_flows_created: lh_counter = 65;
-pub const LH_C_flows_removed: lh_counter = 66;
-pub const LH_C_timer_kicks: lh_counter = 67;
-pub const LH_C_messages_accepted: lh_counter = 68;
-pub const LH_C_messages_malformed: lh_counter = 69;
-pub const LH_C_messages_version: lh_counter = 70;
-pub const LH_C_messages_key: lh_counter = 71;
-pub const LH_C_messages_forged: lh_counter = 72;
-pub const LH_C_messages_own: lh_counter = 73;
-pub const LH_C_messages_replayed: lh_counter = 74;
-pub const LH_C_messages_unconfirmed: lh_counter = 75;
-pub const LH_C_messages_limited: lh_counter = 76;
-pub const LH_C_messages_full: lh_counter = 77;
-pub const LH_C_messages_off_link: lh_counter = 78;
-pub const LH_C_messages_sent: lh_counter = 79;
-pub const LH_C_messages_unsent: lh_counter = 80;
-pub const LH_NR_COUNTERS: lh_counter = 81;
+pub const LH_C_release_errors: lh_counter = 48;
+pub const LH_C_copies_dropped: lh_counter = 49;
+pub const LH_C_asked: lh_counter = 50;
+pub const LH_C_mac_delivered: lh_counter = 51;
+pub const LH_C_mac_undelivered: lh_counter = 52;
+pub const LH_C_mac_given_up: lh_counter = 53;
+pub const LH_C_mac_strangers: lh_counter = 54;
+pub const LH_C_bypass_not_tcp: lh_counter = 55;
+pub const LH_C_bypass_fragment: lh_counter = 56;
+pub const LH_C_bypass_malformed: lh_counter = 57;
+pub const LH_C_bypass_filtered: lh_counter = 58;
+pub const LH_C_bypass_table_full: lh_counter = 59;
+pub const LH_C_bypass_unanswered: lh_counter = 60;
+pub const LH_C_bypass_lock: lh_counter = 61;
+pub const LH_C_bypass_stale: lh_counter = 62;
+pub const LH_C_bypass_checksum: lh_counter = 63;
+pub const LH_C_bypass_unacceptable: lh_counter = 64;
+pub const LH_C_resynchronised: lh_counter = 65;
+pub const LH_C_flows_created: lh_counter = 66;
+pub const LH_C_flows_removed: lh_counter = 67;
+pub const LH_C_timer_kicks: lh_counter = 68;
+pub const LH_C_messages_accepted: lh_counter = 69;
+pub const LH_C_messages_malformed: lh_counter = 70;
+pub const LH_C_messages_version: lh_counter = 71;
+pub const LH_C_messages_key: lh_counter = 72;
+pub const LH_C_messages_forged: lh_counter = 73;
+pub const LH_C_messages_own: lh_counter = 74;
+pub const LH_C_messages_replayed: lh_counter = 75;
+pub const LH_C_messages_unconfirmed: lh_counter = 76;
+pub const LH_C_messages_limited: lh_counter = 77;
+pub const LH_C_messages_full: lh_counter = 78;
+pub const LH_C_messages_off_link: lh_counter = 79;
+pub const LH_C_messages_sent: lh_counter = 80;
+pub const LH_C_messages_unsent: lh_counter = 81;
+pub const LH_NR_COUNTERS: lh_counter = 82;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " What the ACK of this call is beside its class, looked at once."]
 #[repr(C)]
@@ -1687,12 +1688,12 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 81usize],
+    pub n: [u64; 82usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 648usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 656usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -3191,6 +3192,9 @@ pub struct lh_flow_entry {
     #[doc = " of tell: what the next kick is to tell that agent"]
     pub nr_tell: u32,
     pub tell: [lh_sack_block; 4usize],
+    #[doc = " 1: by a message for each of them"]
+    pub tell_each: u32,
+    pub pad: u32,
     #[doc = " when the partner was last looked for"]
     pub partner_ns: u64,
     #[doc = " what the core asked for, 0: none"]
@@ -3205,7 +3209,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2768usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2776usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3222,20 +3226,23 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow_entry, nr_tell) - 68usize];
     ["Offset of field: lh_flow_entry::tell"]
         [::core::mem::offset_of!(lh_flow_entry, tell) - 72usize];
+    ["Offset of field: lh_flow_entry::tell_each"]
+        [::core::mem::offset_of!(lh_flow_entry, tell_each) - 104usize];
+    ["Offset of field: lh_flow_entry::pad"][::core::mem::offset_of!(lh_flow_entry, pad) - 108usize];
     ["Offset of field: lh_flow_entry::partner_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, partner_ns) - 104usize];
+        [::core::mem::offset_of!(lh_flow_entry, partner_ns) - 112usize];
     ["Offset of field: lh_flow_entry::deadline_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 112usize];
+        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 120usize];
     ["Offset of field: lh_flow_entry::armed_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 120usize];
+        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 128usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 128usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 136usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 136usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 144usize];
     ["Offset of field: lh_flow_entry::flow"]
-        [::core::mem::offset_of!(lh_flow_entry, flow) - 264usize];
+        [::core::mem::offset_of!(lh_flow_entry, flow) - 272usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 2496usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 2504usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
