@@ -332,6 +332,16 @@ LH_INLINE u32 lh_part_bytes(const struct __sk_buff *skb, struct lh_scratch *sc)
 	return sc->seg.part_bytes ? part : sc->seg.payload_bytes;
 }
 
+/* Whether a segment from MH, of no flow that we know, starts one: a SYN, and data where another agent
+ * sends them over the hop, for they are looked after here. */
+LH_INLINE bool lh_starts_here(const struct lh_segment *s)
+{
+	if (s->flags & LH_RST)
+		return false;
+	return (s->flags & LH_SYN) ||
+	       ((lh_setup.policy & LH_POLICY_SEQUENCE) && s->seq != s->end);
+}
+
 /* A packet from MH. @return the program's verdict. */
 LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
@@ -342,7 +352,7 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 
 	v = lh_flow_find(env, &sc->key, &index);
 	if (!v) {
-		if ((sc->seg.flags & (LH_SYN | LH_RST)) != LH_SYN)
+		if (!lh_starts_here(&sc->seg))
 			return TCX_NEXT;
 		v = lh_flow_create(env, sc, true, &index);
 		if (!v)

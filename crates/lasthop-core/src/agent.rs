@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bindings::{
     LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
     LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_mac_strangers,
-    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER,
+    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER, LH_POLICY_SEQUENCE,
     LH_TELL_EACH, LH_TELL_MESSAGE, LH_TELL_OPTION, lh_mac_report, lh_missing, lh_sack_block,
 };
 use crate::config::Config;
@@ -222,7 +222,11 @@ impl Agent {
         let mut ack = whole(packet, &segment).to_vec();
         let stripped =
             self.setup.config.policy() & LH_POLICY_PARTNER != 0 && strip(&mut ack, &segment);
-        let opens = segment.is_syn() && !segment.is_rst();
+        // What comes is looked after only where another agent sends it over the hop.
+        let comes = self.setup.config.policy() & LH_POLICY_SEQUENCE != 0
+            && segment.seq != segment.end
+            && !segment.is_rst();
+        let opens = comes || (segment.is_syn() && !segment.is_rst());
         if !self.find_or_create(&key, opens, now_ns) {
             return Outcome {
                 passed: stripped.then_some(ack),

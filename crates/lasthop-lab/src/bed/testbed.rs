@@ -295,6 +295,21 @@ impl TestBed {
         agents.collect()
     }
 
+    /// Attaches an agent at that one of the topology's places for agents, counted from 0.
+    ///
+    /// # Errors
+    /// As [`TestBed::start_agent`], and where there is no such place.
+    pub fn start_agent_at(
+        &self,
+        nr: usize,
+        scheme: &str,
+        extra_args: &[&str],
+    ) -> Result<AgentHandle> {
+        let place = self.topology.agents.get(nr);
+        let place = place.with_context(|| format!("this test bed has no place {nr} for an agent"))?;
+        self.attach(place, scheme, &[&["--once"], extra_args].concat())
+    }
+
     /// As [`TestBed::start_agent`], but the agent waits for a device that goes away to come back.
     ///
     /// # Errors

@@ -3,10 +3,12 @@
 //! and ratios of the same run only, no absolute times: these machines are shared.
 
 mod attack;
+mod both;
 mod channel;
 mod content;
 mod csnoop;
 mod devices;
+mod dproxy;
 mod ecn;
 mod faults;
 mod handoff;

@@ -1,75 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Scheme `snack`: an agent at either end of the hop, data in both directions.
 
-use lasthop_lab::bed::agent::AgentHandle;
-use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::{Transfer, TransferReport};
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::queue::Queue;
-use lasthop_lab::data::topology::{Family, Place, Topology};
+use lasthop_lab::data::topology::Family;
 use lasthop_lab::data::way::Way;
 
-use super::channel::{keyed, wait_for_each_other};
-use super::{able, counter, fast_link, resent, run};
-
-/// A lossy hop with an agent at either end: at BS, and in MH.
-struct Ends {
-    bed: TestBed,
-    /// BS's, then MH's.
-    agents: Vec<AgentHandle>,
-    _key: tempfile::TempDir,
-}
-
-impl Ends {
-    fn start(link: &LinkOptions) -> Self {
-        Self::start_with(link, "")
-    }
-
-    /// With this in both ends' configurations.
-    fn start_with(link: &LinkOptions, more: &str) -> Self {
-        let mut topology = Topology::five_hosts(1);
-        topology.agents.push(Place::new("mh", "eth0"));
-        let bed = TestBed::up_as(topology, link).expect("test bed");
-        let (directory, key) = keyed();
-        let config = directory.path().join("lasthop.toml");
-        std::fs::write(&config, more).expect("configuration");
-        // Everything but the hop's own network lies beyond it for MH alone.
-        let paths = [&key, &config].map(|path| path.to_str().expect("path"));
-        let args = ["--role", "auto", "--key", paths[0], "--config", paths[1]];
-        let agents = bed.start_agents("snack", &args).expect("agents");
-        let mut ends = Self {
-            bed,
-            agents,
-            _key: directory,
-        };
-        wait_for_each_other(&ends.bed);
-        for end in 0..2 {
-            assert_eq!(ends.count(end, "local_retransmits"), 0);
-        }
-        ends
-    }
-
-    fn count(&mut self, end: usize, name: &str) -> u64 {
-        counter(&mut self.agents[end], name)
-    }
-
-    /// Frames with data that the hop lost on this way.
-    fn lost(&self, way: Way) -> u64 {
-        let air = self.bed.emulator_stats().expect("emulator").air;
-        match way {
-            Way::Down => air.a_to_b.data_lost + air.a_to_b.data_queue_dropped,
-            Way::Up => air.b_to_a.data_lost + air.b_to_a.data_queue_dropped,
-        }
-    }
-}
+use super::both::Ends;
+use super::{able, fast_link, resent, run};
 
 /// What the hop lost is repaired from the end that sent it, because the other end says so, and little
 /// of it comes to the sender's notice.
 fn repaired(way: Way, family: Family) -> TransferReport {
     // Nothing brakes who has no losses, and drops of the hop's own queue would be repaired as well:
     // the wire is the bottleneck, and a burst of slow start has room before the hop.
-    let mut ends = Ends::start(&LinkOptions {
+    let mut ends = Ends::start("snack", &LinkOptions {
         wired_rate_bps: 20_000_000,
         queue: Queue::Packets(1_000),
         ..fast_link(0.03)
@@ -126,7 +73,7 @@ fn an_agent_that_is_alone_hides_nothing_of_what_goes_up() {
     if !able() {
         return;
     }
-    let mut ends = Ends::start(&fast_link(0.02));
+    let mut ends = Ends::start("snack", &fast_link(0.02));
     ends.agents.remove(0).stop().expect("stop");
     super::wait_until("MH's agent finds itself alone", || {
         let peers = super::channel::peers(&ends.bed, Host::Mh);
@@ -144,7 +91,7 @@ fn an_agent_that_is_alone_hides_nothing_of_what_goes_up() {
 /// A queue of one product of rate and round trip before the hop, which is the bottleneck: with
 /// `brake` the losses of the air are repaired and not those of the queue, for there are hardly any.
 fn braked(way: Way) {
-    let mut ends = Ends::start_with(&fast_link(0.03), "brake = true\nsack_mask = true\n");
+    let mut ends = Ends::start_with("snack", &fast_link(0.03), "brake = true\nsack_mask = true\n");
     // A first burst may overflow the queue before anything is known of it: little of so much.
     let transfer = Transfer::new().direction(way);
     let report = run(&ends.bed, transfer.bytes(32_000_000));
