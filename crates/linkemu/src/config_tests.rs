@@ -166,6 +166,7 @@ fn a_mac_can_be_changed_but_not_set_up_or_exchanged() {
         ),
         (r#"{"dir":"mac","policy":"no_ack"}"#, "mac.policy"),
         (r#"{"dir":"mac","idle_watts":1}"#, "mac.tx_watts"),
+        (r#"{"dir":"mac","cw_min":7}"#, "mac.cw_min"),
         (r#"{"dir":"mac","rate_mbps":7}"#, "mac.rate_mbps"),
         (r#"{"dir":"mac","loss":0.1}"#, "loss"),
         (r#"{"dir":"a_to_b","rate_bps":7}"#, "a_to_b.rate_bps"),

@@ -46,6 +46,8 @@ stations; their losses then hit its data frames:
   "mac": {"standard": "802.11a"|"802.11b"|"802.11g", "rate_mbps", "basic_rate_mbps"
     (of ACKs), "preamble" ("long", "short"; 802.11b), "policy" ("ack", "no_ack",
     "block_ack_burst", "block_ack_each"), "block_frames" (16), "tries" (7 in all),
+    "txop_ns" (limit of a burst of frames; 0: one per access), "aifsn" (2), "cw_min" (15;
+    802.11b: 31), "cw_max" (1023),
     "loss_per" ("attempt", "packet"), "control_loss" (of ACKs and the like),
     "tx_watts" (0.6), "rx_watts" (0.3), "idle_watts" (0.3)}
 Switch tso, gso and gro off on both interfaces and their peers (ethtool -K):

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::policy::Policy;
+use super::room::Room;
 use super::timing::{Preamble, Standard, Timing};
 use crate::error::{Error, Result};
 
@@ -12,31 +14,15 @@ const DEFAULT_TRIES: u32 = 7;
 const MAX_TRIES: u32 = 255;
 /// Best of the published range, 12 to 16 (Cabral, Segarra and Velez 2009).
 const DEFAULT_BLOCK_FRAMES: usize = 16;
+/// A limit has 16 bits, in units of 32 µs (IEEE 802.11-2007, clause 7.3.2.29).
+const MAX_TXOP_NS: u64 = 65_535 * 32_000;
+/// A station's AIFSN is at least 2, and has 4 bits (the same).
+const AIFSN: std::ops::RangeInclusive<u32> = 2..=15;
+/// The exponents of contention windows have 4 bits (the same).
+const MAX_CW: u32 = (1 << 15) - 1;
 /// A BlockAck's bitmap has room for so many (IEEE 802.11-2007, clause 7.2.1.8).
 pub(super) const MAX_BLOCK_FRAMES: usize = 64;
 const MAX_WATTS: f64 = 1e6;
-
-/// Who answers what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// An ACK for every frame, one SIFS after it.
-    #[default]
-    Ack,
-    /// None: one try, and nobody knows (802.11e).
-    NoAck,
-    /// `block_frames` frames in one access, a SIFS apart, then a request and a BlockAck.
-    BlockAckBurst,
-    /// The same, but each frame contends for itself; the request follows the last one.
-    BlockAckEach,
-}
-
-impl Policy {
-    /// Whether frames are answered by the block.
-    pub fn is_block(self) -> bool {
-        matches!(self, Self::BlockAckBurst | Self::BlockAckEach)
-    }
-}
 
 /// What the losses of a direction count by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -76,6 +62,24 @@ pub struct MacConfig {
     /// Attempts that a frame is given in all, 1 to 255; 7 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tries: Option<u32>,
+    /// Limit of a transmission opportunity of EDCA in nanoseconds, 0 by default: an access then is
+    /// one frame, or a block however long it is. Within a limit frames and blocks follow one
+    /// another a SIFS apart, with their answers, as long as they fit in (clause 9.9.1.4); the first
+    /// one goes in any case. Its stations are QoS stations: frames are two bytes longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub txop_ns: Option<u64>,
+    /// Slots of silence after a SIFS before a station of EDCA counts its backoff, 2 to 15
+    /// (clause 9.9.1.3). By default a DIFS is waited for, which 2 are as well; with this frames have
+    /// QoS control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aifsn: Option<u32>,
+    /// Smallest contention window in slots, a power of two less 1; the standard's by default, 15
+    /// (802.11b: 31).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cw_min: Option<u32>,
+    /// Largest, likewise; 1023 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cw_max: Option<u32>,
     /// What the losses count by.
     #[serde(default)]
     pub loss_per: LossPer,
@@ -118,6 +122,10 @@ impl MacConfig {
             policy: Policy::default(),
             block_frames: None,
             tries: None,
+            txop_ns: None,
+            aifsn: None,
+            cw_min: None,
+            cw_max: None,
             loss_per: LossPer::default(),
             control_loss: 0.0,
             tx_watts: default_tx_watts(),
@@ -142,13 +150,22 @@ impl MacConfig {
         }
     }
 
+    /// Limit of a transmission opportunity in nanoseconds; 0 for one exchange per access.
+    pub fn txop_ns(&self) -> u64 {
+        self.txop_ns.unwrap_or(0)
+    }
+
     /// All times of this medium; it must be valid.
     pub fn timing(&self) -> Timing {
         let preamble = self.preamble.unwrap_or(Preamble::Long);
         let (data_kbps, control_kbps) = (self.data_kbps(), self.control_kbps());
+        let standard = Timing::new(self.standard, preamble, data_kbps, control_kbps);
         Timing {
-            qos: self.policy.is_block(),
-            ..Timing::new(self.standard, preamble, data_kbps, control_kbps)
+            qos: self.policy.is_block() || self.txop_ns() > 0 || self.aifsn.is_some(),
+            aifsn: self.aifsn.unwrap_or(standard.aifsn),
+            cw_min: self.cw_min.unwrap_or(standard.cw_min),
+            cw_max: self.cw_max.unwrap_or(standard.cw_max),
+            ..standard
         }
     }
 
@@ -169,21 +186,21 @@ impl MacConfig {
     pub fn capacity_bps(&self) -> u64 {
         const FULL_BYTES: u32 = 1514;
         let timing = self.timing();
-        let access_ns = timing.difs_ns() + u64::from(timing.cw_min) * timing.slot_ns / 2;
-        let data_ns = timing.data_ns(FULL_BYTES);
-        let asking_ns = timing.sifs_ns + timing.block_ack_request_ns();
-        let block_answer_ns = asking_ns + timing.sifs_ns + timing.block_ack_ns();
-        let frames = self.block_frames() as u64;
-        let block_ns = match self.policy {
-            Policy::Ack => access_ns + data_ns + timing.sifs_ns + timing.ack_ns(),
-            Policy::NoAck => access_ns + data_ns,
-            Policy::BlockAckBurst => {
-                let gaps_ns = (frames - 1) * timing.sifs_ns;
-                access_ns + frames * data_ns + gaps_ns + block_answer_ns
-            }
-            Policy::BlockAckEach => frames * (access_ns + data_ns) + block_answer_ns,
+        let access_ns = timing.aifs_ns() + u64::from(timing.cw_min) * timing.slot_ns / 2;
+        let limit_ns = self.txop_ns();
+        let room = Room {
+            timing,
+            policy: self.policy,
+            left_ns: (limit_ns > 0).then_some(limit_ns),
         };
-        frames * u64::from(FULL_BYTES) * 8 * 1_000_000_000 / block_ns
+        let (mut frames, span_ns) = room.fill(self.block_frames(), FULL_BYTES);
+        let mut all_ns = access_ns + span_ns;
+        if self.policy == Policy::BlockAckEach {
+            frames = self.block_frames() as u64;
+            let asking_ns = timing.sifs_ns + timing.block_ack_request_ns();
+            all_ns = frames * all_ns + asking_ns + timing.sifs_ns + timing.block_ack_ns();
+        }
+        frames * u64::from(FULL_BYTES) * 8 * 1_000_000_000 / all_ns
     }
 
     /// Checks every value.
@@ -201,6 +218,7 @@ impl MacConfig {
     fn find_problem(&self) -> Option<(&'static str, String)> {
         self.problem_of_rates()
             .or_else(|| self.problem_of_policy())
+            .or_else(|| self.problem_of_access())
             .or_else(|| self.problem_of_numbers())
     }
 
@@ -250,6 +268,30 @@ impl MacConfig {
         })
     }
 
+    fn problem_of_access(&self) -> Option<(&'static str, String)> {
+        let (aifsn, timing) = (self.aifsn.unwrap_or(*AIFSN.start()), self.timing());
+        if self.txop_ns() > MAX_TXOP_NS {
+            return Some(("txop_ns", format!("must be 0 to {MAX_TXOP_NS}")));
+        }
+        if self.txop_ns() > 0 && self.policy == Policy::BlockAckEach {
+            let problem = "contradicts policy block_ack_each, where each frame contends for itself";
+            return Some(("txop_ns", problem.to_owned()));
+        }
+        if !AIFSN.contains(&aifsn) {
+            return Some(("aifsn", format!("must be 2 to 15, is {aifsn}")));
+        }
+        for (key, cw) in [("cw_min", timing.cw_min), ("cw_max", timing.cw_max)] {
+            if cw > MAX_CW || !(cw + 1).is_power_of_two() {
+                let problem = format!("must be a power of two less 1, up to {MAX_CW}, is {cw}");
+                return Some((key, problem));
+            }
+        }
+        (timing.cw_min > timing.cw_max).then(|| {
+            let is = timing.cw_max;
+            ("cw_min", format!("must not be above cw_max, which is {is}"))
+        })
+    }
+
     fn problem_of_numbers(&self) -> Option<(&'static str, String)> {
         let tries = self.tries();
         if !(1..=MAX_TRIES).contains(&tries) {
@@ -274,10 +316,12 @@ impl MacConfig {
     /// What makes up the state of both ends, and so stays as it is while the relay runs.
     pub(crate) fn fixed_key_changed_by(&self, patched: &Self) -> Option<&'static str> {
         let watts = |config: &Self| (config.tx_watts, config.rx_watts, config.idle_watts);
+        let windows = |config: &Self| (config.cw_min, config.cw_max);
         match patched {
             _ if self.standard != patched.standard => Some("standard"),
             _ if self.policy != patched.policy => Some("policy"),
             _ if self.block_frames != patched.block_frames => Some("block_frames"),
+            _ if windows(self) != windows(patched) => Some("cw_min and cw_max"),
             _ if watts(self) != watts(patched) => Some("tx_watts, rx_watts and idle_watts"),
             _ => None,
         }
@@ -311,6 +355,11 @@ mod tests {
         }
         let slow = parse(r#"{"standard":"802.11a","rate_mbps":18}"#).unwrap();
         assert_eq!(slow.control_kbps(), 12_000);
+        let edca =
+            parse(r#"{"standard":"802.11a","aifsn":3,"cw_min":7,"txop_ns":2048000}"#).unwrap();
+        let timing = edca.timing();
+        assert_eq!((timing.aifs_ns(), timing.cw_min), (16_000 + 3 * 9_000, 7));
+        assert!(timing.qos && timing.cw_max == 1023);
         let block = parse(r#"{"standard":"802.11a","policy":"block_ack_each"}"#).unwrap();
         assert!(block.timing().qos && block.block_frames() == 16);
     }
@@ -346,6 +395,15 @@ mod tests {
                 r#"{"standard":"802.11b","policy":"no_ack","control_loss":0.1}"#,
                 "control_loss",
             ),
+            (r#"{"standard":"802.11a","txop_ns":3000000000}"#, "txop_ns"),
+            (
+                r#"{"standard":"802.11a","policy":"block_ack_each","txop_ns":2048000}"#,
+                "txop_ns",
+            ),
+            (r#"{"standard":"802.11a","aifsn":1}"#, "aifsn"),
+            (r#"{"standard":"802.11a","cw_min":8}"#, "cw_min"),
+            (r#"{"standard":"802.11a","cw_min":2047}"#, "cw_min"),
+            (r#"{"standard":"802.11a","cw_max":65535}"#, "cw_max"),
             (r#"{"standard":"802.11b","tries":0}"#, "tries"),
             (r#"{"standard":"802.11b","control_loss":2}"#, "control_loss"),
             (r#"{"standard":"802.11b","idle_watts":-1}"#, "idle_watts"),

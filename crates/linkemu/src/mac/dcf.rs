@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! One station's part in the distributed coordination function (IEEE 802.11-2007, clause 9.2):
-//! when it may send, and for how many slots of silence it waits.
+//! when it may send, and for how many slots of silence it waits. EDCA's stations count as these do,
+//! with another silence before (clause 9.9.1.3); that they count the slot in which another begins
+//! to send is not modelled.
 //!
 //! Stations count the same slots. Whoever reaches zero first sends, the others keep what is left
 //! and go on with it after the next DIFS; who reach zero together collide. A station draws a new
@@ -93,9 +95,18 @@ impl Contention {
         }
     }
 
+    /// Goes on at `at_ns` with what is its own already: no slots are counted within a burst (clause
+    /// 9.9.1.4).
+    pub fn go_on_at(&mut self, at_ns: u64) {
+        self.access = Access::At(at_ns);
+    }
+
     /// Another station has begun to send. One that has a frame can't be through with counting;
     /// one that has none may be.
     pub fn defer(&mut self, start_ns: u64, silence: &Silence, has_frame: bool) {
+        if start_ns < silence.count_from_ns {
+            return; // within a burst: there was no silence to count in
+        }
         let counted = silence.slots_until(start_ns);
         self.access = match self.access {
             Access::Backoff(slots) if slots > counted || has_frame => {

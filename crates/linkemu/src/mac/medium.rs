@@ -4,14 +4,21 @@
 //!
 //! It goes from exchange to exchange: a data frame or a burst of them with its answer, or two that
 //! collide. All that happens in an exchange is decided when it begins, since nothing that arrives
-//! meanwhile can change it. What 802.11 has and this has not: RTS, fragments, EIFS (both stations
-//! wait as long as the sender after an exchange that failed), capture, other stations.
+//! meanwhile can change it. Whoever has a transmission opportunity goes on a SIFS after an exchange
+//! that was answered, if the next one fits in and its frame is there by the end of that one (IEEE
+//! 802.11-2007, clause 9.9.1.4). Without answers nobody learns of collisions, and so all frames of
+//! the burst are there when it begins. What fails ends a burst (clause 9.9.1.5).
+//!
+//! What 802.11 has and this has not: RTS, fragments, EIFS (both stations wait as long as the sender
+//! after an exchange that failed), capture, other stations.
 
-use super::config::{LossPer, MacConfig, Policy};
+use super::config::{LossPer, MacConfig};
 use super::dcf::{Contention, Silence};
 use super::energy::{Accounts, Energy, Segment, total_ns};
 use super::events::{Event, EventKind, Headers};
+use super::policy::Policy;
 use super::receiver::Receiver;
+use super::room::Room;
 use super::sender::{Plan, Sender};
 use super::timing::Timing;
 use crate::config::Direction;
@@ -47,6 +54,10 @@ struct Station<T> {
     answers: Random,
     /// End of its latest access.
     free_ns: u64,
+    /// Its latest exchange was answered, and so it may go on.
+    goes_on: bool,
+    /// Until when, at the most.
+    txop_until_ns: u64,
     stats: MacStats,
 }
 
@@ -90,6 +101,8 @@ impl<T> Medium<T> {
             receiver: Receiver::new(),
             answers: Random::new(seed, direction, "mac_control_loss"),
             free_ns: 0,
+            goes_on: false,
+            txop_until_ns: 0,
             stats: MacStats::default(),
         };
         Self {
@@ -191,10 +204,35 @@ impl<T> Medium<T> {
         {
             sender.take(frame, headers, head_ns);
         }
-        if sender.wants() {
-            sender.contends = true;
-            let contention = &mut self.stations[index].contention;
-            contention.request(head_ns, &self.silence, another_counts);
+        if !sender.wants() {
+            return;
+        }
+        sender.contends = true;
+        let next_ns = head_ns + self.timing.sifs_ns;
+        let goes_on = self.may_go_on(direction, head_ns, next_ns);
+        let contention = &mut self.stations[index].contention;
+        match goes_on {
+            true => contention.go_on_at(next_ns),
+            false => contention.request(head_ns, &self.silence, another_counts),
+        }
+    }
+
+    /// Whether a station that has a frame at `head_ns` may send it at `next_ns`, as the next of a
+    /// burst.
+    fn may_go_on(&self, direction: Direction, head_ns: u64, next_ns: u64) -> bool {
+        let station = &self.stations[direction.index()];
+        let first = station.sender.lengths(1);
+        station.goes_on && head_ns == station.free_ns && self.room(direction, next_ns).holds(first)
+    }
+
+    /// What is left at `now_ns` of a station's access.
+    fn room(&self, direction: Direction, now_ns: u64) -> Room {
+        let until_ns = self.stations[direction.index()].txop_until_ns;
+        let limited = self.config.txop_ns() > 0;
+        Room {
+            timing: self.timing,
+            policy: self.config.policy,
+            left_ns: limited.then(|| until_ns.saturating_sub(now_ns)),
         }
     }
 
@@ -238,7 +276,7 @@ impl<T> Medium<T> {
             }
         }
         self.free_ns = end_ns;
-        self.silence.count_from_ns = end_ns + self.timing.difs_ns();
+        self.silence.count_from_ns = end_ns + self.timing.aifs_ns();
     }
 
     fn begins(&self, direction: Direction, start_ns: u64) -> bool {
@@ -247,7 +285,13 @@ impl<T> Medium<T> {
     }
 
     fn plan(&mut self, direction: Direction, now_ns: u64, ends: &mut impl Ends<T>) -> Plan {
-        let (policy, block_frames) = (self.config.policy, self.config.block_frames());
+        if now_ns >= self.silence.count_from_ns {
+            // Won by contention; a burst goes on before that.
+            let txop_ns = self.config.txop_ns();
+            self.stations[direction.index()].txop_until_ns = now_ns + txop_ns;
+        }
+        let room = self.room(direction, now_ns);
+        let block_frames = self.config.block_frames();
         let sender = &mut self.stations[direction.index()].sender;
         let ends = std::cell::RefCell::new(ends);
         let take_one = |sender: &mut Sender<T>| {
@@ -259,7 +303,7 @@ impl<T> Medium<T> {
             is_some
         };
         let has_more = || ends.borrow().has_frames(direction);
-        sender.plan(policy, block_frames, take_one, has_more)
+        sender.plan(&room, block_frames, take_one, has_more)
     }
 
     /// Lines up what a station sends: frames a SIFS apart, then the request.
@@ -402,16 +446,17 @@ impl<T> Medium<T> {
         } else {
             sender.sent = plan.frames.end;
         }
-        let Station {
-            contention, sender, ..
-        } = &mut self.stations[direction.index()];
+        let contention = &mut self.stations[direction.index()].contention;
         match answer {
             Answer::Missing if !given_up => contention.fail(),
             Answer::None if !ends_block => contention.go_on(),
             _ => contention.succeed(),
         }
-        sender.contends = sender.wants();
-        self.stations[direction.index()].free_ns = end_ns;
+        let station = &mut self.stations[direction.index()];
+        station.goes_on = answer == Answer::Came && self.config.txop_ns() > 0;
+        // Whether the next frame fits into the burst is seen at its end.
+        station.sender.contends = station.sender.wants() && !station.goes_on;
+        station.free_ns = end_ns;
     }
 
     /// Goes through the first `count` frames, of which an answer speaks. True if it gave one up.

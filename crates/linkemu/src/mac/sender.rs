@@ -4,9 +4,11 @@
 
 use std::collections::VecDeque;
 
-use super::config::{MAX_BLOCK_FRAMES, Policy};
+use super::config::MAX_BLOCK_FRAMES;
 use super::events::{Event, EventKind, Headers};
+use super::policy::Policy;
 use super::receiver::{ahead, next_sequence};
+use super::room::Room;
 use crate::config::Direction;
 use crate::frame::FrameMeta;
 use crate::queue::Waiting;
@@ -110,32 +112,39 @@ impl<T> Sender<T> {
         usize::from(ahead(self.next_sequence, self.first_sequence())) < MAX_BLOCK_FRAMES
     }
 
+    /// Lengths of its first frames.
+    pub fn lengths(&self, count: usize) -> impl Iterator<Item = u32> {
+        self.held.iter().take(count).map(|held| held.meta.bytes)
+    }
+
     /// What goes out now. `take_one` brings one more frame from the queue, if there is one, and
     /// `has_more` tells whether there is.
     pub fn plan(
         &mut self,
-        policy: Policy,
+        room: &Room,
         block_frames: usize,
         mut take_one: impl FnMut(&mut Self) -> bool,
         has_more: impl Fn() -> bool,
     ) -> Plan {
-        let sends = match policy {
-            Policy::Ack | Policy::NoAck => {
-                return Plan {
-                    frames: 0..1,
-                    asks: false,
-                };
-            }
-            Policy::BlockAckBurst => block_frames,
-            Policy::BlockAckEach => self.sent + 1,
-        };
-        while self.held.len() < sends && self.has_room() && take_one(self) {}
-        let end = sends.min(self.held.len());
+        let is_block = room.policy.is_block();
+        let sends = self.sent.saturating_add(room.most_frames(block_frames));
+        let within_reach = |sender: &Self| !is_block || sender.has_room();
+        // The last one that it takes may find no room: then it is the first of the next access.
+        while self.held.len() < sends
+            && within_reach(self)
+            && room.holds(self.lengths(self.held.len()))
+            && take_one(self)
+        {}
+        let mut end = sends.min(self.held.len());
+        while end > self.sent + 1 && !room.holds(self.lengths(end)) {
+            end -= 1;
+        }
         let full = end == block_frames;
         let more = self.held.len() > end || (self.has_room() && has_more());
+        let asks_now = room.policy == Policy::BlockAckBurst || full || !more;
         Plan {
             frames: self.sent..end,
-            asks: policy == Policy::BlockAckBurst || full || !more,
+            asks: is_block && asks_now,
         }
     }
 }

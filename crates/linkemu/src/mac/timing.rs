@@ -9,9 +9,11 @@ const US: u64 = 1_000;
 /// MAC header with three addresses, 24 bytes, LLC and SNAP, 8, and frame check sequence, 4, in
 /// place of the Ethernet header (clause 7.2.2, RFC 1042).
 const DATA_OVERHEAD_BYTES: u64 = 24 + 8 + 4;
-/// QoS control, which only frames under BlockAck need here (clause 7.1.3.5).
+/// QoS control, which frames under BlockAck and those of EDCA stations carry (clause 7.1.3.5).
 const QOS_BYTES: u64 = 2;
 const ETHERNET_BYTES: u64 = 14;
+/// A DIFS is a SIFS and so many slots (clause 9.2.10).
+pub(super) const DIFS_SLOTS: u32 = 2;
 /// ACK (clause 7.2.1.3).
 const ACK_BYTES: u64 = 14;
 /// BlockAckReq (clause 7.2.1.7).
@@ -129,6 +131,8 @@ pub struct Timing {
     pub sifs_ns: u64,
     /// From the start of an answer to its notice.
     pub rx_start_ns: u64,
+    /// Slots of silence after a SIFS before anybody counts: 2 make a DIFS.
+    pub aifsn: u32,
     /// Smallest contention window: backoff is drawn from 0 to this.
     pub cw_min: u32,
     /// Largest.
@@ -154,6 +158,7 @@ impl Timing {
             slot_ns: slot * US,
             sifs_ns: sifs * US,
             rx_start_ns,
+            aifsn: DIFS_SLOTS,
             cw_min,
             cw_max: 1023,
             qos: false,
@@ -162,9 +167,10 @@ impl Timing {
         }
     }
 
-    /// Silence after which stations begin to count slots (clause 9.2.10).
-    pub fn difs_ns(&self) -> u64 {
-        self.sifs_ns + 2 * self.slot_ns
+    /// Silence in nanoseconds after which stations begin to count slots: a DIFS (clause 9.2.10), or
+    /// what EDCA has in its place (AIFS, clause 9.9.1.3).
+    pub fn aifs_ns(&self) -> u64 {
+        self.sifs_ns + u64::from(self.aifsn) * self.slot_ns
     }
 
     /// From the end of a frame to the conclusion that no answer comes (clause 9.2.8).
@@ -204,7 +210,7 @@ mod tests {
 
     fn us(timing: &Timing) -> [u64; 5] {
         let ns = [
-            timing.difs_ns(),
+            timing.aifs_ns(),
             timing.data_ns(FULL_BYTES),
             timing.sifs_ns,
             timing.ack_ns(),

@@ -60,6 +60,8 @@ fn tcp_arrives_whole_over_every_policy_and_the_mac_repairs_what_the_air_loses() 
         r#"{"standard":"802.11a","policy":"block_ack_each","tries":5}"#,
         r#"{"standard":"802.11b","preamble":"short","control_loss":0.05}"#,
         r#"{"standard":"802.11a","policy":"no_ack"}"#,
+        r#"{"standard":"802.11a","txop_ns":2048000}"#,
+        r#"{"standard":"802.11a","policy":"no_ack","txop_ns":2048000}"#,
     ] {
         let no_ack = mac.contains("no_ack");
         let air = if no_ack {

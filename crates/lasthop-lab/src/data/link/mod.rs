@@ -68,7 +68,7 @@ pub struct LinkOptions {
     pub ber: f64,
 
     /// 802.11 medium for both directions of the hop, in place of --rate: 802.11b, or
-    /// 802.11a,rate=54,policy=no_ack; losses hit its data frames, attempt by attempt, and the
+    /// 802.11a,rate=54,policy=no_ack, or a radio by name, murray2009,policy=no_ack; losses hit its data frames, attempt by attempt, and the
     /// record tells the energy of its radios; with --engine ns3 it is ns-3's
     #[arg(long, value_name = "STANDARD[,KEY=VALUE]...", value_parser = mac::parse)]
     #[serde(default)]

@@ -65,12 +65,15 @@ pub fn check(options: &CompareOptions) -> Result<()> {
 /// Finds what ns-3's Wi-Fi does another way than the emulator's medium.
 fn check_medium(mac: &MacConfig) -> Result<()> {
     let only_attempts = mac.loss_per == LossPer::Packet && mac.tries() > 1;
+    let edca = [mac.aifsn, mac.cw_min, mac.cw_max];
     let given = first_given(&[
         (mac.policy != Policy::Ack, "policy"),
         (mac.basic_rate_mbps.is_some(), "basic_rate"),
         (mac.preamble == Some(Preamble::Short), "preamble"),
         (only_attempts, "loss_per"),
         (mac.control_loss > 0.0, "control_loss"),
+        (mac.txop_ns() > 0, "txop"),
+        (edca.iter().any(Option::is_some), "aifsn, cw_min or cw_max"),
     ]);
     match given {
         Some(key) => bail!(

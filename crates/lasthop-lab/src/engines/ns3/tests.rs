@@ -157,6 +157,8 @@ fn what_its_wifi_cannot_do_is_refused() {
         ),
         ("--mac 802.11b,loss_per=packet", "loss_per"),
         ("--mac 802.11b,control_loss=1%", "control_loss"),
+        ("--mac 802.11b,txop=2ms", "txop"),
+        ("--mac 802.11b,cw_min=15", "cw_min"),
         ("--mac 802.11b --queue 2", "3 packets"),
         ("--scheme csnoop", "--mac 802.11b"),
         ("--mac 802.11b --scheme snack --agents both", "messages"),

@@ -126,9 +126,7 @@ fn arrivals_of_both_directions_count_in_the_order_of_their_times() {
 
 #[test]
 fn asking_often_or_seldom_gives_the_same_times() {
-    let mac =
-        r#"{"standard":"802.11a","policy":"block_ack_burst","block_frames":4,"control_loss":0.1}"#;
-    let run = |step_ns: u64| {
+    let run = |mac: &str, step_ns: u64| {
         let mut bench = Bench::new(mac, r#"{"loss":0.2}"#, r#"{"loss":0.1}"#, 5);
         let mut now_ns = 0;
         for token in 0..400 {
@@ -147,10 +145,17 @@ fn asking_often_or_seldom_gives_the_same_times() {
         bench.finish();
         (bench.times_us(AToB), bench.times_us(BToA))
     };
-    let seldom = run(0);
-    assert_eq!(run(7 * US), seldom);
-    assert_eq!(run(10_000 * US), seldom);
-    assert_eq!(seldom.0.len() + seldom.1.len(), 800);
+    for mac in [
+        r#"{"standard":"802.11a","policy":"block_ack_burst","block_frames":4,"control_loss":0.1}"#,
+        r#"{"standard":"802.11a","control_loss":0.1,"txop_ns":2048000}"#,
+        r#"{"standard":"802.11a","policy":"no_ack","txop_ns":2048000}"#,
+        r#"{"standard":"802.11a","policy":"block_ack_burst","block_frames":4,"txop_ns":4096000}"#,
+    ] {
+        let seldom = run(mac, 0);
+        assert_eq!(run(mac, 7 * US), seldom);
+        assert_eq!(run(mac, 10_000 * US), seldom);
+        assert_eq!(seldom.0.len() + seldom.1.len(), 800);
+    }
 }
 
 #[test]
@@ -173,8 +178,17 @@ fn full_queues_drop_and_everything_is_accounted_for() {
 
 #[test]
 fn the_three_times_add_up_to_all_that_has_passed() {
-    for policy in ["ack", "no_ack", "block_ack_burst", "block_ack_each"] {
-        let mac = format!(r#"{{"standard":"802.11a","policy":"{policy}"}}"#);
+    for (policy, txop_us) in [
+        ("ack", 0),
+        ("ack", 2_048),
+        ("no_ack", 0),
+        ("no_ack", 2_048),
+        ("block_ack_burst", 0),
+        ("block_ack_burst", 2_048),
+        ("block_ack_each", 0),
+    ] {
+        let txop_ns = txop_us * US;
+        let mac = format!(r#"{{"standard":"802.11a","policy":"{policy}","txop_ns":{txop_ns}}}"#);
         let mut bench = Bench::new(&mac, r#"{"loss":0.1}"#, "{}", 1);
         bench.saturate(&Direction::ALL, SECOND);
         let [a, b] = Direction::ALL.map(|d| bench.radio.energy(d, bench.now_ns));

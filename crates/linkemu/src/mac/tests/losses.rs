@@ -130,10 +130,15 @@ fn lost_acks_make_copies_that_nobody_sees() {
 
 #[test]
 fn events_are_whole_in_order_and_agree_with_the_counters() {
-    for policy in ["ack", "block_ack_burst", "block_ack_each"] {
-        let mac = format!(
-            r#"{{"standard":"802.11a","policy":"{policy}","tries":3,"control_loss":0.05}}"#
-        );
+    for policy in [
+        r#""ack""#,
+        r#""ack","txop_ns":2048000"#,
+        r#""block_ack_burst""#,
+        r#""block_ack_burst","txop_ns":2048000"#,
+        r#""block_ack_each""#,
+    ] {
+        let mac =
+            format!(r#"{{"standard":"802.11a","policy":{policy},"tries":3,"control_loss":0.05}}"#);
         let mut bench = Bench::new(&mac, r#"{"loss":0.3}"#, r#"{"loss":0.1}"#, 4);
         bench.saturate(&Direction::ALL, 2 * SECOND);
         bench.finish();

@@ -2,6 +2,7 @@
 //! The MAC in virtual time: no sockets, no clock.
 
 mod blocks;
+mod bursts;
 mod exchanges;
 mod losses;
 mod saturation;

@@ -46,6 +46,24 @@ fn one_way_is_as_reckoned() {
             r#"{"standard":"802.11a","policy":"block_ack_each"}"#,
             34.0 + 67.5 + 252.0 + (16.0 + 32.0 + 16.0 + 72.0) / 16.0,
         ),
+        // Within 2048 µs six exchanges of 296, or seven frames, or a block of seven.
+        (
+            r#"{"standard":"802.11a","txop_ns":2048000}"#,
+            (34.0 + 67.5 - 16.0) / 6.0 + 296.0 + 16.0,
+        ),
+        (
+            r#"{"standard":"802.11a","policy":"no_ack","txop_ns":2048000}"#,
+            (34.0 + 67.5 - 16.0) / 7.0 + 252.0 + 16.0,
+        ),
+        (
+            r#"{"standard":"802.11a","policy":"block_ack_burst","txop_ns":2048000}"#,
+            (34.0 + 67.5 + 32.0 + 16.0 + 72.0) / 7.0 + 252.0 + 16.0,
+        ),
+        // A window of 7 slots, and three slots of silence before it.
+        (
+            r#"{"standard":"802.11a","aifsn":3,"cw_min":7}"#,
+            16.0 + 27.0 + 31.5 + 252.0 + 16.0 + 28.0,
+        ),
     ] {
         let mut bench = Bench::lossless(mac);
         bench.saturate(&[AToB], 5 * SECOND);
