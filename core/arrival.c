@@ -42,7 +42,7 @@ LH_INLINE void lh_hole_open(struct lh_env *env, struct lh_flow *f, u32 left, u32
 	}
 	h->left = left;
 	h->right = right;
-	h->told_us = lh_now_us(env);
+	h->told_us = h->asked_us = lh_now_us(env);
 	h->tries = h->again = h->nr_told = h->waits = 0;
 	f->arrival.nr_holes = n + 1;
 	lh_host_count(env, LH_C_holes, 1);
@@ -78,23 +78,64 @@ LH_INLINE bool lh_told_before(const struct lh_hole *h, u32 told_us)
 	return h->tries && !lh_after(h->told_us, told_us);
 }
 
-/* How long a repair took that was told of once (Karn), smoothed as RFC 6298 has it. */
-LH_INLINE void lh_replay_sample(struct lh_env *env, struct lh_flow *f, const struct lh_hole *h)
+/* A repair took so long, smoothed as RFC 6298 has it. */
+LH_INLINE void lh_replay_took(struct lh_flow *f, u32 took_us)
 {
 	struct lh_arrival *a = &f->arrival;
-	u32 took = lh_now_us(env) - h->told_us, off;
+	u32 off;
 
-	if (h->tries != 1 || took > LH_SEC / 1000)
+	if (took_us > LH_SEC / 1000)
 		return;
-	took = lh_max(took, (u32)LH_REPLAY_LEAST_US);
+	took_us = lh_max(took_us, (u32)LH_REPLAY_LEAST_US);
 	if (!a->replay_us) {
-		a->replay_us = took;
-		a->replay_var_us = took / 2;
+		a->replay_us = took_us;
+		a->replay_var_us = took_us / 2;
 		return;
 	}
-	off = took > a->replay_us ? took - a->replay_us : a->replay_us - took;
+	off = took_us > a->replay_us ? took_us - a->replay_us : a->replay_us - took_us;
 	a->replay_var_us += off / 4 - a->replay_var_us / 4;
-	a->replay_us += took / 8 - a->replay_us / 8;
+	a->replay_us += took_us / 8 - a->replay_us / 8;
+}
+
+/*
+ * The repair of @h has come. What was told of once tells how long it took (Karn). A request that was
+ * repeated by time alone does, too, and as if this were the answer to the first: what takes longer than
+ * the time to repeat it would never be learned else, as when a queue has grown before the hop.
+ */
+LH_INLINE void lh_replay_sample(struct lh_env *env, struct lh_flow *f, const struct lh_hole *h)
+{
+	if (lh_requests(env))
+		lh_replay_took(f, lh_now_us(env) - h->asked_us);
+	else if (h->tries == 1)
+		lh_replay_took(f, lh_now_us(env) - h->told_us);
+}
+
+/* @h, which was asked for, is no longer waited for. */
+LH_INLINE void lh_late_note(struct lh_flow *f, const struct lh_hole *h)
+{
+	u32 at = f->arrival.nr_late++;
+
+	lh_barrier(at);
+	f->arrival.late[at & (LH_LATE - 1)].left = h->left;
+	f->arrival.late[at & (LH_LATE - 1)].asked_us = h->asked_us;
+}
+
+/* @s fills no hole: was it given up? */
+LH_ENTRY int lh_late_comes(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 i;
+
+	if (!env || !f || !s)
+		return 0;
+	for (i = 0; i < LH_LATE; i++) {
+		struct lh_late *l = &f->arrival.late[i];
+
+		if (i >= f->arrival.nr_late || l->left != s->seq)
+			continue;
+		lh_replay_took(f, lh_now_us(env) - l->asked_us);
+		l->left = s->seq - 1; /* once */
+	}
+	return 0;
 }
 
 /* Takes the holes out that have been closed (left is right), in order. */
@@ -205,10 +246,19 @@ LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct
 			break; /* it lay within this one */
 	}
 	lh_holes_pack(f);
+	if (!tries && lh_requests(env) && lh_before(s->seq, a->max))
+		lh_late_comes(env, f, s);
 	if (lh_after(s->seq, a->max))
 		lh_holes_open(env, f, s->seq);
 	a->max = lh_later(a->max, s->end);
 	return tries;
+}
+
+LH_INLINE void lh_arrival_open(struct lh_flow *f, u32 next)
+{
+	f->arrival.max = next;
+	f->arrival.known = 1;
+	f->arrival.nr_holes = 0;
 }
 
 LH_INLINE u32 lh_arrival_next(const struct lh_flow *f)
@@ -220,6 +270,7 @@ LH_ENTRY int lh_arrival_give_up(struct lh_env *env, struct lh_flow *f)
 {
 	if (!env || !f || !f->arrival.nr_holes)
 		return 0;
+	lh_late_note(f, &f->arrival.hole[0]);
 	f->arrival.hole[0].left = f->arrival.hole[0].right;
 	lh_host_count(env, LH_C_holes_given_up, 1);
 	return lh_holes_pack(f);
@@ -347,6 +398,8 @@ LH_INLINE void lh_hole_try(struct lh_env *env, struct lh_hole *h)
 {
 	h->waits = h->tries && !h->again ? h->waits + 1 : 0;
 	h->told_us = lh_now_us(env);
+	if (!h->waits)
+		h->asked_us = h->told_us;
 	h->tries++;
 	h->again = h->nr_told = 0;
 }
@@ -368,6 +421,7 @@ LH_ENTRY int lh_holes_try(struct lh_env *env, struct lh_flow *f, u32 most, u32 a
 		if (!lh_hole_due(env, f, h, ack))
 			continue;
 		if (lh_hole_enough(env, h)) {
+			lh_late_note(f, h);
 			h->left = h->right; /* the sender's, from here on */
 			lh_host_count(env, LH_C_holes_given_up, 1);
 			continue;

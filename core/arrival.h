@@ -27,10 +27,19 @@
 struct lh_hole {
 	u32 left, right; /* sequence numbers */
 	u32 told_us; /* when it was last told of, or opened; modulo 2^32 us */
+	u32 asked_us; /* when a request for it went that nothing has shown to be lost */
 	u8 tries; /* times that it was told of, each in up to `asks` ACKs or messages */
 	u8 again; /* 1: the last one was in vain */
 	u8 nr_told; /* ACKs or messages of the last try */
 	u8 waits; /* of a request (scheme `dproxy`): how often its time has run out */
+};
+
+#define LH_LATE 4 /* a power of two */
+
+/* What is no longer waited for may come all the same, and tell how long a repair takes. */
+struct lh_late {
+	u32 left; /* sequence number of its first byte */
+	u32 asked_us; /* as in lh_hole */
 };
 
 /* Half of a connection as it comes in over the hop: what MH sends. */
@@ -42,12 +51,17 @@ struct lh_arrival {
 	u32 kept; /* of lh_holes_pack(): in memory, where the verifier does not count along */
 	u32 size; /* payload of the largest segment: what is missing is asked for in such pieces */
 	u32 mute; /* 1: the link is down, nothing is told */
+	struct lh_late late[LH_LATE];
+	u32 nr_late; /* ever noted: where the next one goes */
 	struct lh_hole hole[LH_HOLES]; /* ascending, apart from each other */
 };
 
 /* A segment with data, or a FIN, has come over the hop. Its numbers have been accepted. @return how
  * often what it brings was told of; 0: never. */
 LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
+
+/* MH's SYN has come: its data begin at @next, so that the loss of the first ones shows. */
+LH_INLINE void lh_arrival_open(struct lh_flow *f, u32 next);
 
 /* Up to where everything has come, or is no longer waited for. */
 LH_INLINE u32 lh_arrival_next(const struct lh_flow *f);

@@ -102,6 +102,7 @@ LH_INLINE void lh_open_mh(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->flags |= LH_FLOW_SYN_MH;
 	f->flags &= ~LH_FLOW_RESET;
 	f->conn.isn_mh = s->seq;
+	lh_arrival_open(f, s->end);
 	f->wired.syn_rx_ns = env->now_ns;
 	f->seen_ns = env->now_ns;
 	f->mh.known = 0;

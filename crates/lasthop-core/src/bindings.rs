@@ -7,6 +7,7 @@ pub const LH_SEC: u32 = 1000000000;
 pub const LH_UNHEARD_BYTES: u32 = 536870912;
 pub const LH_HOLES: u32 = 32;
 pub const LH_TELL_MOST: u32 = 4;
+pub const LH_LATE: u32 = 4;
 pub const LH_CHUNK_SHIFT: u32 = 6;
 pub const LH_CHUNK_SEGS: u32 = 64;
 pub const LH_FLOW_CHUNKS: u32 = 128;
@@ -148,6 +149,8 @@ pub struct lh_hole {
     pub right: u32,
     #[doc = " when it was last told of, or opened; modulo 2^32 us"]
     pub told_us: u32,
+    #[doc = " when a request for it went that nothing has shown to be lost"]
+    pub asked_us: u32,
     #[doc = " times that it was told of, each in up to `asks` ACKs or messages"]
     pub tries: u8,
     #[doc = " 1: the last one was in vain"]
@@ -160,15 +163,33 @@ pub struct lh_hole {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_hole"][::core::mem::size_of::<lh_hole>() - 16usize];
+    ["Size of lh_hole"][::core::mem::size_of::<lh_hole>() - 20usize];
     ["Alignment of lh_hole"][::core::mem::align_of::<lh_hole>() - 4usize];
     ["Offset of field: lh_hole::left"][::core::mem::offset_of!(lh_hole, left) - 0usize];
     ["Offset of field: lh_hole::right"][::core::mem::offset_of!(lh_hole, right) - 4usize];
     ["Offset of field: lh_hole::told_us"][::core::mem::offset_of!(lh_hole, told_us) - 8usize];
-    ["Offset of field: lh_hole::tries"][::core::mem::offset_of!(lh_hole, tries) - 12usize];
-    ["Offset of field: lh_hole::again"][::core::mem::offset_of!(lh_hole, again) - 13usize];
-    ["Offset of field: lh_hole::nr_told"][::core::mem::offset_of!(lh_hole, nr_told) - 14usize];
-    ["Offset of field: lh_hole::waits"][::core::mem::offset_of!(lh_hole, waits) - 15usize];
+    ["Offset of field: lh_hole::asked_us"][::core::mem::offset_of!(lh_hole, asked_us) - 12usize];
+    ["Offset of field: lh_hole::tries"][::core::mem::offset_of!(lh_hole, tries) - 16usize];
+    ["Offset of field: lh_hole::again"][::core::mem::offset_of!(lh_hole, again) - 17usize];
+    ["Offset of field: lh_hole::nr_told"][::core::mem::offset_of!(lh_hole, nr_told) - 18usize];
+    ["Offset of field: lh_hole::waits"][::core::mem::offset_of!(lh_hole, waits) - 19usize];
+};
+#[doc = " What is no longer waited for may come all the same, and tell how long a repair takes."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_late {
+    #[doc = " sequence number of its first byte"]
+    pub left: u32,
+    #[doc = " as in lh_hole"]
+    pub asked_us: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_late"][::core::mem::size_of::<lh_late>() - 8usize];
+    ["Alignment of lh_late"][::core::mem::align_of::<lh_late>() - 4usize];
+    ["Offset of field: lh_late::left"][::core::mem::offset_of!(lh_late, left) - 0usize];
+    ["Offset of field: lh_late::asked_us"][::core::mem::offset_of!(lh_late, asked_us) - 4usize];
 };
 #[doc = " Half of a connection as it comes in over the hop: what MH sends."]
 #[repr(C)]
@@ -188,13 +209,16 @@ pub struct lh_arrival {
     pub size: u32,
     #[doc = " 1: the link is down, nothing is told"]
     pub mute: u32,
+    pub late: [lh_late; 4usize],
+    #[doc = " ever noted: where the next one goes"]
+    pub nr_late: u32,
     #[doc = " ascending, apart from each other"]
     pub hole: [lh_hole; 32usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 544usize];
+    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 708usize];
     ["Alignment of lh_arrival"][::core::mem::align_of::<lh_arrival>() - 4usize];
     ["Offset of field: lh_arrival::max"][::core::mem::offset_of!(lh_arrival, max) - 0usize];
     ["Offset of field: lh_arrival::known"][::core::mem::offset_of!(lh_arrival, known) - 4usize];
@@ -207,7 +231,10 @@ const _: () = {
     ["Offset of field: lh_arrival::kept"][::core::mem::offset_of!(lh_arrival, kept) - 20usize];
     ["Offset of field: lh_arrival::size"][::core::mem::offset_of!(lh_arrival, size) - 24usize];
     ["Offset of field: lh_arrival::mute"][::core::mem::offset_of!(lh_arrival, mute) - 28usize];
-    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 32usize];
+    ["Offset of field: lh_arrival::late"][::core::mem::offset_of!(lh_arrival, late) - 32usize];
+    ["Offset of field: lh_arrival::nr_late"]
+        [::core::mem::offset_of!(lh_arrival, nr_late) - 64usize];
+    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 68usize];
 };
 #[doc = " the sender sent it again: its duplicates are the sender's"]
 pub const LH_SEG_FH_RTX: lh_seg_flag = 1;
@@ -2260,7 +2287,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2232usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2400usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2269,44 +2296,44 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
     ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 16usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 560usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 728usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 784usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 816usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 1352usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1364usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1392usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1420usize];
-    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 1432usize];
-    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1488usize];
-    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1528usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1592usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1640usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1736usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1792usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 1840usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 1872usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 1944usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 2016usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 2104usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 2120usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2152usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2156usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2160usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 728usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 896usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 952usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 984usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 1520usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1532usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1560usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1588usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 1600usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1656usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1696usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1760usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1808usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1904usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1960usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 2008usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 2040usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 2112usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 2184usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 2272usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 2288usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2320usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2324usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2328usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 2168usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2176usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2184usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 2336usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2344usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2352usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2192usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2360usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2200usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2368usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 2208usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 2376usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2216usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2384usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2224usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2392usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3209,7 +3236,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2776usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2944usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3242,7 +3269,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 272usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 2504usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 2672usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -285,6 +285,37 @@ fn the_mean_time_of_a_repair_is_learned() {
     assert_eq!(flow.arrival.replay_us, 2_000);
 }
 
+/// Where a queue has grown before the hop a repair takes longer than anything was waited for before: that
+/// is learned, from what was asked for twice and from what was given up, or it would be asked for in
+/// vain for ever.
+#[test]
+fn repairs_that_take_longer_than_before_are_learned() {
+    for took_ms in [15u64, 60] {
+        let mut down = Down::new(dproxy());
+        down.comes(0);
+        for n in 0..8 {
+            down.comes((2 * n + 2) * SIZE);
+            down.now += 3 * MSEC_NS;
+            down.comes((2 * n + 1) * SIZE);
+        }
+        let before = down.count(LH_C_told_messages);
+        for n in 8..40 {
+            down.comes((2 * n + 2) * SIZE);
+            down.run_ms(took_ms);
+            down.comes((2 * n + 1) * SIZE);
+        }
+        let last = down.count(LH_C_told_messages);
+        for n in 40..50 {
+            down.comes((2 * n + 2) * SIZE);
+            down.run_ms(took_ms);
+            down.comes((2 * n + 1) * SIZE);
+        }
+        let asked = down.count(LH_C_told_messages) - last;
+        assert_eq!(asked, 10, "{took_ms} ms");
+        assert!(last - before > 32, "{took_ms} ms");
+    }
+}
+
 /// The rule of order off (row 23): by time alone.
 #[test]
 fn without_the_rule_of_order_only_time_convicts() {
