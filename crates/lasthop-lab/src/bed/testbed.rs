@@ -16,6 +16,7 @@ use crate::base::interrupt;
 use crate::bed::agent::AgentHandle;
 use crate::bed::emulator::{Emulator, EmulatorStats};
 use crate::bed::namespace::Namespace;
+use crate::bed::process::Managed;
 use crate::bed::runs::Run;
 use crate::bed::{netns, process};
 use crate::data::emulation::configs;
@@ -303,27 +304,26 @@ impl TestBed {
         self.attach(self.first_place()?, scheme, extra_args)
     }
 
-    fn first_place(&self) -> Result<&Place> {
+    pub(super) fn first_place(&self) -> Result<&Place> {
         let place = self.topology.agents.first();
         place.context("this test bed has no place for an agent")
     }
 
-    pub(super) fn attach(&self, place: &Place, scheme: &str, args: &[&str]) -> Result<AgentHandle> {
-        let log = self
-            .background
-            .then(|| self.run().directory().join("agent.log"));
-        let at = (self.station(&place.host)?, place.device.as_str());
-        let source = self.mac_events(place, scheme)?;
-        let mut args = args.to_vec();
-        args.extend(source.iter().flat_map(|path| ["--mac-events", path]));
-        let mut agent = AgentHandle::start(at, scheme, &args, log)?;
+    /// Where an agent, or what takes its place, says what it has to say, in a bed that stays.
+    pub(super) fn helper_log(&self) -> Option<PathBuf> {
+        let log = || self.run().directory().join("agent.log");
+        self.background.then(log)
+    }
+
+    /// Records an agent, or what takes its place, which is ended first when the bed is removed.
+    pub(super) fn note_helper(&self, scheme: &str, process: &mut Managed) -> Result<()> {
         let mut run = self.run();
         run.scheme = Some(scheme.to_owned());
-        run.add_process(agent.process().id(), true)?;
+        run.add_process(process.id(), true)?;
         if self.background {
-            agent.process_mut().leave();
+            process.leave();
         }
-        Ok(agent)
+        Ok(())
     }
 
     /// Gives all connections of an end host that choose no congestion control themselves this one,

@@ -22,7 +22,7 @@ pub const FIELDS: [Field; 71] = [
     Field::new(
         "scheme",
         "name",
-        "scheme of the agent; `none`: no agent is attached",
+        "scheme of the agent; `none`: no agent is attached; `split`, `passthrough`, `pepsal`: what takes its place. With a proxy all `sender_…` and `rtt_…` are about the sender's own connection, which ends there",
     ),
     Field::new(
         "cc",
@@ -173,7 +173,7 @@ pub const FIELDS: [Field; 71] = [
     Field::new(
         "local_retransmits",
         "segments",
-        "sent again by the agent; null without an agent",
+        "sent again by the agent, or by a proxy's own connections to both sides; null without either",
     ),
     Field::new(
         "link_lost",
