@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! End to end: what takes the agent's place, as series beside schemes.
+//! End to end: what takes the agent's place, as series beside schemes, and what each costs.
 
 mod common;
 
@@ -60,8 +60,8 @@ fn try_on_a_bed(baseline: Baseline) -> anyhow::Result<()> {
 }
 
 #[test]
-fn series_beside_schemes_move_the_right_bytes() {
-    const TEST: &str = "series_beside_schemes_move_the_right_bytes";
+fn series_beside_schemes_move_the_right_bytes_and_tell_their_cost() {
+    const TEST: &str = "series_beside_schemes_move_the_right_bytes_and_tell_their_cost";
     let both = [Baseline::Split, Baseline::Passthrough];
     if common::skipped(TEST) || !both.into_iter().all(|one| can(TEST, one)) {
         return;
@@ -79,7 +79,12 @@ fn series_beside_schemes_move_the_right_bytes() {
         let scheme = record["scheme"].as_str().unwrap();
         assert_eq!(record["content_ok"], true, "{record}");
         assert_eq!(record["bytes"], 4_000_000, "{scheme}");
+        assert!(record["machine_cpu_s"].as_f64().unwrap() > 0.0, "{scheme}");
         let positive = |name: &str| record[name].as_f64().is_some_and(|value| value > 0.0);
+        let has_process = scheme != "none";
+        assert_eq!(positive("process_cpu_s"), has_process, "{record}");
+        assert_eq!(positive("cpu_s_per_gb"), has_process, "{record}");
+        assert_eq!(positive("bpf_cpu_s"), scheme == "snoop", "{record}");
         // The proxy's own connections repair; behind the queue nobody does.
         let repairs = ["split", "snoop"].contains(&scheme);
         assert_eq!(positive("local_retransmits"), repairs, "{record}");
@@ -89,6 +94,9 @@ fn series_beside_schemes_move_the_right_bytes() {
     let sent_again = |n: usize| records[n]["sender_retransmits"].as_u64().unwrap();
     assert_eq!(sent_again(1), 0);
     assert!(sent_again(0) > 0 && sent_again(2) > 0);
+    // A packet each through user space costs more than splicing two sockets.
+    let cost = |n: usize| records[n]["cpu_s_per_gb"].as_f64().unwrap();
+    assert!(cost(2) > 2.0 * cost(1), "{} and {}", cost(2), cost(1));
 }
 
 #[test]
@@ -170,6 +178,7 @@ fn pepsal_where_there_is_one() {
         (&record["bytes"], &record["content_ok"]),
         (&1_000_000.into(), &true.into())
     );
+    assert!(record["process_cpu_s"].as_f64().unwrap() > 0.0);
 }
 
 #[test]

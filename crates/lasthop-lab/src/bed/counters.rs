@@ -6,6 +6,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::cpu::CpuTimes;
 use super::emulator::EmulatorStats;
 use super::helper::Helper;
 use super::namespace::Namespace;
@@ -22,6 +23,8 @@ pub struct Counters {
     /// `Tcp RetransSegs` of the base station, where a proxy has connections of its own; none where
     /// there is none such.
     pub proxy_retransmits: Option<u64>,
+    /// What agents, or what takes their place, have spent.
+    pub cpu: CpuTimes,
     /// `TcpExt TCPLossProbes` in the sender's namespace.
     pub tail_probes: u64,
     /// `TcpExt TCPTimeouts` there.
@@ -46,6 +49,7 @@ impl Counters {
         let of_sender = |name| kernel_counter(bed.namespace(sender), "netstat", "TcpExt", name);
         Ok(Self {
             agent,
+            cpu: CpuTimes::read(&helper.pids(), !helper.agents().is_empty())?,
             proxy_retransmits: helper.splits().then(of_base).transpose()?,
             tail_probes: of_sender("TCPLossProbes")?,
             timeouts: of_sender("TCPTimeouts")?,
@@ -130,6 +134,7 @@ mod tests {
         Counters {
             emulators: EmulatorStats::default(),
             agent,
+            cpu: CpuTimes::default(),
             proxy_retransmits: None,
             tail_probes: 0,
             timeouts: 0,

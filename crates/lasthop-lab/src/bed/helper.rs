@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::bed::agent::{self, AgentHandle};
+use crate::bed::cpu::ProgramsAreTimed;
 use crate::bed::proxy::ProxyHandle;
 use crate::bed::testbed::TestBed;
 use crate::data::baseline::Baseline;
@@ -17,8 +18,8 @@ use crate::data::scheme::NO_AGENT;
 pub enum Helper {
     /// The plain router's packets meet nobody.
     Nobody,
-    /// Agents, the base's first.
-    Agents(Vec<AgentHandle>),
+    /// Agents, the base's first, and their programs are timed.
+    Agents(Vec<AgentHandle>, ProgramsAreTimed),
     /// What takes the agent's place at the base station.
     Proxy(ProxyHandle),
 }
@@ -27,7 +28,7 @@ impl Helper {
     /// The agents; none if there are no such.
     pub fn agents(&mut self) -> &mut [AgentHandle] {
         match self {
-            Self::Agents(agents) => agents,
+            Self::Agents(agents, _) => agents,
             Self::Nobody | Self::Proxy(_) => &mut [],
         }
     }
@@ -37,6 +38,15 @@ impl Helper {
         matches!(self, Self::Proxy(proxy) if proxy.baseline().splits())
     }
 
+    /// Process numbers; none where nobody is.
+    pub fn pids(&self) -> Vec<i32> {
+        match self {
+            Self::Nobody => Vec::new(),
+            Self::Agents(agents, _) => agents.iter().map(AgentHandle::pid).collect(),
+            Self::Proxy(proxy) => vec![proxy.process().id().pid],
+        }
+    }
+
     /// Ends them, in order.
     ///
     /// # Errors
@@ -44,7 +54,7 @@ impl Helper {
     pub fn stop(self) -> Result<()> {
         match self {
             Self::Nobody => Ok(()),
-            Self::Agents(agents) => agents.into_iter().try_for_each(AgentHandle::stop),
+            Self::Agents(agents, _) => agents.into_iter().try_for_each(AgentHandle::stop),
             Self::Proxy(proxy) => proxy.stop(),
         }
     }
@@ -75,7 +85,8 @@ impl TestBed {
         let config = agent::config_args(config);
         let args = config.iter().map(String::as_str).chain(excluded);
         let args: Vec<&str> = args.collect();
-        self.start_ends(agents, name, &args).map(Helper::Agents)
+        let agents = self.start_ends(agents, name, &args)?;
+        Ok(Helper::Agents(agents, ProgramsAreTimed::begin()?))
     }
 
     /// Starts a baseline on the base station's device to the lossy hop, the agent's place.

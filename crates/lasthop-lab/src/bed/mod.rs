@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod counters;
+pub mod cpu;
 pub mod emulator;
 pub mod forger;
 pub mod helper;

@@ -128,3 +128,27 @@ fn say(line: &str) -> Result<()> {
         .and_then(|()| out.flush())
         .context("standard output")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_and_what_leaves_is_queued_once_each() {
+        let [comes, leaves] = rules_of("wl0");
+        assert!(comes.starts_with("PREROUTING -i wl0 -p tcp "));
+        assert!(leaves.starts_with("POSTROUTING -o wl0 -p tcp "));
+        // Who kills the process stops no traffic.
+        assert!(
+            [comes, leaves]
+                .iter()
+                .all(|rule| rule.ends_with("27753 --queue-bypass"))
+        );
+    }
+
+    #[test]
+    fn a_queue_without_packets_is_no_failure() {
+        assert!(is_idle(&io::ErrorKind::WouldBlock.into()));
+        assert!(!is_idle(&io::Error::from_raw_os_error(libc::ENOBUFS)));
+    }
+}

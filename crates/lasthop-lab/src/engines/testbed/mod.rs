@@ -24,6 +24,7 @@ use crate::bed::transfer::{RunningTransfer, Snapshot, TransferReport, sockets};
 use crate::bed::{self, emulator, process, proxy};
 use crate::cell::beside::{BesideFigures, BesideOptions, Report};
 use crate::cell::bounds::{self, Bounds};
+use crate::cell::cpu::CpuFigures;
 use crate::cell::energy::EnergyFigures;
 use crate::cell::flows::{MeasuredFlows, MeasuredUpload, Sent};
 use crate::cell::measure;
@@ -340,6 +341,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let beside_is_right = beside.as_ref().is_none_or(|b| b.failure.is_none());
     let counted = flows.record(options, cell);
     Ok(Record {
+        cpu: cpu_figures(measured),
         energy: energy_figures(link, measured, counted.goodput_mbit),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         local_retransmits: after.local_retransmits(before)?,
@@ -359,6 +361,12 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         content_ok: report.content_ok() && up_is_right && beside_is_right,
         ..counted
     })
+}
+
+fn cpu_figures(measured: &Measured) -> CpuFigures {
+    let up_bytes = measured.upload.as_ref().map_or(0, |up| up.bytes);
+    let bytes = measured.end.total_bytes() - measured.begin.total_bytes() + up_bytes;
+    CpuFigures::new(measured.after.cpu.since(&measured.before.cpu), bytes)
 }
 
 /// Each station sends one way, and has its account there.

@@ -13,6 +13,7 @@ use crate::bed::emulator;
 use crate::bed::helper::Helper;
 use crate::bed::page::{Client, Load, Page, Server, odd_connections};
 use crate::bed::testbed::TestBed;
+use crate::cell::cpu::CpuFigures;
 use crate::cell::flows::Sent;
 use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions};
@@ -137,6 +138,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         queue_dropped: hop_after.data_queue_dropped - hop_before.data_queue_dropped,
         suppressed_acks: growth("suppressed_acks")?,
         page: figures(loads),
+        cpu: CpuFigures::new(after.cpu.since(&before.cpu), bytes),
         content_ok: loads.iter().all(|load| load.failure.is_none()),
         ..Record::of(options, cell)
     };
