@@ -66,7 +66,7 @@ run | bench)
 	need ethtool ethtool
 	need sysctl procps
 	[ "$goal" = run ] || need iperf3 iperf3
-	# `lasthop split`; iptables for kernels whose nftables has no queue.
+	# `lasthop split`; iptables for kernels whose nftables has no queue, and the lab's pass-through.
 	PATH=$PATH:/usr/sbin need nft nftables
 	PATH=$PATH:/usr/sbin need iptables iptables
 	# Web pages of `lasthop-lab compare --page`.

@@ -13,11 +13,13 @@ use lasthop_lab::base::interrupt;
 use lasthop_lab::bed::namespace::Namespace;
 use lasthop_lab::bed::runs::{self, Condition, Run};
 use lasthop_lab::bed::testbed::TestBed;
-use lasthop_lab::bed::{agent, netns};
+use lasthop_lab::bed::{netns, passthrough};
 use lasthop_lab::cell::options::{CompareOptions, NO_AGENT};
 use lasthop_lab::cell::record;
+use lasthop_lab::data::ends::Agents;
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::scheme;
 use lasthop_lab::data::topology::{self, Family};
 use lasthop_lab::engines::testbed::samples;
 use lasthop_lab::studies::compare::{self, Verdict};
@@ -39,7 +41,8 @@ pub struct UpOptions {
     #[arg(long, value_name = "RUN")]
     name: Option<String>,
 
-    /// Attach the agent with this scheme to BS' lossy device; none: no agent
+    /// Attach the agent with this scheme to BS' lossy device, or start split, passthrough or pepsal
+    /// in its place; none: no agent
     #[arg(long, value_name = "SCHEME", default_value = NO_AGENT)]
     scheme: String,
 
@@ -89,6 +92,14 @@ pub struct ShellOptions {
     /// Command in place of $SHELL
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
+}
+
+/// Options of `passthrough`.
+#[derive(Debug, clap::Args)]
+pub struct PassthroughOptions {
+    /// Devices of this network namespace whose TCP goes through the queue, both ways
+    #[arg(value_name = "DEV", required = true)]
+    devices: Vec<String>,
 }
 
 /// Options of `fields`.
@@ -151,17 +162,16 @@ fn exit_code(verdict: Verdict) -> ExitCode {
 /// `up`.
 pub fn up(options: &UpOptions) -> Result<ExitCode> {
     interrupt::install()?;
+    scheme::check_name(&options.scheme)?;
     let mut link = options.link.clone();
     link.seed = options.seed;
     let bed = TestBed::build(options.name.as_deref(), &link, true)?;
     if let Some(outage) = link.outage {
         bed.schedule_outage(outage, Instant::now(), OUTAGE_HORIZON)?;
     }
-    if options.scheme != NO_AGENT {
-        let args = agent::config_args(options.agent_config.as_deref());
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        bed.start_agent(&options.scheme, &args)?;
-    }
+    let config = options.agent_config.as_deref();
+    // It stays when this handle goes, as all of the bed does.
+    drop(bed.start_helper(&options.scheme, Agents::Base, config, &[])?);
     interrupt::check()?;
     for note in bed.notes() {
         eprintln!("lasthop-lab: note: {note}");
@@ -287,6 +297,13 @@ pub fn list() -> Result<ExitCode> {
         text.push_str(&format!("{name}  namespaces without a record\n"));
     }
     print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `passthrough`.
+pub fn passthrough(options: &PassthroughOptions) -> Result<ExitCode> {
+    interrupt::install()?;
+    passthrough::run(&options.devices)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,7 +12,7 @@ use lasthop_lab::studies::grid::GridOptions;
 use lasthop_lab::studies::replay::ReplayOptions;
 use lasthop_lab::studies::report::options::ReportOptions;
 
-use crate::commands::{DownOptions, FieldsOptions, ShellOptions, UpOptions};
+use crate::commands::{DownOptions, FieldsOptions, PassthroughOptions, ShellOptions, UpOptions};
 
 const EXAMPLES: &str = "Examples (as root, but for --engine ns3):
   lasthop-lab compare --engine ns3 --loss 2% --cc cubic --scheme none,rack
@@ -93,6 +93,11 @@ enum Command {
     Shell(ShellOptions),
     /// Show the test beds that stand
     List,
+    /// Pass all TCP of devices through a netfilter queue, to measure what that costs (as root)
+    ///
+    /// What `--scheme passthrough` starts on the base station: every segment goes up to this process,
+    /// whole, and on as it is, as behind a user-space proxy that does nothing. SIGINT ends it.
+    Passthrough(PassthroughOptions),
     /// Replay captures through the agent, and print what it decides at each packet
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayOptions>),
@@ -111,6 +116,7 @@ fn main() -> ExitCode {
         Command::Up(options) => commands::up(&options),
         Command::Down(options) => commands::down(&options),
         Command::Shell(options) => commands::shell(&options),
+        Command::Passthrough(options) => commands::passthrough(&options),
         Command::Replay(options) => commands::replay(&options),
         Command::List => commands::list(),
         Command::Fields(options) => commands::fields(&options),

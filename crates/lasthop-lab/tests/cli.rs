@@ -172,7 +172,7 @@ fn json_lines_with_a_fake_agent() {
         .args([
             "compare",
             "--scheme",
-            "none,snoop,broken",
+            "none,snoop,slack",
             "-j",
             "--seed",
             "1..2",
@@ -187,7 +187,7 @@ fn json_lines_with_a_fake_agent() {
     assert_eq!(
         errors
             .lines()
-            .filter(|l| l.contains("no such scheme: broken"))
+            .filter(|l| l.contains("cannot attach: slack"))
             .count(),
         2,
         "{errors}"

@@ -20,6 +20,7 @@ mod netlink;
 pub mod peers;
 mod privilege;
 pub mod programs;
+pub mod queue;
 pub mod reference;
 pub mod report;
 pub mod role;

@@ -4,7 +4,6 @@
 //! here to be compared with: it **breaks TCP's end-to-end acknowledgement**, for it acknowledges
 //! what the receiver does not have yet.
 
-mod queue;
 mod relay;
 mod rules;
 mod sockets;

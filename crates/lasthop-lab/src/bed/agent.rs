@@ -3,25 +3,22 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use nix::sys::signal::Signal;
+use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::bed::namespace::Namespace;
-use crate::bed::process::{self, Lifetime, Managed};
+use crate::bed::process::{self, Managed};
+use crate::bed::service::Service;
 use crate::data::topology::LOSSY_DEVICE;
 
-const READY_PATIENCE: Duration = Duration::from_secs(30);
-const STOP_PATIENCE: Duration = Duration::from_secs(5);
 /// Name of the agent's executable.
 pub const BINARY: &str = "lasthop";
 
 /// An agent that is attached to a device, `wl0` unless it was put elsewhere. Dropping it kills it.
 #[derive(Debug)]
 pub struct AgentHandle {
-    process: Managed,
+    service: Service,
     namespace: Namespace,
     device: String,
 }
@@ -38,16 +35,10 @@ impl AgentHandle {
         let mut command = Command::new(process::find_binary(BINARY)?);
         command.args(["attach", device, "--scheme", scheme]);
         command.args(args);
-        // SIGTERM, not SIGKILL, when the lab dies: the agent can still detach by itself.
-        let lifetime = match log {
-            Some(_) => Lifetime::Background,
-            None => Lifetime::WithLab(Signal::SIGTERM),
-        };
-        let mut process = Managed::spawn(command, BINARY, namespace, lifetime, log)?;
-        let ready = format!("{BINARY}: attached to {device}");
-        process.wait_for_line(&ready, READY_PATIENCE)?;
+        let mut service = Service::start(command, BINARY, namespace, log)?;
+        service.wait_for_line(&format!("{BINARY}: attached to {device}"))?;
         Ok(Self {
-            process,
+            service,
             namespace: namespace.clone(),
             device: device.to_owned(),
         })
@@ -59,38 +50,34 @@ impl AgentHandle {
     /// # Errors
     /// It ends or stays silent.
     pub fn wait_for_line(&mut self, prefix: &str) -> Result<String> {
-        self.process.wait_for_line(prefix, READY_PATIENCE)
+        self.service.wait_for_line(prefix)
     }
 
     /// Waits until it ends by itself, with success.
     ///
     /// # Errors
     /// It goes on, or fails.
-    pub fn wait(mut self) -> Result<()> {
-        let status = self.process.wait(READY_PATIENCE)?;
-        if !status.success() {
-            bail!("{BINARY} ended by itself with {status} instead of 0");
-        }
-        Ok(())
+    pub fn wait(self) -> Result<()> {
+        self.service.wait()
     }
 
     /// Its process number.
     pub fn pid(&self) -> i32 {
-        self.process.id().pid
+        self.process().id().pid
     }
 
     /// The process.
     pub fn process(&self) -> &Managed {
-        &self.process
+        self.service.process()
     }
 
     pub(crate) fn process_mut(&mut self) -> &mut Managed {
-        &mut self.process
+        self.service.process_mut()
     }
 
     /// Whether it still runs.
     pub fn is_running(&mut self) -> bool {
-        self.process.is_running()
+        self.process_mut().is_running()
     }
 
     /// The object that `lasthop status -j` prints for its device.
@@ -98,7 +85,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent has ended, the command fails, or does not mention the device.
     pub fn status(&mut self) -> Result<Value> {
-        self.process.check_running()?;
+        self.process_mut().check_running()?;
         status_of(&self.namespace, &self.device)
     }
 
@@ -106,13 +93,8 @@ impl AgentHandle {
     ///
     /// # Errors
     /// It had ended before, fails, or has to be killed.
-    pub fn stop(mut self) -> Result<()> {
-        self.process.check_running()?;
-        let status = self.process.stop(Signal::SIGINT, STOP_PATIENCE)?;
-        if !status.success() {
-            bail!("{BINARY}: {status} after SIGINT instead of 0");
-        }
-        Ok(())
+    pub fn stop(self) -> Result<()> {
+        self.service.stop()
     }
 
     /// SIGKILL: the agent gets no chance to clean up.
@@ -120,7 +102,7 @@ impl AgentHandle {
     /// # Errors
     /// The system refuses.
     pub fn kill(mut self) -> Result<()> {
-        self.process.kill()
+        self.process_mut().kill()
     }
 }
 

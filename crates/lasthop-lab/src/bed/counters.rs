@@ -6,8 +6,9 @@ use std::fs;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::agent::AgentHandle;
+use super::cpu::CpuTimes;
 use super::emulator::EmulatorStats;
+use super::helper::Helper;
 use super::namespace::Namespace;
 use super::testbed::TestBed;
 use crate::data::host::Host;
@@ -19,6 +20,11 @@ pub struct Counters {
     pub emulators: EmulatorStats,
     /// `counters` of `lasthop status -j`, those of several agents added up; none without an agent.
     pub agent: Option<Value>,
+    /// `Tcp RetransSegs` of the base station, where a proxy has connections of its own; none where
+    /// there is none such.
+    pub proxy_retransmits: Option<u64>,
+    /// What agents, or what takes their place, have spent.
+    pub cpu: CpuTimes,
     /// `TcpExt TCPLossProbes` in the sender's namespace.
     pub tail_probes: u64,
     /// `TcpExt TCPTimeouts` there.
@@ -31,18 +37,36 @@ impl Counters {
     ///
     /// # Errors
     /// The agent or an emulator does not answer.
-    pub fn read(bed: &TestBed, agents: &mut [AgentHandle], sender: Host) -> Result<Self> {
+    pub fn read(bed: &TestBed, helper: &mut Helper, sender: Host) -> Result<Self> {
         let mut agent = None;
-        for one in agents {
+        for one in helper.agents() {
             add(&mut agent, one.status()?["counters"].take());
         }
+        if let Helper::Proxy(proxy) = helper {
+            proxy.check_running()?;
+        }
+        let of_base = || kernel_counter(bed.namespace(Host::Bs), "snmp", "Tcp", "RetransSegs");
         let of_sender = |name| kernel_counter(bed.namespace(sender), "netstat", "TcpExt", name);
         Ok(Self {
             agent,
+            cpu: CpuTimes::read(&helper.pids(), !helper.agents().is_empty())?,
+            proxy_retransmits: helper.splits().then(of_base).transpose()?,
             tail_probes: of_sender("TCPLossProbes")?,
             timeouts: of_sender("TCPTimeouts")?,
             emulators: bed.emulator_stats()?,
         })
+    }
+
+    /// Segments that were sent again at the base station since `before`, by the agent or by a proxy's
+    /// own connections; none where nothing of the kind can be.
+    ///
+    /// # Errors
+    /// The agent has no such counter.
+    pub fn local_retransmits(&self, before: &Self) -> Result<Option<u64>> {
+        match (self.proxy_retransmits, before.proxy_retransmits) {
+            (Some(now), Some(then)) => Ok(Some(now.saturating_sub(then))),
+            _ => self.agent_growth(before, "local_retransmits"),
+        }
     }
 
     /// How much one of the agent's counters grew since `before`; none without an agent.
@@ -110,6 +134,8 @@ mod tests {
         Counters {
             emulators: EmulatorStats::default(),
             agent,
+            cpu: CpuTimes::default(),
+            proxy_retransmits: None,
             tail_probes: 0,
             timeouts: 0,
         }

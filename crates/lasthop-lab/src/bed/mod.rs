@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The test bed: namespaces, processes, emulators, the agent, and the traffic that goes over them.
+//! The test bed: namespaces, processes, emulators, the agent or what takes its place, and the traffic
+//! that goes over them.
 
 pub mod agent;
 pub mod counters;
+pub mod cpu;
 pub mod emulator;
 pub mod forger;
+pub mod helper;
+mod ip;
 pub mod namespace;
 pub mod netns;
 pub mod page;
 mod partners;
+pub mod passthrough;
+mod pepsal;
 pub mod process;
+pub mod proxy;
 pub mod runs;
+mod service;
 pub mod testbed;
 pub mod traffic;
 pub mod transfer;

@@ -59,6 +59,17 @@ impl TestBed {
         Ok(handles)
     }
 
+    /// Attaches an agent and records it.
+    pub(super) fn attach(&self, place: &Place, scheme: &str, args: &[&str]) -> Result<AgentHandle> {
+        let at = (self.station(&place.host)?, place.device.as_str());
+        let source = self.mac_events(place, scheme)?;
+        let mut args = args.to_vec();
+        args.extend(source.iter().flat_map(|path| ["--mac-events", path]));
+        let mut agent = AgentHandle::start(at, scheme, &args, self.helper_log())?;
+        self.note_helper(scheme, agent.process_mut())?;
+        Ok(agent)
+    }
+
     fn key_file(&self) -> Result<String> {
         let path = self.directory().join("agents.key");
         let mut command = Command::new(process::find_binary(BINARY)?);
@@ -97,7 +108,7 @@ impl TestBed {
     }
 
     /// Where the MAC of the link at `place` reports, if the scheme goes by that.
-    pub(super) fn mac_events(&self, place: &Place, scheme: &str) -> Result<Option<String>> {
+    fn mac_events(&self, place: &Place, scheme: &str) -> Result<Option<String>> {
         if !scheme::has_policy(scheme, LH_POLICY_MAC) {
             return Ok(None);
         }

@@ -2,9 +2,7 @@
 //! The test bed: the hosts of a topology, wired, with the emulators running.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,8 +14,9 @@ use crate::base::interrupt;
 use crate::bed::agent::AgentHandle;
 use crate::bed::emulator::{Emulator, EmulatorStats};
 use crate::bed::namespace::Namespace;
+use crate::bed::process::Managed;
 use crate::bed::runs::Run;
-use crate::bed::{netns, process};
+use crate::bed::{ip, netns, process};
 use crate::data::emulation::configs;
 use crate::data::host::Host;
 use crate::data::link::LinkOptions;
@@ -149,7 +148,7 @@ impl TestBed {
     fn plug(&self, cable: &Cable) -> Result<()> {
         let end = self.station(&cable.end.host)?;
         let emulator = self.station(&cable.emulator.host)?;
-        ip_batch(emulator, &cable.make(end.name()))?;
+        ip::batch(emulator, &cable.make(end.name()))?;
         self.set_offloads(cable)?;
         self.configure(cable)
     }
@@ -166,7 +165,7 @@ impl TestBed {
         if cable.role == Role::Router && is_hop && self.is_end(&cable.end.host, cable.role) {
             lines.push_str(&cable.own_routes(&attributes));
         }
-        ip_batch(self.station(&cable.end.host)?, &lines)
+        ip::batch(self.station(&cable.end.host)?, &lines)
     }
 
     /// The emulator must get single frames, as from a wire: no segmentation offload on whatever
@@ -318,27 +317,26 @@ impl TestBed {
         self.attach(self.first_place()?, scheme, extra_args)
     }
 
-    fn first_place(&self) -> Result<&Place> {
+    pub(super) fn first_place(&self) -> Result<&Place> {
         let place = self.topology.agents.first();
         place.context("this test bed has no place for an agent")
     }
 
-    pub(super) fn attach(&self, place: &Place, scheme: &str, args: &[&str]) -> Result<AgentHandle> {
-        let log = self
-            .background
-            .then(|| self.run().directory().join("agent.log"));
-        let at = (self.station(&place.host)?, place.device.as_str());
-        let source = self.mac_events(place, scheme)?;
-        let mut args = args.to_vec();
-        args.extend(source.iter().flat_map(|path| ["--mac-events", path]));
-        let mut agent = AgentHandle::start(at, scheme, &args, log)?;
+    /// Where an agent, or what takes its place, says what it has to say, in a bed that stays.
+    pub(super) fn helper_log(&self) -> Option<PathBuf> {
+        let log = || self.run().directory().join("agent.log");
+        self.background.then(log)
+    }
+
+    /// Records an agent, or what takes its place, which is ended first when the bed is removed.
+    pub(super) fn note_helper(&self, scheme: &str, process: &mut Managed) -> Result<()> {
         let mut run = self.run();
         run.scheme = Some(scheme.to_owned());
-        run.add_process(agent.process().id(), true)?;
+        run.add_process(process.id(), true)?;
         if self.background {
-            agent.process_mut().leave();
+            process.leave();
         }
-        Ok(agent)
+        Ok(())
     }
 
     /// Gives all connections of an end host that choose no congestion control themselves this one,
@@ -353,7 +351,7 @@ impl TestBed {
         let cables = self.topology.cables();
         let own = cables.iter().filter(|cable| cable.end.host == host.name());
         let lines: String = own.map(|cable| cable.routes(&attributes)).collect();
-        ip_batch(self.namespace(host), &lines)
+        ip::batch(self.namespace(host), &lines)
     }
 
     /// Has a process removed with the bed, should the lab die before it can do so itself.
@@ -578,30 +576,4 @@ fn apply_sysctls(stack: &StackOptions, namespace: &Namespace) -> Result<()> {
 fn merge_received_segments(host: &Namespace, device: &str) -> Result<()> {
     process::output(Some(host), &["ethtool", "-K", device, "gro", "on"])?;
     host.set_device_attribute(device, "gro_flush_timeout", GRO_TIMEOUT_NS)
-}
-
-/// Runs many `ip` commands in one process.
-fn ip_batch(namespace: &Namespace, lines: &str) -> Result<()> {
-    let mut file = tempfile_with(lines)?;
-    let mut command = Command::new("ip");
-    command.args(["-batch", "-"]);
-    file_to_stdin(&mut command, &mut file)?;
-    process::run_to_end(Some(namespace), command, "ip -batch")
-        .map(drop)
-        .with_context(|| format!("cannot wire {}", namespace.name()))
-}
-
-/// A file in memory: `ip` reads its commands from it without a pipe that somebody must feed.
-fn tempfile_with(lines: &str) -> Result<std::fs::File> {
-    let fd = nix::sys::memfd::memfd_create(c"ip-batch", nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
-    let mut file = std::fs::File::from(fd);
-    file.write_all(lines.as_bytes())?;
-    Ok(file)
-}
-
-fn file_to_stdin(command: &mut Command, file: &mut std::fs::File) -> Result<()> {
-    use std::io::{Seek, SeekFrom};
-    file.seek(SeekFrom::Start(0))?;
-    command.stdin(Stdio::from(file.try_clone()?));
-    Ok(())
 }

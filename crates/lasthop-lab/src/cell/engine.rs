@@ -23,6 +23,17 @@ pub enum Engine {
     Ns2,
 }
 
+impl Engine {
+    /// As `--engine` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Testbed => "testbed",
+            Self::Ns3 => "ns3",
+            Self::Ns2 => "ns2",
+        }
+    }
+}
+
 /// Errors of the hop in two states that alternate (docs/design.md, section 9, row 13).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoState {

@@ -4,6 +4,7 @@
 
 pub mod beside;
 pub mod bounds;
+pub mod cpu;
 pub mod energy;
 pub mod engine;
 pub mod flows;

@@ -17,12 +17,10 @@ use crate::cell::watch::WatchOptions;
 use crate::data::ends::Agents;
 use crate::data::link::LinkOptions;
 use crate::data::page::PageOptions;
+pub use crate::data::scheme::NO_AGENT;
 use crate::data::sender::Sender;
 use crate::data::topology::Family;
 use crate::data::way::{Opener, Way};
-
-/// Scheme that stands for the plain router, without any agent.
-pub const NO_AGENT: &str = "none";
 
 /// Above what the kernel takes in place of a smaller clamp, half of `SOCK_MIN_RCVBUF`.
 const LEAST_WINDOW_BYTES: u64 = 2304;
@@ -127,7 +125,8 @@ pub struct CompareOptions {
     )]
     pub cc: Vec<String>,
 
-    /// Schemes of the agent to compare; none: no agent
+    /// Schemes of the agent to compare, none: no agent; and what takes its place: split, passthrough,
+    /// pepsal
     #[arg(
         long = "scheme",
         value_name = "LIST",

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::fields::{Field, markdown_table};
 use crate::cell::beside::BesideFigures;
+use crate::cell::cpu::CpuFigures;
 use crate::cell::energy::EnergyFigures;
 use crate::cell::engine::Engine;
 use crate::cell::page::PageFigures;
@@ -12,7 +13,7 @@ use crate::data::profile::Profile;
 use crate::data::sender::Sender;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 71] = [
+pub const FIELDS: [Field; 75] = [
     Field::new(
         "engine",
         "name",
@@ -22,7 +23,7 @@ pub const FIELDS: [Field; 71] = [
     Field::new(
         "scheme",
         "name",
-        "scheme of the agent; `none`: no agent is attached",
+        "scheme of the agent; `none`: no agent is attached; `split`, `passthrough`, `pepsal`: what takes its place. With a proxy all `sender_…` and `rtt_…` are about the sender's own connection, which ends there",
     ),
     Field::new(
         "cc",
@@ -173,7 +174,7 @@ pub const FIELDS: [Field; 71] = [
     Field::new(
         "local_retransmits",
         "segments",
-        "sent again by the agent; null without an agent",
+        "sent again by the agent, or by a proxy's own connections to both sides; null without either",
     ),
     Field::new(
         "link_lost",
@@ -317,6 +318,26 @@ pub const FIELDS: [Field; 71] = [
         "`goodput_mbit` in kbit/s / `mobile_energy_j`; null without `--mac`, or if nothing was spent",
     ),
     Field::new(
+        "process_cpu_s",
+        "s",
+        "user and system time of the agent's daemon, or of the process that takes its place, in the measured time, all threads: also what the kernel does at once on its calls, such as sending, and softirqs that come up while it runs; those elsewhere, such as receiving for its connections, are not in it; null without one, and in simulators",
+    ),
+    Field::new(
+        "bpf_cpu_s",
+        "s",
+        "run time of the agent's programs on its devices in that time; kicks are in the daemon's system time, timers of flows in neither; null without an agent, and in simulators",
+    ),
+    Field::new(
+        "cpu_s_per_gb",
+        "s/GB",
+        "`process_cpu_s` and `bpf_cpu_s` per 10⁹ of `bytes`, those of the upload beside the download included; what `--arrivals` and `--neighbour` bring costs, too, and is not counted; null without these times, or if nothing was read",
+    ),
+    Field::new(
+        "machine_cpu_s",
+        "s",
+        "what all processors of the machine were busy in that time, interrupts included: hosts, emulators and all else that runs; less that of scheme `none` at the same goodput it says what a scheme costs in all, on a machine that has nothing else to do; null in simulators",
+    ),
+    Field::new(
         "agent_memory_bytes",
         "bytes",
         "the most that the agent held of packets, records about them and connections, looked at every 100 ms; null without an agent, and on the test bed",
@@ -422,6 +443,8 @@ pub struct Record {
     pub beside: BesideFigures,
     #[serde(flatten)]
     pub energy: EnergyFigures,
+    #[serde(flatten)]
+    pub cpu: CpuFigures,
     #[serde(default)]
     pub agent_memory_bytes: Option<u64>,
     #[serde(default)]

@@ -3,6 +3,7 @@
 //! as a command line or a test says it. Nothing here acts.
 
 pub mod arrivals;
+pub mod baseline;
 pub mod burst;
 pub mod emulation;
 pub mod ends;

@@ -14,11 +14,11 @@ pub trait CellEngine: Sync {
     /// One that is given, and what is wrong with it.
     fn check_options(&self, options: &CompareOptions) -> Result<()>;
 
-    /// Finds its own programs on this machine, and the agent's if a cell needs one.
+    /// Finds its own programs on this machine, and those that these schemes need.
     ///
     /// # Errors
     /// One is missing.
-    fn check_tools(&self, needs_agent: bool) -> Result<()>;
+    fn check_tools(&self, schemes: &[&str]) -> Result<()>;
 
     /// Finds out what this machine lacks for these options.
     ///

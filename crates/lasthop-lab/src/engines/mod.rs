@@ -17,6 +17,11 @@ use self::ns3::Ns3Engine;
 use self::testbed::TestBedEngine;
 use crate::cell::engine::{Engine, NS2_PREFIX, NS3_PREFIX};
 use crate::cell::options::CompareOptions;
+use crate::data::baseline::Baseline;
+use crate::data::ends::Agents;
+use crate::data::scheme;
+use crate::data::sender::Sender;
+use crate::data::topology::Family;
 
 /// The engine of that name.
 pub fn of(name: Engine) -> &'static dyn CellEngine {
@@ -49,8 +54,47 @@ pub fn check(options: &CompareOptions) -> Result<()> {
 pub fn check_options(options: &CompareOptions) -> Result<()> {
     options.link.validate()?;
     check_attributes(options)?;
+    check_schemes(options)?;
     of(options.engine.engine).check_options(options)?;
     options.check_options()
+}
+
+/// Finds names that nothing has, and what takes the agent's place where that cannot be.
+fn check_schemes(options: &CompareOptions) -> Result<()> {
+    for name in &options.schemes {
+        scheme::check_name(name)?;
+        let Some(baseline) = Baseline::named(name) else {
+            continue;
+        };
+        let engine = options.engine.engine;
+        if engine != Engine::Testbed {
+            let what = format!("scheme {name}");
+            return Err(engine::refusal(&what, engine.name(), "testbed"));
+        }
+        if options.agents != Agents::Base {
+            bail!("--agents: {name} is for what is forwarded, at the base station alone: use base");
+        }
+        if baseline.splits() && options.link.sender == Sender::Bs {
+            bail!("--sender bs: {name} splits what the base station forwards: use fh");
+        }
+        if baseline == Baseline::Pepsal {
+            check_pepsal(options)?;
+        }
+    }
+    Ok(())
+}
+
+/// PEPsal knows IPv4 alone, and its connections have its own address and ports, by which flows that
+/// go on at the same time can't be told apart.
+fn check_pepsal(options: &CompareOptions) -> Result<()> {
+    let flows = options.traffic.flows;
+    if options.traffic.family == Family::V6 {
+        bail!("--family 6: PEPsal knows IPv4 alone: use 4");
+    }
+    if !options.page.page && (flows > 1 || options.beside.arrivals.is_some()) {
+        bail!("--flows, --arrivals: PEPsal hides the ports by which flows are told apart: use one");
+    }
+    Ok(())
 }
 
 /// Each simulator has defaults of its own.

@@ -5,11 +5,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Stands for `lasthop`: attaches to nothing, and counts one repair each time it is asked.
+/// Stands for `lasthop`: attaches to nothing, with `slack` not even that, and counts one repair each
+/// time it is asked.
 const FAKE_AGENT: &str = r#"#!/bin/sh
 case "$1" in
 attach)
-    [ "$4" = broken ] && { echo "lasthop: no such scheme: broken" >&2; exit 1; }
+    [ "$4" = slack ] && { echo "lasthop: cannot attach: slack" >&2; exit 1; }
     trap 'exit 0' INT TERM
     echo "lasthop: attached to wl0, scheme $4"
     while :; do sleep 0.05; done ;;

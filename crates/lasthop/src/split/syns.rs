@@ -16,9 +16,9 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-use super::queue::{Decision, Packet, Queue};
 use super::rules::{CONNECTED, NUMBER};
 use super::sockets;
+use crate::queue::{self, Decision, Packet, Queue, WhenFull};
 
 /// SYNs whose far side has not answered. They are cheap to send: more are not split.
 const MAX_CONNECTING: usize = 1024;
@@ -190,7 +190,12 @@ pub(super) struct Syns {
 impl Syns {
     /// Opens the queue, which only one process of a network namespace can have.
     pub(super) fn open(lossy: Vec<u32>, connections: Arc<Connections>) -> Result<Self> {
-        let queue = Queue::open(NUMBER, HEADER_BYTES, 2 * MAX_CONNECTING as u32)?;
+        let queue = Queue::open(&queue::Setup {
+            number: NUMBER,
+            copy_bytes: HEADER_BYTES,
+            most: 2 * MAX_CONNECTING as u32,
+            when_full: WhenFull::Pass,
+        })?;
         // SAFETY: the queue owns its descriptor, which nobody replaces or closes while it is there.
         let queue = unsafe { AsyncFd::register(queue) }.map_err(std::io::Error::from)?;
         Ok(Self {

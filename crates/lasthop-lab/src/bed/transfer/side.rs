@@ -232,7 +232,7 @@ impl Side {
                 Err(e) => return Err(e).context("accept"),
             };
             let port = peer.as_socket().map_or(0, |address| address.port());
-            let index = usize::from(port.wrapping_sub(first_port));
+            let index = self.index_of(port, first_port);
             if matches!(self.slots.get(index), Some(Slot::Idle)) {
                 socket.set_nonblocking(true)?;
                 sockets::set_congestion_control(&socket, &(self.flow_cc)(index))?;
@@ -240,6 +240,19 @@ impl Side {
                 self.watch(&socket, self.interest(index))?;
                 self.open(index, socket);
             }
+        }
+    }
+
+    /// Which connection comes from that port. Where there is one at a time it is the next, whatever
+    /// its port: a proxy may have put one of its own in place of it.
+    fn index_of(&self, port: u16, first_port: u16) -> usize {
+        let index = usize::from(port.wrapping_sub(first_port));
+        let mut slots = self.slots.iter();
+        match index < slots.len() || self.shared.parallel > 1 {
+            true => index,
+            false => slots
+                .position(|slot| matches!(slot, Slot::Idle))
+                .unwrap_or(index),
         }
     }
 

@@ -43,7 +43,7 @@ pub fn check(options: &CompareOptions) -> Result<()> {
     Ok(())
 }
 
-/// Finds schemes that ns-2 lacks: the last thing asked, for experiments ask about options alone.
+/// Finds schemes that ns-2 lacks: the last thing asked, when all else fits.
 ///
 /// # Errors
 /// It names the scheme.

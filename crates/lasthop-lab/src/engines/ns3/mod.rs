@@ -48,7 +48,7 @@ impl CellEngine for Ns3Engine {
         check::check(options)
     }
 
-    fn check_tools(&self, _needs_agent: bool) -> Result<()> {
+    fn check_tools(&self, _schemes: &[&str]) -> Result<()> {
         find().map(drop)
     }
 

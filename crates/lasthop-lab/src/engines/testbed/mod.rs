@@ -16,20 +16,24 @@ use linkemu::DirectionStats;
 use self::events::Teller;
 use crate::base::interrupt;
 use crate::base::stats::rounded;
-use crate::bed::agent::{self, AgentHandle};
+use crate::bed::agent;
 use crate::bed::counters::Counters;
+use crate::bed::helper::Helper;
 use crate::bed::testbed::TestBed;
 use crate::bed::transfer::{RunningTransfer, Snapshot, TransferReport, sockets};
-use crate::bed::{self, emulator, process};
+use crate::bed::{self, emulator, process, proxy};
 use crate::cell::beside::{BesideFigures, BesideOptions, Report};
 use crate::cell::bounds::{self, Bounds};
+use crate::cell::cpu::CpuFigures;
 use crate::cell::energy::EnergyFigures;
 use crate::cell::flows::{MeasuredFlows, MeasuredUpload, Sent};
 use crate::cell::measure;
-use crate::cell::options::{Cell, CompareOptions, Direction, NO_AGENT};
+use crate::cell::options::{Cell, CompareOptions, Direction};
 use crate::cell::outcome::Outcome;
 use crate::cell::record::Record;
+use crate::data::baseline::Baseline;
 use crate::data::link::LinkOptions;
+use crate::data::scheme;
 use crate::data::way::Way;
 use crate::engines::engine::{self, CellEngine};
 
@@ -70,10 +74,14 @@ impl CellEngine for TestBedEngine {
         options.link.hosts.check_test_bed()
     }
 
-    fn check_tools(&self, needs_agent: bool) -> Result<()> {
+    fn check_tools(&self, schemes: &[&str]) -> Result<()> {
         process::find_binary("linkemu")?;
-        if needs_agent {
-            process::find_binary(agent::BINARY)?;
+        for scheme in schemes {
+            match Baseline::named(scheme) {
+                Some(baseline) => drop(proxy::find_program(baseline)?),
+                None if scheme::has_agent(scheme) => drop(process::find_binary(agent::BINARY)?),
+                None => {}
+            }
         }
         Ok(())
     }
@@ -84,7 +92,8 @@ impl CellEngine for TestBedEngine {
         }
         bed::page::check_tools(&options.page)?;
         beside::check_machine(&options.beside)?;
-        self.check_tools(options.schemes.iter().any(|scheme| scheme != NO_AGENT))
+        let schemes: Vec<&str> = options.schemes.iter().map(String::as_str).collect();
+        self.check_tools(&schemes)
     }
 
     fn run(
@@ -102,17 +111,18 @@ fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Result<
     link.seed = cell.seed;
     let bed = TestBed::up(&link)?;
     let plan = beside::Plan::new(&bed, &options.beside)?;
-    let mut agents = start_agents(&bed, options, &cell.scheme, &plan)?;
+    let (config, excluded) = (options.agent_config.as_deref(), plan.agent_args());
+    let mut helper = bed.start_helper(&cell.scheme, options.agents, config, &excluded)?;
     if options.page.page {
-        let outcome = page::run(&bed, options, cell, &mut agents, progress)?;
-        return take_down(bed, agents).map(|()| outcome);
+        let outcome = page::run(&bed, options, cell, &mut helper, progress)?;
+        return take_down(bed, helper).map(|()| outcome);
     }
-    let measured = measure_transfer(&bed, options, (cell, &plan), &mut agents, progress)?;
+    let measured = measure_transfer(&bed, options, (cell, &plan), &mut helper, progress)?;
     let mut notes = bed.notes().to_vec();
     notes.extend(emulator::distortion(&measured.after.emulators));
     notes.extend_from_slice(&measured.untold);
     let record = record(options, cell, &measured)?;
-    take_down(bed, agents)?;
+    take_down(bed, helper)?;
     if let Some(path) = &options.watch.samples {
         samples::write(path, &measured.report.moments)?;
     }
@@ -133,39 +143,22 @@ fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Result<
     })
 }
 
-fn take_down(bed: TestBed, agents: Vec<AgentHandle>) -> Result<()> {
-    for agent in agents {
-        agent.stop()?;
-    }
+fn take_down(bed: TestBed, helper: Helper) -> Result<()> {
+    helper.stop()?;
     bed.down()
-}
-
-fn start_agents(
-    bed: &TestBed,
-    options: &CompareOptions,
-    scheme: &str,
-    plan: &beside::Plan,
-) -> Result<Vec<AgentHandle>> {
-    if scheme == NO_AGENT {
-        return Ok(Vec::new());
-    }
-    let mut args = agent::config_args(options.agent_config.as_deref());
-    args.extend(plan.agent_args());
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    bed.start_ends(options.agents, scheme, &args)
 }
 
 fn measure_transfer(
     bed: &TestBed,
     options: &CompareOptions,
     (cell, plan): (&Cell, &beside::Plan),
-    agents: &mut [AgentHandle],
+    helper: &mut Helper,
     progress: &dyn Fn(f64),
 ) -> Result<Measured> {
     let direction = options.traffic.direction;
     let sender = options.link.sender_host(direction.way());
     let whole = options.traffic.bytes.is_some();
-    let mut before = Counters::read(bed, agents, sender)?;
+    let mut before = Counters::read(bed, helper, sender)?;
     let running = options.watched_transfer(cell).start(bed)?;
     let upload = match direction {
         Direction::Both => Some(options.transfer(cell, Way::Up).start(bed)?),
@@ -183,7 +176,7 @@ fn measure_transfer(
     };
     let up_bytes = || upload.as_ref().map_or(0, RunningTransfer::received_bytes);
     let mut up_begin = 0;
-    let teller = schedule_outage(bed, options, &running, !agents.is_empty())?;
+    let teller = schedule_outage(bed, options, &running, !helper.agents().is_empty())?;
     let mut begin = Snapshot::default();
     if whole {
         wait_for_bytes(options, &running, progress)?;
@@ -191,7 +184,7 @@ fn measure_transfer(
         let warmup = Duration::from_nanos(options.traffic.warmup_ns);
         let total = warmup + Duration::from_nanos(options.traffic.duration_ns);
         wait_until(&running, running.started() + warmup, total, progress)?;
-        before = Counters::read(bed, agents, sender)?;
+        before = Counters::read(bed, helper, sender)?;
         begin = running.snapshot();
         up_begin = up_bytes();
         wait_until(&running, running.started() + total, total, progress)?;
@@ -199,10 +192,10 @@ fn measure_transfer(
     let (after, end) = if whole {
         // The transfer's own end first: reading the other counters takes time that is none of its.
         let end = running.snapshot();
-        (Counters::read(bed, agents, sender)?, end)
+        (Counters::read(bed, helper, sender)?, end)
     } else {
         // In the order of the beginning, so that both spans are equally long.
-        let after = Counters::read(bed, agents, sender)?;
+        let after = Counters::read(bed, helper, sender)?;
         (after, running.snapshot())
     };
     let untold = teller.map_or_else(Vec::new, Teller::stop);
@@ -348,9 +341,10 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let beside_is_right = beside.as_ref().is_none_or(|b| b.failure.is_none());
     let counted = flows.record(options, cell);
     Ok(Record {
+        cpu: cpu_figures(measured),
         energy: energy_figures(link, measured, counted.goodput_mbit),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
-        local_retransmits: growth("local_retransmits")?,
+        local_retransmits: after.local_retransmits(before)?,
         link_lost: hop(|d| d.data_lost),
         queue_dropped: hop(|d| d.data_queue_dropped),
         aqm_dropped: Some(hop(|d| d.data_aqm_dropped)),
@@ -367,6 +361,12 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         content_ok: report.content_ok() && up_is_right && beside_is_right,
         ..counted
     })
+}
+
+fn cpu_figures(measured: &Measured) -> CpuFigures {
+    let up_bytes = measured.upload.as_ref().map_or(0, |up| up.bytes);
+    let bytes = measured.end.total_bytes() - measured.begin.total_bytes() + up_bytes;
+    CpuFigures::new(measured.after.cpu.since(&measured.before.cpu), bytes)
 }
 
 /// Each station sends one way, and has its account there.

@@ -8,11 +8,12 @@ use anyhow::{Context, Result};
 
 use crate::base::interrupt;
 use crate::base::stats::{median, rounded};
-use crate::bed::agent::AgentHandle;
 use crate::bed::counters::{Counters, kernel_counter};
 use crate::bed::emulator;
+use crate::bed::helper::Helper;
 use crate::bed::page::{Client, Load, Page, Server, odd_connections};
 use crate::bed::testbed::TestBed;
+use crate::cell::cpu::CpuFigures;
 use crate::cell::flows::Sent;
 use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions};
@@ -43,19 +44,19 @@ pub fn run(
     bed: &TestBed,
     options: &CompareOptions,
     cell: &Cell,
-    agents: &mut [AgentHandle],
+    helper: &mut Helper,
     progress: &dyn Fn(f64),
 ) -> Result<Outcome> {
     let page = Page::new(&options.page, cell.seed);
     let family = options.traffic.family;
     let server = Server::start(bed, &page, &options.page, family, &cell.cc)?;
     let client = Client::new(bed, &page, &options.page, server.address())?;
-    let before = Counters::read(bed, agents, Host::Fh)?;
+    let before = Counters::read(bed, helper, Host::Fh)?;
     let sent = sent_segments(bed)?;
     let loads = load_all(options, &page, &client, progress)?;
     let measured = Measured {
         before,
-        after: Counters::read(bed, agents, Host::Fh)?,
+        after: Counters::read(bed, helper, Host::Fh)?,
         segments: [sent, sent_segments(bed)?],
         loads,
     };
@@ -132,11 +133,12 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         queue_pkts: link.queue_packets(),
         flows: options.page.connections().into(),
         transfers: options.page.loads.into(),
-        local_retransmits: growth("local_retransmits")?,
+        local_retransmits: after.local_retransmits(before)?,
         link_lost: hop_after.data_lost - hop_before.data_lost,
         queue_dropped: hop_after.data_queue_dropped - hop_before.data_queue_dropped,
         suppressed_acks: growth("suppressed_acks")?,
         page: figures(loads),
+        cpu: CpuFigures::new(after.cpu.since(&before.cpu), bytes),
         content_ok: loads.iter().all(|load| load.failure.is_none()),
         ..Record::of(options, cell)
     };

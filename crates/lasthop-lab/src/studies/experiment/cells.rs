@@ -9,7 +9,7 @@ use anyhow::Result;
 use super::spec::{Experiment, Figure, Point, Series, same_x};
 use crate::base::files::write_whole;
 use crate::cell::engine::Engine;
-use crate::cell::options::NO_AGENT;
+use crate::data::scheme;
 use crate::studies::campaign::{CompareLine, Job};
 
 /// Directory of the samples beside the runs.
@@ -155,8 +155,8 @@ fn cell(
 
 /// Where the configuration of a series' agent is, if it has one.
 pub fn agent_config(series: &Series, directory: &Path) -> Option<PathBuf> {
-    let has_agent = series.scheme != NO_AGENT && series.agent.is_some();
-    has_agent.then(|| directory.join(format!("agent-{}.toml", series.name)))
+    let has_config = scheme::has_agent(&series.scheme) && series.agent.is_some();
+    has_config.then(|| directory.join(format!("agent-{}.toml", series.name)))
 }
 
 fn write_agent_config(series: &Series, directory: &Path) -> Result<()> {

@@ -44,7 +44,6 @@ use crate::base::say::say;
 use crate::bed::emulator::DISTORTED;
 use crate::bed::process;
 use crate::cell::engine::Engine;
-use crate::cell::options::NO_AGENT;
 use crate::engines;
 use crate::studies::campaign::{self, Figures, Job, Store};
 use crate::studies::compare::Verdict;
@@ -141,7 +140,8 @@ fn check_machine(planned: &[Planned]) -> Result<()> {
         if name == Engine::Testbed {
             process::check_root()?;
         }
-        engines::of(name).check_tools(of_engine().any(|(_, scheme)| scheme != NO_AGENT))?;
+        let schemes: Vec<&str> = of_engine().map(|(_, scheme)| scheme.as_str()).collect();
+        engines::of(name).check_tools(&schemes)?;
     }
     Ok(())
 }

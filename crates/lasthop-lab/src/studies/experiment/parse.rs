@@ -24,7 +24,8 @@ use super::spec::{
 };
 use crate::base::units;
 use crate::cell::engine::Engine;
-use crate::cell::options::NO_AGENT;
+use crate::data::baseline::Baseline;
+use crate::data::scheme;
 
 /// The longest name of an experiment, a series or a figure: it becomes part of file names.
 const MAX_NAME_BYTES: usize = 48;
@@ -111,6 +112,7 @@ fn build(raw: Raw, text: &str, path: &Path) -> Result<Experiment, Mistake> {
         for series in &experiment.series {
             let parts = [&experiment.args, &point.args, &series.args];
             let mut args: Vec<String> = parts.into_iter().flatten().cloned().collect();
+            args.extend(["--scheme".to_owned(), series.scheme.clone()]);
             if experiment.has_windows() {
                 args.extend(["--samples".to_owned(), "FILE".to_owned()]);
             }
@@ -300,8 +302,9 @@ fn series(raw: Vec<RawSeries>) -> Result<Vec<Series>, Mistake> {
                 format!("series `{name}` is there already"),
             ));
         }
-        let scheme = scheme(raw.scheme)?;
-        let agent = raw.agent.map(agent_config).transpose()?;
+        let scheme = known_scheme(raw.scheme)?;
+        let agent = raw.agent.map(|agent| agent_config(agent, &scheme));
+        let agent = agent.transpose()?;
         all.push(Series {
             name,
             label: raw.label,
@@ -316,19 +319,20 @@ fn series(raw: Vec<RawSeries>) -> Result<Vec<Series>, Mistake> {
     }
 }
 
-fn scheme(name: Spanned<String>) -> Result<String, Mistake> {
-    let known = lasthop_core::scheme_by_name(name.get_ref()).is_some();
-    if known || name.get_ref() == NO_AGENT {
-        return Ok(name.into_inner());
+fn known_scheme(name: Spanned<String>) -> Result<String, Mistake> {
+    match scheme::check_name(name.get_ref()) {
+        Ok(()) => Ok(name.into_inner()),
+        Err(error) => Err(Mistake::new(name.span(), error)),
     }
-    let names: Vec<&str> = lasthop_core::schemes().map(|s| s.name).collect();
-    let what = format!("no scheme `{}`; have: {}", name.get_ref(), names.join(", "));
-    Err(Mistake::new(name.span(), what))
 }
 
 /// The table as a configuration file, after the agent's own check of it.
-fn agent_config(table: Spanned<toml::Table>) -> Result<String, Mistake> {
+fn agent_config(table: Spanned<toml::Table>, scheme: &str) -> Result<String, Mistake> {
     let at = table.span();
+    if let Some(baseline) = Baseline::named(scheme) {
+        let what = format!("{baseline} is no agent and has no configuration of one");
+        return Err(Mistake::new(at, what));
+    }
     let text = toml::to_string(table.get_ref()).map_err(|error| Mistake::new(at.clone(), error))?;
     match lasthop::config::parse(&text, "agent") {
         Ok(_) => Ok(text),

@@ -47,6 +47,20 @@ fn the_smallest_file() {
 }
 
 #[test]
+fn what_takes_the_agents_place_is_a_series_of_the_test_bed() {
+    let split = small()
+        .replace("scheme = \"snoop\"", "scheme = \"split\"")
+        .replace("agent = { dup_thresh = 2 }\n", "");
+    assert_eq!(parse(&split).unwrap().series[1].scheme, "split");
+    let simulated = split.replace("[setup]", "engine = \"ns3\"\n[setup]");
+    let said = parse(&simulated).unwrap_err().to_string();
+    assert!(
+        said.contains("series snoop at 10: --scheme split: --engine ns3"),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_engine_is_an_option_of_all_runs_or_of_a_series() {
     let all = small().replace("[setup]", "engine = \"ns3\"\n[setup]");
     assert_eq!(parse(&all).unwrap().args[..2], ["--engine", "ns3"]);
@@ -220,6 +234,11 @@ fn mistakes_have_a_line() {
         ),
         ("dup_thresh = 2", "dup_tresh = 2", "dir/small.toml:23: "),
         (
+            "scheme = \"snoop\"",
+            "scheme = \"split\"",
+            "dir/small.toml:23: split is no agent",
+        ),
+        (
             "kind = \"ratio\"",
             "kind = \"ration\"",
             "dir/small.toml:27: unknown variant `ration`",
@@ -349,7 +368,8 @@ fn our_own_experiments() {
 fn mixes_have_what_they_are_measured_against() {
     for mix in experiments_in("experiments/mixes") {
         for series in mix.series.iter().filter(|series| series.scheme == "rack") {
-            let plain = |other: &&Series| other.scheme == NO_AGENT && other.args == series.args;
+            let plain =
+                |other: &&Series| other.scheme == scheme::NO_AGENT && other.args == series.args;
             let told = series.args.iter().any(|word| word == "--outage-events");
             let found = mix.series.iter().find(plain);
             assert!(found.is_some() || told, "{}: {}", mix.name, series.name);

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::only::{Only, points_mut};
 use super::spec::same_x;
-use crate::cell::options::NO_AGENT;
+use crate::data::scheme;
 
 /// The scheme that the files are about.
 const OUR_SCHEME: &str = "rack";
@@ -266,7 +266,8 @@ fn change_agent(file: &mut Table, how: &Shorter) {
 
 /// Adds to the configuration of a series' agent what it does not say itself.
 fn configure(series: &mut Table, agent: Option<&Table>) {
-    let has_agent = series.get("scheme").and_then(Value::as_str) != Some(NO_AGENT);
+    let name = series.get("scheme").and_then(Value::as_str);
+    let has_agent = name.is_none_or(scheme::has_agent);
     let (true, Some(agent)) = (has_agent, agent) else {
         return;
     };

@@ -124,7 +124,7 @@ pub struct Series {
     pub name: String,
     /// For legends.
     pub label: String,
-    /// The agent's scheme, or `none`.
+    /// The agent's scheme, `none`, or a baseline.
     pub scheme: String,
     /// Its options of `compare`.
     pub args: Vec<String>,

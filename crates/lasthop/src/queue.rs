@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! A netfilter queue (linux/netfilter/nfnetlink_queue.h), as far as the proxy needs one. The
-//! libraries that there are don't show the descriptor by which to wait for it.
+//! A netfilter queue (linux/netfilter/nfnetlink_queue.h), as far as `lasthop split` and the lab's
+//! pass-through need one. The libraries that there are don't show the descriptor by which to wait
+//! for it.
 
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use netlink_packet_core::{
@@ -12,6 +14,8 @@ use netlink_packet_core::{
 };
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_NETFILTER;
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::time::TimeVal;
 
 use crate::netlink;
 
@@ -43,8 +47,10 @@ const ACCEPT: u32 = 1;
 
 /// struct nfgenmsg: family, version, and the queue's number in network order.
 const GENERIC_BYTES: usize = 4;
-/// A datagram of the queue's: one packet's beginning.
-const DATAGRAM_BYTES: usize = 4096;
+/// What a datagram of the queue's holds beside a packet's beginning, and some to spare.
+const AROUND_BYTES: u32 = 1024;
+/// What the kernel reckons for a datagram beside its bytes.
+const OVERHEAD_BYTES: u32 = 1024;
 
 /// A message of the subsystem.
 #[derive(Debug)]
@@ -87,12 +93,12 @@ impl NetlinkDeserializable for QueueMessage {
 
 /// A packet that waits for a verdict.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Packet {
+pub struct Packet {
     id: u32,
     /// Interface index of the device that it came from; 0: none.
-    pub(super) from_device: u32,
+    pub from_device: u32,
     /// Its beginning, from the IP header on.
-    pub(super) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
 }
 
 impl Packet {
@@ -123,17 +129,42 @@ impl Packet {
 
 /// What is to become of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decision {
+pub enum Decision {
+    /// None gets to see it.
     Drop,
+    /// On its way as it is.
     Accept,
     /// On its way with this mark.
     Marked(u32),
 }
 
+/// What a full queue does with a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It goes on, past those that wait.
+    Pass,
+    /// It is dropped.
+    Drop,
+}
+
+/// What a queue is opened with.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    /// Its number, which rules name.
+    pub number: u16,
+    /// Most bytes that are copied of each packet.
+    pub copy_bytes: u32,
+    /// Packets that may wait.
+    pub most: u32,
+    /// What happens to others.
+    pub when_full: WhenFull,
+}
+
 /// The queue. Packets that wait in it go on when it is dropped (`bypass`, in the rules).
-pub(super) struct Queue {
+pub struct Queue {
     socket: Socket,
     number: u16,
+    buffer: Vec<u8>,
 }
 
 impl AsRawFd for Queue {
@@ -143,43 +174,76 @@ impl AsRawFd for Queue {
 }
 
 impl Queue {
-    /// Opens it. `copy_bytes`: of each packet. `most`: packets that wait, others pass.
-    pub(super) fn open(number: u16, copy_bytes: u32, most: u32) -> Result<Self> {
+    /// Opens it, of the calling thread's network namespace, where only one process can have it.
+    ///
+    /// # Errors
+    /// No right to, a kernel without such queues, or one that somebody else has.
+    pub fn open(setup: &Setup) -> Result<Self> {
         let mut socket = netlink::connect(NETLINK_NETFILTER)?;
-        let mut params = copy_bytes.to_be_bytes().to_vec();
+        let mut params = setup.copy_bytes.to_be_bytes().to_vec();
         params.push(COPY_PACKET);
         let configure = |attributes| QueueMessage {
             kind: CONFIG,
-            queue: number,
+            queue: setup.number,
             attributes,
         };
         let bind = configure(vec![DefaultNla::new(CFG_CMD, vec![CMD_BIND, 0, 0, 0])]);
         netlink::request_on(&mut socket, 0, bind).context(
-            "netfilter queue: the kernel has none (nfnetlink_queue), or another `lasthop split` of this network namespace has it",
+            "netfilter queue: the kernel has none (nfnetlink_queue), or another process of this network namespace has it",
         )?;
+        let flags = match setup.when_full {
+            WhenFull::Pass => FAIL_OPEN,
+            WhenFull::Drop => 0,
+        };
         let settings = configure(vec![
             DefaultNla::new(CFG_PARAMS, params),
-            DefaultNla::new(CFG_QUEUE_MAXLEN, most.to_be_bytes().to_vec()),
-            DefaultNla::new(CFG_FLAGS, FAIL_OPEN.to_be_bytes().to_vec()),
+            DefaultNla::new(CFG_QUEUE_MAXLEN, setup.most.to_be_bytes().to_vec()),
+            DefaultNla::new(CFG_FLAGS, flags.to_be_bytes().to_vec()),
             DefaultNla::new(CFG_MASK, FAIL_OPEN.to_be_bytes().to_vec()),
         ]);
         netlink::request_on(&mut socket, 0, settings).context("netfilter queue: settings")?;
+        // Room for as many as may wait; with less the queue is full before it says so.
+        let datagram_bytes = (setup.copy_bytes + AROUND_BYTES) as usize;
+        let room_bytes = setup.most as usize * (datagram_bytes + OVERHEAD_BYTES as usize);
+        if let Err(error) = setsockopt(&socket, sockopt::RcvBufForce, &room_bytes) {
+            tracing::debug!("netfilter queue: room for {room_bytes} bytes: {error}");
+        }
         socket.set_non_blocking(true)?;
-        Ok(Self { socket, number })
+        Ok(Self {
+            socket,
+            number: setup.number,
+            buffer: vec![0; datagram_bytes],
+        })
+    }
+
+    /// From now on [`Queue::receive`] waits so long for a packet before it says that there is none.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn wait_for_packets(&mut self, patience: Duration) -> io::Result<()> {
+        self.socket.set_non_blocking(false)?;
+        let patience = TimeVal::new(patience.as_secs() as i64, patience.subsec_micros().into());
+        Ok(setsockopt(
+            &self.socket,
+            sockopt::ReceiveTimeout,
+            &patience,
+        )?)
     }
 
     /// The next packet, None: a message that is none.
     ///
     /// # Errors
-    /// `WouldBlock`: there is none; ENOBUFS: some went on by themselves.
-    pub(super) fn receive(&mut self) -> io::Result<Option<Packet>> {
-        let mut bytes = [0; DATAGRAM_BYTES];
-        let length = self.socket.recv(&mut &mut bytes[..], 0)?;
-        Ok(Packet::parse(&bytes[..length]))
+    /// `WouldBlock`: there is none; ENOBUFS: some went on, or were dropped, by themselves.
+    pub fn receive(&mut self) -> io::Result<Option<Packet>> {
+        let length = self.socket.recv(&mut &mut self.buffer[..], 0)?;
+        Ok(Packet::parse(&self.buffer[..length]))
     }
 
-    /// Sends a packet on its way.
-    pub(super) fn decide(&mut self, packet: &Packet, decision: Decision) -> io::Result<()> {
+    /// Sends a packet on its way, or drops it.
+    ///
+    /// # Errors
+    /// The socket's.
+    pub fn decide(&mut self, packet: &Packet, decision: Decision) -> io::Result<()> {
         let (verdict, mark) = match decision {
             Decision::Drop => (DROP, None),
             Decision::Accept => (ACCEPT, None),
