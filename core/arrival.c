@@ -225,6 +225,7 @@ LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct
 		return 0;
 	a = &f->arrival;
 	a->size = lh_max(a->size, s->part_bytes ? s->part_bytes : s->payload_bytes);
+	a->mute = 0; /* it has come over the link */
 	if (!a->known) {
 		a->max = s->end;
 		a->known = 1;

@@ -187,7 +187,9 @@ impl Flow {
 
 /// Whether the flow of that record is told of the link, as [`Flow::heeds_the_link`].
 pub fn heeds_the_link(flow: &lh_flow) -> bool {
-    flow.ring.head != flow.ring.tail || flow.arrival.nr_holes != 0 || flow.handoff.ack_ns != 0
+    let arrival = &flow.arrival;
+    let misses = arrival.nr_holes != 0 || arrival.mute != 0;
+    flow.ring.head != flow.ring.tail || misses || flow.handoff.ack_ns != 0
 }
 
 impl Default for Flow {

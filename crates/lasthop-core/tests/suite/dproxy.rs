@@ -7,30 +7,30 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Agent, Config, Key, MSEC_NS, Outcome, SEC_NS, Setup, parse};
 
-const SIZE: u32 = 1_448;
+pub const SIZE: u32 = 1_448;
 /// Number of the sender's first data byte: 0 in the figure.
-const FIRST: u32 = u32::MAX - 9_000;
-const OTHER: u32 = 7_000;
+pub const FIRST: u32 = u32::MAX - 9_000;
+pub const OTHER: u32 = 7_000;
 /// Round trip to the other proxy.
 const PARTNER_NS: u64 = 4 * MSEC_NS;
 
 /// The proxy that receives data over the link, and the hosts beyond it on either side.
-struct Down {
-    agent: Agent,
-    ends: Ends,
+pub struct Down {
+    pub agent: Agent,
+    pub ends: Ends,
     /// Which connection, by the sender's port.
-    key: Key,
-    timestamps: bool,
-    now: u64,
+    pub key: Key,
+    pub timestamps: bool,
+    pub now: u64,
 }
 
 /// What became of a packet, in the figure's numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Seen {
+pub struct Seen {
     /// What went on to the receiver, in this order.
-    on: Vec<u32>,
+    pub on: Vec<u32>,
     /// What was asked for.
-    asked: Vec<u32>,
+    pub asked: Vec<u32>,
 }
 
 fn seen(on: &[u32], asked: &[u32]) -> Seen {
@@ -40,7 +40,7 @@ fn seen(on: &[u32], asked: &[u32]) -> Seen {
     }
 }
 
-fn dproxy() -> Config {
+pub fn dproxy() -> Config {
     Config {
         role: LH_ROLE_MOBILE,
         ..Config::dproxy()
@@ -52,11 +52,15 @@ fn rel(seq: u32) -> u32 {
 }
 
 impl Down {
-    fn new(config: Config) -> Self {
-        let agent = Agent::new(Setup {
+    pub fn new(config: Config) -> Self {
+        Self::with(Setup {
             config,
             ..Setup::default()
-        });
+        })
+    }
+
+    pub fn with(setup: Setup) -> Self {
+        let agent = Agent::new(setup);
         let mut down = Self {
             agent,
             ends: Ends::v4(1),
@@ -70,7 +74,7 @@ impl Down {
     }
 
     /// Another connection, which is the present one from now on.
-    fn open(&mut self, host: u16) {
+    pub fn open(&mut self, host: u16) {
         self.ends = Ends::v4(host);
         let mut offers = option::mss(1_460);
         offers.extend(option::wscale(7));
@@ -95,7 +99,7 @@ impl Down {
         self.agent.on_egress(&window, self.now);
     }
 
-    fn packet(&self, seq: u32, size: u32) -> Vec<u8> {
+    pub fn packet(&self, seq: u32, size: u32) -> Vec<u8> {
         let seq = FIRST.wrapping_add(seq);
         let options = match self.timestamps {
             true => [&[1, 1], option::timestamps(seq, 5).as_slice()].concat(),
@@ -111,7 +115,7 @@ impl Down {
         tcp.to_mh(&self.ends)
     }
 
-    fn look(&self, outcome: Outcome) -> Seen {
+    pub fn look(&self, outcome: Outcome) -> Seen {
         let passed = outcome.passed.into_iter();
         let on = passed.chain(outcome.to_fh).map(|packet| {
             let (s, _) = parse(&packet, 0, None, false).expect("TCP");
@@ -127,14 +131,14 @@ impl Down {
     }
 
     /// The packet `seq` comes over the link.
-    fn comes(&mut self, seq: u32) -> Seen {
+    pub fn comes(&mut self, seq: u32) -> Seen {
         let packet = self.packet(seq, SIZE);
         let outcome = self.agent.on_ingress(&packet, self.now);
         self.look(outcome)
     }
 
     /// The present connection's timer at `ms` after the start.
-    fn timer(&mut self, ns: u64) -> Seen {
+    pub fn timer(&mut self, ns: u64) -> Seen {
         self.now = self.now.max(ns);
         let done = self.agent.on_timer(self.now);
         let mut all = Seen::default();
@@ -146,16 +150,16 @@ impl Down {
         all
     }
 
-    fn waiting(&self) -> u32 {
+    pub fn waiting(&self) -> u32 {
         self.agent.flow(&self.key).expect("the flow").waiting()
     }
 
-    fn count(&self, counter: u32) -> u64 {
+    pub fn count(&self, counter: u32) -> u64 {
         self.agent.counter(counter)
     }
 
     /// Lets the timer run whenever it wants to, for so long. @return what was asked for, and when.
-    fn run_ms(&mut self, ms: u64) -> (Vec<(u64, u32)>, Vec<(u64, u32)>) {
+    pub fn run_ms(&mut self, ms: u64) -> (Vec<(u64, u32)>, Vec<(u64, u32)>) {
         let (start, end) = (self.now, self.now + ms * MSEC_NS);
         let (mut asked, mut on) = (Vec::new(), Vec::new());
         while let Some(at) = self.agent.next_deadline().filter(|&at| at <= end) {
@@ -169,7 +173,7 @@ impl Down {
     }
 
     /// Everything that was lent is given back.
-    fn at_rest(&self) {
+    pub fn at_rest(&self) {
         assert_eq!(self.waiting(), 0);
         assert_eq!(self.agent.host().pool().slots_used(), 0);
         assert_eq!(self.agent.host().pool().chunks_used(), 0);

@@ -17,6 +17,7 @@ mod csnoop;
 mod device;
 mod dproxy;
 mod dproxy_hop;
+mod dproxy_review;
 mod edit;
 mod ends;
 mod fingerprint;
