@@ -274,8 +274,8 @@ LH_INLINE void lh_ack_data(struct lh_env *env, struct lh_flow *f, const struct l
 	}
 	tries = lh_arrival_data(env, f, s);
 	lh_resequence_asked(env, f, s, tries);
-	lh_arrival_tell(env, f, NULL, out);
 	lh_resequence_data(env, f, s, out);
+	lh_arrival_tell(env, f, NULL, out);
 }
 
 LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

@@ -6,6 +6,9 @@
 #define LH_AWAY_NS (50 * LH_MSEC)
 /* Copies of what was asked for twice come within so long, or not at all. */
 #define LH_AGAIN_NS LH_SEC
+/* Without timestamps: what comes later may be its sender's, whose timeout is longer (Linux' is 200 ms
+ * and the round trip). */
+#define LH_AGAIN_UNSTAMPED_NS (150 * LH_MSEC)
 /* The longest that anything waits: more, and the sender's timeout comes first. */
 #define LH_WAIT_MOST_NS (150 * LH_MSEC)
 #define LH_WAIT_BASE_NS (100 * LH_MSEC)
@@ -168,7 +171,7 @@ LH_ENTRY int lh_resequence_asked(struct lh_env *env, struct lh_flow *f, const st
 	a->end = s->end;
 	a->tsval = s->opts & LH_OPT_TS ? s->tsval : 0;
 	a->copies = tries - 1;
-	a->until_ns = env->now_ns + LH_AGAIN_NS;
+	a->until_ns = env->now_ns + (s->opts & LH_OPT_TS ? LH_AGAIN_NS : LH_AGAIN_UNSTAMPED_NS);
 	return 0;
 }
 
@@ -203,11 +206,34 @@ LH_INLINE void lh_resequence_count(struct lh_env *env, struct lh_flow *f)
 	d->arriving++;
 }
 
-/* Whether it is known to whom to turn for what is missing, and that somebody wakes us. Else nothing
- * is waited for. */
-LH_INLINE bool lh_resequence_may(struct lh_env *env)
+/* Whether it is known to whom to turn for what is missing, that somebody wakes us, and that the
+ * connection is more than anybody's idea. Else nothing is waited for, nor asked for. */
+LH_INLINE bool lh_resequence_may(struct lh_env *env, const struct lh_flow *f)
 {
-	return env->alive && env->partner;
+	return env->alive && env->partner && lh_answered(f);
+}
+
+/* Whether what waits and begins at @seq has its turn. Where nothing is missing all of it has,
+ * whatever its numbers: MH's SYN may have said others since. */
+LH_INLINE bool lh_has_turn(const struct lh_flow *f, u32 seq)
+{
+	return !f->arrival.nr_holes || lh_before(seq, lh_arrival_next(f));
+}
+
+/* Whether there is memory for one packet more. Another CPU may take it before us. */
+LH_INLINE bool lh_waiting_fits(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 id;
+
+	if (!lh_host_get_slot(env, &id))
+		return false;
+	lh_host_put_slot(env, id);
+	if (f->resequence.tail & (LH_CHUNK_SEGS - 1))
+		return true;
+	if (!lh_host_get_chunk(env, &id))
+		return false;
+	lh_host_put_chunk(env, id);
+	return true;
 }
 
 LH_ENTRY int lh_resequence_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -220,10 +246,11 @@ LH_ENTRY int lh_resequence_data(struct lh_env *env, struct lh_flow *f, const str
 	if (!env || !f || !s || !out || s->seq == s->end)
 		return 0;
 	q = &f->resequence;
-	lh_resequence_count(env, f);
 	if (q->away && lh_since(env->now_ns, q->away_ns) > LH_AWAY_NS)
 		q->away = 0;
-	if (!lh_resequence_may(env))
+	if (lh_resequence_may(env, f))
+		lh_resequence_count(env, f);
+	else
 		lh_arrival_give_all_up(env, f);
 	turn = lh_before(s->seq, lh_arrival_next(f));
 	if (turn && !lh_waiting(f) && !q->away)
@@ -231,7 +258,7 @@ LH_ENTRY int lh_resequence_data(struct lh_env *env, struct lh_flow *f, const str
 	if (s->part_bytes)
 		parts += s->payload_bytes / s->part_bytes;
 	if ((!turn && !lh_resequence_share(env, f)) || lh_waiting(f) + parts > LH_HELD_MOST ||
-	    !env->accepted) {
+	    !env->accepted || !lh_waiting_fits(env, f)) {
 		lh_host_count(env, LH_C_unsequenced, 1);
 		return 0;
 	}
@@ -239,11 +266,36 @@ LH_ENTRY int lh_resequence_data(struct lh_env *env, struct lh_flow *f, const str
 	return 1;
 }
 
+/* Since when a packet waits that comes now and goes before the one at @pos: as long as that, which may
+ * wait no longer for its sake. So the first has waited the longest. */
+LH_INLINE u64 lh_waiting_since(struct lh_env *env, const struct lh_flow *f, u32 pos)
+{
+	struct lh_seg *e = pos == f->resequence.tail ? NULL : lh_waiting_at(env, f, pos);
+
+	return e ? lh_min(e->last_tx_ns, env->now_ns) : env->now_ns;
+}
+
+/* A packet that had to wait found no memory after all, and is lost. Its copies may come, and nothing
+ * else shall be lost for what it waits for. */
+LH_ENTRY int lh_resequence_fails(struct lh_env *env, struct lh_flow *f)
+{
+	u32 i;
+
+	if (!env || !f)
+		return 0;
+	for (i = 0; i < LH_AGAIN; i++)
+		f->resequence.again[i].copies = 0;
+	lh_arrival_give_all_up(env, f);
+	lh_host_count(env, LH_C_release_errors, 1);
+	return 0;
+}
+
 LH_ENTRY int lh_resequence_put(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       struct lh_actions *out)
 {
 	struct lh_seg *e;
 	u32 pos, slot;
+	u64 since;
 
 	if (!env || !f || !s || !out)
 		return 0;
@@ -259,12 +311,13 @@ LH_ENTRY int lh_resequence_put(struct lh_env *env, struct lh_flow *f, const stru
 		pos += !lh_before(s->seq, e->seq);
 	}
 	if (!lh_host_get_slot(env, &slot))
-		return 0;
+		return lh_resequence_fails(env, f);
 	if (!lh_waiting_grow(env, f)) {
 		lh_host_put_slot(env, slot);
-		return 0;
+		return lh_resequence_fails(env, f);
 	}
 	lh_waiting_shift(env, f, pos);
+	since = lh_waiting_since(env, f, pos + 1);
 	e = lh_waiting_at(env, f, pos);
 	if (!e)
 		return 0;
@@ -272,7 +325,7 @@ LH_ENTRY int lh_resequence_put(struct lh_env *env, struct lh_flow *f, const stru
 	e->seq = s->seq;
 	e->end = s->end;
 	e->slot = slot;
-	e->last_tx_ns = env->now_ns;
+	e->last_tx_ns = since;
 	out->store_slot = slot;
 	out->store_pos = pos;
 	lh_host_count(env, LH_C_waited, 1);
@@ -289,16 +342,15 @@ LH_INLINE void lh_resequence_shed(struct lh_env *env, struct lh_flow *f)
 		return;
 	e = lh_waiting_at(env, f, f->resequence.head);
 	lh_for (i, LH_HOLES) {
-		if (!e || lh_before(e->seq, lh_arrival_next(f)))
+		if (!e || lh_has_turn(f, e->seq))
 			break;
 		lh_arrival_give_up(env, f);
 		lh_host_count(env, LH_C_overcrowded, 1);
 	}
 }
 
-/* The first that wait, up to as many as go at once. @next: up to where; those that lie below have
- * their turn. */
-LH_ENTRY int lh_resequence_take(struct lh_env *env, struct lh_flow *f, u32 next,
+/* The first that wait, up to as many as go at once; @all: whether they have their turn or not. */
+LH_ENTRY int lh_resequence_take(struct lh_env *env, struct lh_flow *f, u32 all,
 				struct lh_actions *out)
 {
 	struct lh_resequence *q;
@@ -316,7 +368,7 @@ LH_ENTRY int lh_resequence_take(struct lh_env *env, struct lh_flow *f, u32 next,
 		if (k >= most || !lh_waiting(f))
 			break;
 		e = lh_waiting_at(env, f, q->head);
-		if (!e || !lh_before(e->seq, next))
+		if (!e || !(all || lh_has_turn(f, e->seq)))
 			break;
 		lh_barrier(k);
 		out->release[k & (LH_RELEASE_MOST - 1)] = e->slot;
@@ -335,7 +387,7 @@ LH_ENTRY int lh_resequence_turn(struct lh_env *env, struct lh_flow *f, struct lh
 		return 0;
 	lh_waiting_reclaim(env, f, f->resequence.head);
 	lh_resequence_shed(env, f);
-	return lh_resequence_take(env, f, lh_arrival_next(f), out);
+	return lh_resequence_take(env, f, 0, out);
 }
 
 LH_ENTRY int lh_resequence_through(struct lh_env *env, struct lh_flow *f,
@@ -348,8 +400,9 @@ LH_ENTRY int lh_resequence_through(struct lh_env *env, struct lh_flow *f,
 	if (!env || !f || !s || !out)
 		return 0;
 	q = &f->resequence;
-	if (!q->away)
-		return 0; /* taken for lost, and late */
+	/* Taken for lost, and late; or an ACK that was kept. */
+	if (!q->away || s->seq == s->end)
+		return 0;
 	if (--q->away)
 		return 0;
 	last = q->head - 1;
@@ -359,34 +412,43 @@ LH_ENTRY int lh_resequence_through(struct lh_env *env, struct lh_flow *f,
 		return 0;
 	lh_waiting_reclaim(env, f, last);
 	lh_resequence_shed(env, f);
-	if (lh_resequence_take(env, f, lh_arrival_next(f), out))
+	if (lh_resequence_take(env, f, 0, out))
 		out->reload_slot = e->slot;
 	else
 		lh_waiting_reclaim(env, f, q->head);
 	return 0;
 }
 
-/* For so long the first of those that wait may do so: what its sender's timeout leaves of the round
- * trip, as far as it is known. */
-LH_INLINE u64 lh_wait_until(struct lh_env *env, const struct lh_flow *f)
+/* For so long @e may wait: what its sender's timeout leaves of the round trip, as far as it is known. */
+LH_INLINE u64 lh_wait_until(const struct lh_flow *f, const struct lh_seg *e)
 {
-	struct lh_seg *e = lh_waiting_at(env, f, f->resequence.head);
 	u64 most = f->rtt.srtt_ns / 2 + LH_WAIT_BASE_NS;
 
-	return e ? e->last_tx_ns + lh_min(most, LH_WAIT_MOST_NS) : 0;
+	return e->last_tx_ns + lh_min(most, LH_WAIT_MOST_NS);
 }
 
-/* Gives up the gaps before the first that waits. */
-LH_INLINE void lh_resequence_expire(struct lh_env *env, struct lh_flow *f)
+/* Gives up the gaps behind which something has waited for as long as it may. */
+LH_ENTRY int lh_resequence_expire(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_seg *e = lh_waiting_at(env, f, f->resequence.head);
 	int i;
 
+	if (!env || !f)
+		return 0;
 	lh_for (i, LH_HOLES) {
-		if (!e || lh_before(e->seq, lh_arrival_next(f)))
+		struct lh_seg *e;
+		u32 pos;
+
+		if (!f->arrival.nr_holes)
+			break;
+		pos = lh_waiting_find(env, f, lh_arrival_next(f));
+		if (pos == f->resequence.tail)
+			break;
+		e = lh_waiting_at(env, f, pos);
+		if (!e || env->now_ns < lh_wait_until(f, e))
 			break;
 		lh_arrival_give_up(env, f);
 	}
+	return 0;
 }
 
 LH_ENTRY int lh_resequence_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
@@ -398,10 +460,9 @@ LH_ENTRY int lh_resequence_timer(struct lh_env *env, struct lh_flow *f, struct l
 	q = &f->resequence;
 	if (q->away && env->now_ns >= q->away_ns + LH_AWAY_NS)
 		q->away = 0;
-	if (!lh_resequence_may(env))
+	if (!lh_resequence_may(env, f))
 		lh_arrival_give_all_up(env, f);
-	if (lh_waiting(f) && env->now_ns >= lh_wait_until(env, f))
-		lh_resequence_expire(env, f);
+	lh_resequence_expire(env, f);
 	return lh_resequence_turn(env, f, out);
 }
 
@@ -420,9 +481,9 @@ LH_ENTRY u64 lh_resequence_deadline(struct lh_env *env, const struct lh_flow *f)
 	if (q->head == q->tail)
 		return env->now_ns; /* memory to give back */
 	e = lh_waiting_at(env, f, q->head);
-	if (!e || lh_before(e->seq, lh_arrival_next(f)) || !lh_resequence_may(env))
+	if (!e || lh_has_turn(f, e->seq) || !lh_resequence_may(env, f))
 		return env->now_ns;
-	return lh_wait_until(env, f);
+	return lh_wait_until(f, e);
 }
 
 LH_ENTRY int lh_resequence_flush(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
@@ -430,7 +491,7 @@ LH_ENTRY int lh_resequence_flush(struct lh_env *env, struct lh_flow *f, struct l
 	if (!env || !f || !out)
 		return 0;
 	lh_waiting_reclaim(env, f, f->resequence.head);
-	return lh_resequence_take(env, f, f->arrival.max, out);
+	return lh_resequence_take(env, f, 1, out);
 }
 
 LH_INLINE void lh_resequence_drop(struct lh_env *env, struct lh_flow *f)

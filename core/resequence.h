@@ -20,7 +20,9 @@
 #include "types.h"
 
 #define LH_HELD_CHUNKS 8 /* directory entries, a power of two */
-#define LH_HELD_MOST 256 /* packets of a flow that may wait */
+/* Packets of a flow that may wait: the largest buffer, and one super-packet more before the gap is given
+ * up. */
+#define LH_HELD_MOST 384
 #define LH_AGAIN 4 /* a power of two */
 
 /* What was asked for more than once and has come: further copies may follow. */

@@ -16,6 +16,7 @@ mod control_rules;
 mod csnoop;
 mod device;
 mod dproxy;
+mod dproxy_away;
 mod dproxy_hop;
 mod dproxy_review;
 mod edit;
