@@ -23,8 +23,9 @@ LH_INLINE void lh_carry_test_run(struct lh_scratch *sc)
 }
 
 /* A packet that came from the link does, for the flow of that index, whose lock is kept: lh_ingress has
- * it carry, since deeper down there is no stack left for that. Its own tag is in every slot that it may be loaded with, and a
- * sum over all of its bytes will not be theirs: the kernel drops it when a packet grows. */
+ * it carry, since deeper down there is no stack left for that. Its own tag is in every slot that it may
+ * be loaded with, and a sum over all of its bytes will not be theirs: the kernel drops it when a packet
+ * grows, and only then. */
 LH_INLINE void lh_carry_arrived(struct __sk_buff *skb, struct lh_scratch *sc, u32 index)
 {
 	sc->carry_flow = index + 1;
@@ -33,7 +34,7 @@ LH_INLINE void lh_carry_arrived(struct __sk_buff *skb, struct lh_scratch *sc, u3
 	if (skb->vlan_present)
 		bpf_skb_vlan_pop(skb);
 	if (lh_summed(skb) == CHECKSUM_COMPLETE)
-		bpf_skb_change_tail(skb, 64, 0);
+		bpf_skb_change_tail(skb, skb->len + 1, 0);
 }
 
 /* Sends the packet, which a slot was loaded into: out, or if @ingress to the stack, as if it came from
@@ -127,7 +128,8 @@ LH_FUNC int lh_carry_out(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 		lh_defer_quietly(e, &sc->act, 0);
 	if (sc->act.nr_release)
 		lh_release_on(skb, &e->flow, env, sc);
-	tells = lh_take_tell(e, sc);
+	/* What is told is no TCP, whose place of the checksum the device would fill: a kick tells it. */
+	tells = sc->carry_partial ? 0 : lh_take_tell(e, sc);
 	n = e->nr_pending;
 	e->nr_pending = 0;
 	__builtin_memcpy(sc->todo, e->pending, sizeof(sc->todo));

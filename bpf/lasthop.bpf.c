@@ -322,14 +322,16 @@ LH_FUNC int lh_wait(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow
 	return TCX_DROP;
 }
 
-/* Payload of the packet from MH in sc->seg, or of each segment in it, which the core is told. */
-LH_INLINE u32 lh_part_bytes(const struct __sk_buff *skb, struct lh_scratch *sc)
+/* Whether the packet from MH in sc->seg, or each segment in it, of which the core is told, fits a slot,
+ * and lh_each_slice() reaches the last of them. */
+LH_INLINE bool lh_parts_fit(const struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	u32 part = skb->gso_size;
+	u32 part = skb->gso_size, bytes = sc->seg.payload_bytes;
 
-	if (part && sc->seg.payload_bytes > part)
-		sc->seg.part_bytes = part;
-	return sc->seg.part_bytes ? part : sc->seg.payload_bytes;
+	if (!part || bytes <= part)
+		return bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
+	sc->seg.part_bytes = part;
+	return part <= LH_CACHE_PKT_MAX - LH_HDR_BYTES && bytes <= part * LH_MAX_SLICES;
 }
 
 /* Whether a segment from MH, of no flow that we know, starts one: a SYN, and data where another agent
@@ -364,7 +366,7 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	before = lh_weight(&v->entry.flow);
 	if (!v->entry.flow.peer)
 		lh_peer_join(env, &v->entry.flow, &sc->key);
-	env->accepted = lh_part_bytes(skb, sc) <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
+	env->accepted = lh_parts_fit(skb, sc);
 	lh_on_ack(env, &v->entry.flow, &sc->seg, act);
 	lh_count_weight(before, lh_weight(&v->entry.flow));
 	if ((lh_setup.policy & LH_POLICY_SEQUENCE) && act->verdict == LH_WAIT) {

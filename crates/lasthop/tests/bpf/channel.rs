@@ -13,11 +13,11 @@ use rand::{Rng, SeedableRng};
 
 use super::{DROP, NEXT, in_namespace, load, run, setup};
 
-const PORT: u16 = 30_467;
+pub const PORT: u16 = 30_467;
 const OURS: u64 = 1_000;
 const MSEC: u64 = 1_000_000;
 
-fn key(n: u8) -> lh_key {
+pub fn key(n: u8) -> lh_key {
     lh_key::new(&[n; 16])
 }
 
@@ -34,7 +34,7 @@ fn us() -> Us {
     }
 }
 
-fn agent(setup: &Setup) -> Agent {
+pub fn agent(setup: &Setup) -> Agent {
     let agent = load(&Setup {
         port: PORT,
         ..setup.clone()
@@ -46,7 +46,7 @@ fn agent(setup: &Setup) -> Agent {
 }
 
 /// A HELLO of another agent that answers ours.
-fn hello(from: &str, epoch: u64, counter: u64, now_ns: u64) -> Message {
+pub fn hello(from: &str, epoch: u64, counter: u64, now_ns: u64) -> Message {
     let mut m = Message::new(from.parse().unwrap(), epoch, LH_STREAM_KERNEL, counter);
     let mut hello = hello_to(None, 1, 77);
     (hello.echo_epoch, hello.echo_time_ns) = (OURS, now_ns.saturating_sub(5 * MSEC));
@@ -56,7 +56,7 @@ fn hello(from: &str, epoch: u64, counter: u64, now_ns: u64) -> Message {
     m
 }
 
-fn all(family: u8) -> Sender {
+pub fn all(family: u8) -> Sender {
     let all = if family == 4 { "224.0.0.1" } else { "ff02::1" };
     Sender::at(all.parse().unwrap())
 }

@@ -4,6 +4,7 @@
 
 mod channel;
 mod differential;
+mod dproxy;
 mod fixtures;
 mod flood;
 mod lists;
