@@ -11,12 +11,13 @@ mod gateway;
 mod hears;
 mod hostile;
 mod hosts;
+mod order;
 mod stretch;
 mod watch;
 
 use std::collections::VecDeque;
 
-use lasthop_core::bindings::{LH_ACK, LH_C_outages, LH_ROLE_BASE, LH_ROLE_MOBILE, LH_SYN};
+use lasthop_core::bindings::{LH_ACK, LH_C_outages, LH_POLICY_SEQUENCE, LH_ROLE_BASE, LH_ROLE_MOBILE, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, Limits, MSEC_NS, Outcome, parse};
 
@@ -24,6 +25,7 @@ pub use self::gateway::{Gateway, forget_all};
 
 use self::gateway::{Native, traced, worked};
 use self::hosts::{Fh, Mh};
+use self::order::Order;
 use self::watch::Watch;
 use crate::input::Input;
 
@@ -35,6 +37,8 @@ const WAITS_MS: [u64; 16] = [
 ];
 /// A timer that is served so often within one wait spins.
 const SERVED: usize = 20_000;
+/// So often it is due at once, where data wait for their turn.
+const AGAIN: usize = 64;
 
 /// One input.
 pub fn run(data: &[u8]) {
@@ -60,6 +64,9 @@ struct World<'a, G> {
     gateway: G,
     /// The agent at the hop's other end.
     far: Option<Native>,
+    /// What of the data that came over the hop the two agents let go on.
+    order: Order,
+    far_order: Order,
     /// Packets that went up the hop, and of which of them, by the bits of this number, it loses some.
     ups: u8,
     ups_lost: u8,
@@ -78,6 +85,19 @@ struct World<'a, G> {
     wire: VecDeque<Vec<u8>>,
 }
 
+/// D-Proxy, with more to choose from.
+fn dproxy(input: &mut Input<'_>) -> Config {
+    let how = input.byte();
+    Config {
+        reorder_buffer: [150, 256, 4, 0][usize::from(how & 3)],
+        order_rule: u32::from(how >> 2 & 1),
+        tail_probe: u32::from(how >> 3 & 1),
+        catch_up: 1 + u32::from(how >> 4 & 7),
+        give_up: 4 + u32::from(how >> 7) * 4,
+        ..Config::dproxy()
+    }
+}
+
 /// Within the ranges of the configuration file.
 fn config<G: Gateway>(input: &mut Input<'_>) -> Config {
     let scheme = input.below(6);
@@ -91,6 +111,7 @@ fn config<G: Gateway>(input: &mut Input<'_>) -> Config {
         2 => Config::slack(),
         3 if other && G::HEARS => Config::csnoop(),
         3 => Config::ns2(),
+        5 if other && G::HEARS => dproxy(input),
         _ => Config::default(),
     };
     Config {
@@ -156,6 +177,8 @@ impl<'a, G: Gateway> World<'a, G> {
             now_ns: gateway.start_ns(),
             gateway,
             far,
+            order: Order::default(),
+            far_order: Order::default(),
             ups: 0,
             ups_lost: how >> 6,
             how,
@@ -166,6 +189,9 @@ impl<'a, G: Gateway> World<'a, G> {
             wire: VecDeque::new(),
             input,
         };
+        if world.gateway.config().policy() & LH_POLICY_SEQUENCE == 0 {
+            world.far_order.any();
+        }
         if scale >= 15 * 15 {
             world.crowd();
         }
@@ -203,13 +229,21 @@ impl<'a, G: Gateway> World<'a, G> {
             flags: LH_SYN | LH_ACK,
             ..tcp
         };
-        if how & 2 == 0 {
-            self.egress(fh.to_mh(&self.ends));
-            self.ingress(answers(mh).to_fh(&self.ends));
-        } else {
-            self.ingress(mh.to_fh(&self.ends));
-            self.egress(answers(fh).to_mh(&self.ends));
+        let first = self.fh.next;
+        let (fh_opens, ends) = (how & 2 == 0, self.ends);
+        let (fh, mh) = match fh_opens {
+            true => (fh.to_mh(&ends), answers(mh).to_fh(&ends)),
+            false => (answers(fh).to_mh(&ends), mh.to_fh(&ends)),
+        };
+        for fh_speaks in [fh_opens, !fh_opens] {
+            if fh_speaks {
+                self.enters(&fh);
+                self.egress(fh.clone());
+            } else {
+                self.leaves(mh.clone());
+            }
         }
+        self.far_order.opens(first);
         self.hop.clear();
         self.wire.clear();
     }
@@ -261,10 +295,14 @@ impl<'a, G: Gateway> World<'a, G> {
     }
 
     fn arrives(&mut self, packet: &[u8]) {
-        let Some(packet) = self.enters(packet) else {
-            return;
-        };
-        let Ok((segment, _)) = parse(&packet, 0, None, true) else {
+        for packet in self.enters(packet) {
+            self.gets(&packet);
+        }
+    }
+
+    /// MH does, and answers.
+    fn gets(&mut self, packet: &[u8]) {
+        let Ok((segment, _)) = parse(packet, 0, None, true) else {
             return;
         };
         if let Some(ack) = self.mh.takes(&segment, &self.fh, self.now_ns) {
@@ -298,6 +336,9 @@ impl<'a, G: Gateway> World<'a, G> {
         self.gateway.sweep(self.now_ns);
         if let Some(far) = &mut self.far {
             far.sweep(self.now_ns);
+            if far.core().keys().next().is_none() {
+                self.far_order.forgotten();
+            }
         }
     }
 
@@ -311,6 +352,9 @@ impl<'a, G: Gateway> World<'a, G> {
 
     /// Time passes, and the agents' timers are served.
     fn pass(&mut self, until_ns: u64) {
+        // What goes on has the receiver answer, and that may be the timer's matter again.
+        let sequence = self.gateway.config().policy() & LH_POLICY_SEQUENCE != 0;
+        let (mut again, most) = (0, if sequence { AGAIN } else { 0 });
         for served in 0.. {
             let next = self.next_deadline();
             let Some(at) = next.filter(|at| *at <= until_ns) else {
@@ -319,24 +363,24 @@ impl<'a, G: Gateway> World<'a, G> {
             assert!(served < SERVED, "a timer that spins");
             self.now_ns = self.now_ns.max(at);
             let of_far = self.far.as_mut().map(|far| far.on_timer(self.now_ns));
-            for outcome in of_far.into_iter().flatten() {
-                self.far_emits(outcome);
-            }
+            self.far_acts(of_far.unwrap_or_default());
             for outcome in self.gateway.on_timer(self.now_ns) {
+                self.order.goes(self.gateway.core(), &outcome, false);
                 self.emit(outcome);
             }
-            let next = self.next_deadline();
-            assert!(
-                next.is_none_or(|next| next > self.now_ns),
-                "a timer that spins"
-            );
+            let due = self.next_deadline().is_some_and(|at| at <= self.now_ns);
+            again = if due { again + 1 } else { 0 };
+            assert!(again <= most, "a timer that spins");
         }
+        self.order.timers(self.now_ns);
+        self.far_order.timers(self.now_ns);
         self.now_ns = until_ns;
     }
 
     fn hostile(&mut self) {
         let (as_fh, tcp) = hostile::packet(&mut self.input, &self.fh, &self.mh);
         if as_fh {
+            self.far_order.any();
             self.egress(tcp.to_mh(&self.ends));
         } else {
             self.ingress(tcp.to_fh(&self.ends));
@@ -349,28 +393,39 @@ impl<'a, G: Gateway> World<'a, G> {
             return self.hears(what & 7);
         }
         match what % 9 {
-            0 => self.gateway.set_alive(false),
-            1 | 2 => self.gateway.set_alive(true),
+            0 => self.set_alive(false),
+            1 | 2 => self.set_alive(true),
             kind @ (3 | 4) => {
                 self.watch.link();
                 for outcome in self.gateway.on_link(kind == 3, self.now_ns) {
+                    self.order.goes(self.gateway.core(), &outcome, false);
                     self.emit(outcome);
                 }
                 let now_ns = self.now_ns;
                 let of_far = self.far.as_mut().map(|far| far.on_link(kind == 3, now_ns));
-                for outcome in of_far.into_iter().flatten() {
-                    self.far_emits(outcome);
-                }
+                self.far_acts(of_far.unwrap_or_default());
             }
             5 => self.forget(),
             6 => {
-                if let Some(again) = self.fh.timeout(&self.mh) {
+                // The oldest as it was, or with other borders.
+                let again = match what >= 0x80 {
+                    true => self.fh.elsewhere(&self.mh),
+                    false => self.fh.timeout(&self.mh),
+                };
+                if let Some(again) = again {
                     self.egress(again.to_mh(&self.ends));
                 }
             }
             7 => self.mh.window = self.input.short(),
             // Enough for a window that takes its time to look through.
             _ => self.sends(400),
+        }
+    }
+
+    fn set_alive(&mut self, alive: bool) {
+        self.gateway.set_alive(alive);
+        if let Some(far) = &mut self.far {
+            far.set_alive(alive);
         }
     }
 
@@ -403,6 +458,9 @@ impl<'a, G: Gateway> World<'a, G> {
         let mut outcome = self.gateway.on_egress(&packet, self.now_ns);
         worked(self.gateway.core(), before);
         assert!(!outcome.dropped, "data is never kept back");
+        let syn = parse(&packet, 0, None, true)
+            .is_ok_and(|(s, _)| u32::from(s.flags) & LH_SYN != 0);
+        self.order.goes(self.gateway.core(), &outcome, syn);
         let packet = self.set_out(packet, outcome.annotated.take());
         self.hop.push_back((self.now_ns, packet));
         self.emit(outcome);
@@ -414,6 +472,8 @@ impl<'a, G: Gateway> World<'a, G> {
         let outcome = self.gateway.on_ingress(&packet, self.now_ns);
         worked(self.gateway.core(), before);
         self.watch.answers(&packet, &outcome);
+        self.order.any(); // MH has no data of its own
+        self.order.comes(self.gateway.core(), &packet, &outcome, self.now_ns);
         let passed = outcome.passed.clone();
         let dropped = outcome.dropped;
         self.emit(outcome);
@@ -431,21 +491,34 @@ impl<'a, G: Gateway> World<'a, G> {
         }
         for packet in outcome.to_fh {
             self.trace("release", &packet, false);
-            self.watch.releases(&packet);
+            if !is_data(&packet) {
+                self.watch.releases(&packet);
+            }
             self.wire.push_back(packet);
         }
     }
 
     fn forget(&mut self) {
         if let Some(far) = &mut self.far {
-            far.forget(self.now_ns);
+            for packet in far.forget(self.now_ns) {
+                self.far_order.released(&packet);
+            }
+            self.far_order.forgotten();
             let pool = far.core().host().pool();
             assert_eq!((pool.slots_used(), pool.chunks_used()), (0, 0));
         }
         for packet in self.gateway.forget(self.now_ns) {
-            self.watch.releases(&packet);
+            if !self.order.released(&packet) {
+                self.watch.releases(&packet);
+            }
         }
+        self.order.forgotten();
         let pool = self.gateway.core().host().pool();
         assert_eq!((pool.slots_used(), pool.chunks_used()), (0, 0));
     }
+}
+
+/// Whether it is more than an ACK.
+fn is_data(packet: &[u8]) -> bool {
+    parse(packet, 0, None, false).is_ok_and(|(s, _)| s.seq != s.end)
 }

@@ -2,7 +2,7 @@
 //! The agent at the hop's other end, beside MH: it sees data come from the hop and ACKs leave, tells
 //! the first one what it misses, and hears nothing but packets.
 
-use lasthop_core::bindings::{LH_POLICY_PARTNER, lh_hole};
+use lasthop_core::bindings::{LH_POLICY_PARTNER, LH_SYN, lh_hole};
 use lasthop_core::packet::checksum_ok;
 use lasthop_core::{Outcome, Segment, parse};
 
@@ -15,24 +15,24 @@ fn numbers(s: &Segment) -> (u32, u32, u16, u16, u32) {
 }
 
 impl<G: Gateway> World<'_, G> {
-    /// A packet comes to MH's end. Returns it as MH gets it, if it does.
-    pub(super) fn enters(&mut self, packet: &[u8]) -> Option<Vec<u8>> {
+    /// A packet comes to MH's end. Returns what MH gets.
+    pub(super) fn enters(&mut self, packet: &[u8]) -> Vec<Vec<u8>> {
         let Some(far) = &mut self.far else {
-            return Some(packet.to_vec());
+            return vec![packet.to_vec()];
         };
         let before = far.core().host().pool().looks();
-        let outcome = far.on_ingress(packet, self.now_ns);
+        let mut outcome = far.on_ingress(packet, self.now_ns);
         worked(far.core(), before);
-        let (passed, dropped) = (outcome.passed.clone(), outcome.dropped);
-        self.far_emits(outcome);
-        if dropped {
-            let (s, _) = parse(packet, 0, None, false).expect("TCP");
-            assert_eq!(s.payload_bytes, 0, "data is never kept back");
-            return None;
+        if !outcome.dropped && outcome.passed.is_none() {
+            outcome.passed = Some(packet.to_vec());
         }
-        let passed = passed.unwrap_or_else(|| packet.to_vec());
-        self.unchanged(packet, &passed);
-        Some(passed)
+        self.far_order
+            .comes(far.core(), packet, &outcome, self.now_ns);
+        if let Some(passed) = &outcome.passed {
+            self.unchanged(packet, passed);
+        }
+        let passed = outcome.passed.take();
+        passed.into_iter().chain(self.far_emits(outcome)).collect()
     }
 
     /// A packet leaves MH's end, onto the hop.
@@ -44,6 +44,11 @@ impl<G: Gateway> World<'_, G> {
         let mut outcome = far.on_egress(&packet, self.now_ns);
         worked(far.core(), before);
         assert!(!outcome.dropped, "what MH sends is never kept back");
+        if let Ok((s, _)) = parse(&packet, 0, None, true) {
+            let syn = u32::from(s.flags) & LH_SYN != 0;
+            self.far_order.goes(far.core(), &outcome, syn);
+            self.far_order.has(s.ack);
+        }
         let packet = match outcome.annotated.take() {
             Some(annotated) => {
                 self.unchanged(&packet, &annotated);
@@ -58,6 +63,7 @@ impl<G: Gateway> World<'_, G> {
         let from = self.wire.len();
         self.up(packet);
         self.kept_on_the_hop(from);
+        assert!(outcome.to_fh.iter().all(|packet| payload(packet) == 0));
         self.far_emits(outcome);
     }
 
@@ -114,8 +120,8 @@ impl<G: Gateway> World<'_, G> {
         }
     }
 
-    /// What the far agent does beside a packet.
-    pub(super) fn far_emits(&mut self, outcome: Outcome) {
+    /// What the far agent does beside a packet. Returns what MH gets.
+    pub(super) fn far_emits(&mut self, outcome: Outcome) -> Vec<Vec<u8>> {
         for packet in outcome.to_mh {
             self.up(packet);
         }
@@ -124,5 +130,29 @@ impl<G: Gateway> World<'_, G> {
                 self.emit(outcome);
             }
         }
+        let mut released = outcome.to_fh;
+        released.retain(|packet| payload(packet) != 0);
+        released
     }
+
+    /// What the far agent's timer, or the link, has it do.
+    pub(super) fn far_acts(&mut self, outcomes: Vec<Outcome>) {
+        let Some(far) = &self.far else {
+            return;
+        };
+        // The timers of one call are of different connections.
+        for outcome in &outcomes {
+            self.far_order.goes(far.core(), outcome, false);
+        }
+        for outcome in outcomes {
+            for packet in self.far_emits(outcome) {
+                self.gets(&packet);
+            }
+        }
+    }
+}
+
+/// How many bytes of data it has.
+fn payload(packet: &[u8]) -> u32 {
+    parse(packet, 0, None, false).map_or(0, |(s, _)| s.payload_bytes)
 }

@@ -80,6 +80,17 @@ impl Fh {
         (self.una != self.next).then(|| self.segment(self.una, mh))
     }
 
+    /// What is there of it from 300 bytes on, in a segment half as long again.
+    pub fn elsewhere(&mut self, mh: &Mh) -> Option<Tcp> {
+        let from = self.una.wrapping_add(300);
+        let fits = !seq_before(self.next, from.wrapping_add(3 * MSS / 2));
+        fits.then(|| {
+            let mut tcp = self.segment(from, mh);
+            tcp.payload.resize((3 * MSS / 2) as usize, 7);
+            tcp
+        })
+    }
+
     /// An ACK; the third duplicate has the oldest sent again.
     pub fn takes(&mut self, s: &Segment, wscale: u8) -> Option<Tcp> {
         if u32::from(s.flags) & LH_ACK == 0
