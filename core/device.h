@@ -17,6 +17,12 @@
 #define LH_PEERS 1024 /* a power of two */
 
 /* One receiver on the link. Entry 0 serves those that found no place. */
+/* How many there were in the newest bin of LH_BIN_NS, and in the one before. */
+struct lh_tally {
+	u64 bin; /* its number */
+	u32 now, before;
+};
+
 struct lh_peer {
 	u8 addr[16]; /* as in lh_flow_key.mh */
 	u64 seen_ns; /* last new flow or sample */
@@ -68,6 +74,7 @@ struct lh_peer {
 	u64 told_bin; /* number of the bin in which the last one went */
 	u32 told; /* in that bin */
 	u32 told_pad;
+	struct lh_tally arriving; /* its flows whose data have come over the hop (resequence.h) */
 };
 
 struct lh_device {
@@ -81,10 +88,9 @@ struct lh_device {
 	u32 told;
 	u32 tellers, tellers_before;
 	u32 told_pad;
-	/* Flows whose data have come over the hop (resequence.h): in which bin, in that one and the one
-	 * before. */
-	u64 arriving_bin;
-	u32 arriving, arriving_before;
+	/* Receivers whose data have come over the hop (resequence.h), who have no place all together; and
+	 * flows of those. */
+	struct lh_tally arriving, strangers;
 	u64 delivered_ns; /* last delivery to anyone */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */

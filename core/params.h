@@ -45,7 +45,7 @@
 	FLAG(order_rule, 1, \
 	     "Schemes `snack` and `dproxy`: true: what lies lower and was asked for no later than what has just come counts as lost once more, and is asked for again at once. false: by time alone.") \
 	COUNT(reorder_buffer, 150, 0, 256, \
-	      "Scheme `dproxy`: packets that may wait behind a gap, divided equally among the flows whose data come in; whoever has more waiting shows its receiver the gap.") \
+	      "Scheme `dproxy`: packets that may wait behind a gap, divided equally among the receivers whose data come in and of that among the flows of each; whoever has more waiting shows its receiver the gap.") \
 	COUNT(catch_up, 5, 1, 8, \
 	      "Scheme `dproxy`: packets of a flow that go on at once when a gap is filled, before others get their turn.") \
 	COUNT(give_up, 5, 4, 8, \

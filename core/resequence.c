@@ -175,35 +175,54 @@ LH_ENTRY int lh_resequence_asked(struct lh_env *env, struct lh_flow *f, const st
 	return 0;
 }
 
-/* Packets that may wait for the flow: an equal part for each one whose data have come in this tenth of
- * a second or the one before. */
+/* One more in bin @bin. @return whether it is the first. */
+LH_INLINE bool lh_tally_add(struct lh_tally *t, u64 bin)
+{
+	if (t->bin != bin) {
+		t->before = t->bin + 1 == bin ? t->now : 0;
+		t->bin = bin;
+		t->now = 0;
+	}
+	return !t->now++;
+}
+
+/* How many there are: as in the bin that is over, or more already; at least 1. */
+LH_INLINE u32 lh_tally_of(const struct lh_tally *t)
+{
+	return lh_max(lh_max(t->now, t->before), 1U);
+}
+
+/* The flows of @f's receiver, or of all that have no place. */
+LH_INLINE struct lh_tally *lh_resequence_tally(struct lh_env *env, const struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	return p ? &p->arriving : &LH_DEVICE(env)->strangers;
+}
+
+/* Packets that may wait for the flow: an equal part for each receiver whose data have come in this tenth
+ * of a second or the one before, and of that for each of its flows. */
 LH_ENTRY u32 lh_resequence_share(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_device *d;
-	u32 n;
+	u32 part;
 
 	if (!env || !f)
 		return 0;
-	d = LH_DEVICE(env);
-	n = lh_max(lh_max(d->arriving, d->arriving_before), 1U);
-	return lh_min(LH_CFG(env)->reorder_buffer / n, (u32)LH_HELD_MOST);
+	part = LH_CFG(env)->reorder_buffer / lh_tally_of(&LH_DEVICE(env)->arriving);
+	part /= lh_tally_of(lh_resequence_tally(env, f));
+	return lh_min(part, (u32)LH_HELD_MOST);
 }
 
 /* Data of the flow have come: it is one of those that share the buffer. */
 LH_INLINE void lh_resequence_count(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_device *d = LH_DEVICE(env);
 	u64 bin = env->now_ns / LH_BIN_NS;
 
-	if (d->arriving_bin != bin) {
-		d->arriving_before = d->arriving_bin + 1 == bin ? d->arriving : 0;
-		d->arriving_bin = bin;
-		d->arriving = 0;
-	}
 	if (f->resequence.bin == bin)
 		return;
 	f->resequence.bin = bin;
-	d->arriving++;
+	if (lh_tally_add(lh_resequence_tally(env, f), bin))
+		lh_tally_add(&LH_DEVICE(env)->arriving, bin);
 }
 
 /* Whether it is known to whom to turn for what is missing, that somebody wakes us, and that the

@@ -9,8 +9,8 @@
  * and waits as well. Each comes by once more on its way (lh_on_through()), and the last of them takes
  * the next few along. Only when all are through does a packet pass at once again.
  *
- * Bounded: a buffer for all flows of the device together, a flow's part of it the smaller the more
- * of them there are. Who has more than its part is not waited for: its oldest gap is given up, its
+ * Bounded: a buffer for all flows of the device together, of which each receiver has an equal part, and
+ * each of its flows of that. Who has more than its part is not waited for: its oldest gap is given up, its
  * receiver reports the loss, and its sender slows down.
  */
 #ifndef LH_RESEQUENCE_H

@@ -900,7 +900,24 @@ const _: () = {
     ["Offset of field: lh_control::marked_ns"]
         [::core::mem::offset_of!(lh_control, marked_ns) - 64usize];
 };
-#[doc = " One receiver on the link. Entry 0 serves those that found no place."]
+#[doc = " One receiver on the link. Entry 0 serves those that found no place. */\n/* How many there were in the newest bin of LH_BIN_NS, and in the one before."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_tally {
+    #[doc = " its number"]
+    pub bin: u64,
+    pub now: u32,
+    pub before: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_tally"][::core::mem::size_of::<lh_tally>() - 16usize];
+    ["Alignment of lh_tally"][::core::mem::align_of::<lh_tally>() - 8usize];
+    ["Offset of field: lh_tally::bin"][::core::mem::offset_of!(lh_tally, bin) - 0usize];
+    ["Offset of field: lh_tally::now"][::core::mem::offset_of!(lh_tally, now) - 8usize];
+    ["Offset of field: lh_tally::before"][::core::mem::offset_of!(lh_tally, before) - 12usize];
+};
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_peer {
@@ -1001,11 +1018,13 @@ pub struct lh_peer {
     #[doc = " in that bin"]
     pub told: u32,
     pub told_pad: u32,
+    #[doc = " its flows whose data have come over the hop (resequence.h)"]
+    pub arriving: lh_tally,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 336usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 352usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1078,6 +1097,7 @@ const _: () = {
     ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 320usize];
     ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 328usize];
     ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 332usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 336usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1095,10 +1115,10 @@ pub struct lh_device {
     pub tellers: u32,
     pub tellers_before: u32,
     pub told_pad: u32,
-    #[doc = " Flows whose data have come over the hop (resequence.h): in which bin, in that one and the one\n before."]
-    pub arriving_bin: u64,
-    pub arriving: u32,
-    pub arriving_before: u32,
+    #[doc = " Receivers whose data have come over the hop (resequence.h), who have no place all together; and\n flows of those."]
+    pub arriving: lh_tally,
+    #[doc = " Receivers whose data have come over the hop (resequence.h), who have no place all together; and\n flows of those."]
+    pub strangers: lh_tally,
     #[doc = " last delivery to anyone"]
     pub delivered_ns: u64,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
@@ -1112,7 +1132,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 345168usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 361568usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -1128,18 +1148,16 @@ const _: () = {
         [::core::mem::offset_of!(lh_device, tellers_before) - 40usize];
     ["Offset of field: lh_device::told_pad"]
         [::core::mem::offset_of!(lh_device, told_pad) - 44usize];
-    ["Offset of field: lh_device::arriving_bin"]
-        [::core::mem::offset_of!(lh_device, arriving_bin) - 48usize];
     ["Offset of field: lh_device::arriving"]
-        [::core::mem::offset_of!(lh_device, arriving) - 56usize];
-    ["Offset of field: lh_device::arriving_before"]
-        [::core::mem::offset_of!(lh_device, arriving_before) - 60usize];
+        [::core::mem::offset_of!(lh_device, arriving) - 48usize];
+    ["Offset of field: lh_device::strangers"]
+        [::core::mem::offset_of!(lh_device, strangers) - 64usize];
     ["Offset of field: lh_device::delivered_ns"]
-        [::core::mem::offset_of!(lh_device, delivered_ns) - 64usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 72usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 80usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 592usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1104usize];
+        [::core::mem::offset_of!(lh_device, delivered_ns) - 80usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 88usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 96usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 608usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1120usize];
 };
 impl Default for lh_device {
     fn default() -> Self {

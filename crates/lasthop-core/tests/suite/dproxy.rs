@@ -75,7 +75,11 @@ impl Down {
 
     /// Another connection, which is the present one from now on.
     pub fn open(&mut self, host: u16) {
-        self.ends = Ends::v4(host);
+        self.open_between(Ends::v4(host));
+    }
+
+    pub fn open_between(&mut self, ends: Ends) {
+        self.ends = ends;
         let mut offers = option::mss(1_460);
         offers.extend(option::wscale(7));
         offers.extend(option::sack_ok());

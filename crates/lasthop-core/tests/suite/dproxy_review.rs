@@ -205,3 +205,28 @@ fn an_ack_that_comes_by_is_not_counted() {
     host.on_through(&mut flow, &config, &segment, &lh_call::at(SEC_NS));
     assert_eq!(flow.raw().resequence.away, 2);
 }
+
+/// Who has many connections has no more of the buffer for that.
+#[test]
+fn a_host_with_many_connections_has_its_part() {
+    let mut down = Down::new(dproxy());
+    let mut others = Vec::new();
+    for port in 1_000..1_200 {
+        let mut ends = Ends::v4(2);
+        ends.fh = ([203, 0, 113, 7], port).into(); // who sends over the link
+        down.open_between(ends);
+        others.push(ends);
+    }
+    for ends in others {
+        down.ends = ends;
+        down.comes(0);
+    }
+    down.open(3);
+    down.comes(0);
+    for n in 2..=76 {
+        assert_eq!(down.comes(n * SIZE).on, []);
+    }
+    // Half of it, as there are two.
+    assert_ne!(down.comes(77 * SIZE).on, []);
+    assert_eq!(down.count(LH_C_overcrowded), 1);
+}
