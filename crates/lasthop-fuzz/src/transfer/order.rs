@@ -4,8 +4,8 @@
 //! the order is the sender's.
 
 use lasthop_core::bindings::{
-    LH_C_copies_dropped, LH_C_holes_given_up, LH_C_holes_untold, LH_C_release_errors,
-    LH_C_resynchronised, LH_C_unsequenced, LH_SYN,
+    LH_C_bypass_unacceptable, LH_C_copies_dropped, LH_C_holes_given_up, LH_C_holes_untold,
+    LH_C_release_errors, LH_C_resynchronised, LH_C_unsequenced, LH_SYN,
 };
 use lasthop_core::{Agent, MSEC_NS, Outcome, parse, seq_before};
 
@@ -154,6 +154,7 @@ impl Order {
             LH_C_holes_untold,
             LH_C_unsequenced,
             LH_C_release_errors,
+            LH_C_bypass_unacceptable, // beyond the window, as far as the agent knows it
         ];
         let excused = excuses.iter().any(|&counter| agent.counter(counter) != 0);
         assert!(
