@@ -57,7 +57,7 @@
 	X(sequenced, "of these, sent on in their order") \
 	X(unsequenced, "segments from the lossy link that passed out of order: no room to wait, or too many flows share it") \
 	X(overcrowded, "gaps given up because more of the flow waited than its part of the reorder buffer") \
-	X(release_errors, "segments that had waited and could not be sent on: lost, for their sender to repair") \
+	X(release_errors, "segments that had to wait and found no memory after all, or had waited and could not be sent on: lost, for their sender to repair") \
 	X(copies_dropped, "segments from the lossy link that had come before: further copies of what was asked for twice") \
 	X(asked, "times that the agent at the hop's other end told what it misses") \
 	X(mac_delivered, "reports of the MAC, of TCP segments in the table: the frame was delivered") \

@@ -6,8 +6,8 @@
 #define LH_AWAY_NS (50 * LH_MSEC)
 /* Copies of what was asked for twice come within so long, or not at all. */
 #define LH_AGAIN_NS LH_SEC
-/* Without timestamps: what comes later may be its sender's, whose timeout is longer (Linux' is 200 ms
- * and the round trip). */
+/* Without timestamps: what comes later may be its sender's, whose timeout is longer (Linux' is
+ * 200 ms and the round trip). */
 #define LH_AGAIN_UNSTAMPED_NS (150 * LH_MSEC)
 /* The longest that anything waits: more, and the sender's timeout comes first. */
 #define LH_WAIT_MOST_NS (150 * LH_MSEC)
@@ -200,8 +200,8 @@ LH_INLINE struct lh_tally *lh_resequence_tally(struct lh_env *env, const struct 
 	return p ? &p->arriving : &LH_DEVICE(env)->strangers;
 }
 
-/* Packets that may wait for the flow: an equal part for each receiver whose data have come in this tenth
- * of a second or the one before, and of that for each of its flows. */
+/* Packets that may wait for the flow: an equal part for each receiver whose data have come in this
+ * tenth of a second or the one before, and of that for each of its flows. */
 LH_ENTRY u32 lh_resequence_share(struct lh_env *env, const struct lh_flow *f)
 {
 	u32 part;
@@ -285,8 +285,8 @@ LH_ENTRY int lh_resequence_data(struct lh_env *env, struct lh_flow *f, const str
 	return 1;
 }
 
-/* Since when a packet waits that comes now and goes before the one at @pos: as long as that, which may
- * wait no longer for its sake. So the first has waited the longest. */
+/* Since when a packet waits that comes now and goes before the one at @pos: as long as that, which
+ * may wait no longer for its sake. So the first has waited the longest. */
 LH_INLINE u64 lh_waiting_since(struct lh_env *env, const struct lh_flow *f, u32 pos)
 {
 	struct lh_seg *e = pos == f->resequence.tail ? NULL : lh_waiting_at(env, f, pos);
@@ -294,8 +294,8 @@ LH_INLINE u64 lh_waiting_since(struct lh_env *env, const struct lh_flow *f, u32 
 	return e ? lh_min(e->last_tx_ns, env->now_ns) : env->now_ns;
 }
 
-/* A packet that had to wait found no memory after all, and is lost. Its copies may come, and nothing
- * else shall be lost for what it waits for. */
+/* A packet that had to wait found no memory after all, and is lost. Its copies may come, and
+ * nothing else shall be lost for what it waits for. */
 LH_ENTRY int lh_resequence_fails(struct lh_env *env, struct lh_flow *f)
 {
 	u32 i;
@@ -438,7 +438,8 @@ LH_ENTRY int lh_resequence_through(struct lh_env *env, struct lh_flow *f,
 	return 0;
 }
 
-/* For so long @e may wait: what its sender's timeout leaves of the round trip, as far as it is known. */
+/* For so long @e may wait: what its sender's timeout leaves of the round trip, as far as that is
+ * known. */
 LH_INLINE u64 lh_wait_until(const struct lh_flow *f, const struct lh_seg *e)
 {
 	u64 most = f->rtt.srtt_ns / 2 + LH_WAIT_BASE_NS;

@@ -9,9 +9,10 @@
  * and waits as well. Each comes by once more on its way (lh_on_through()), and the last of them takes
  * the next few along. Only when all are through does a packet pass at once again.
  *
- * Bounded: a buffer for all flows of the device together, of which each receiver has an equal part, and
- * each of its flows of that. Who has more than its part is not waited for: its oldest gap is given up, its
- * receiver reports the loss, and its sender slows down.
+ * Bounded: a buffer for all flows of the device together, of which each receiver has an equal part,
+ * and each of its flows of that. Who has more than its part is not waited for: its oldest gap is
+ * given up, its receiver reports the loss, and its sender slows down. Of connections that one end
+ * alone speaks of nothing waits.
  */
 #ifndef LH_RESEQUENCE_H
 #define LH_RESEQUENCE_H
@@ -20,8 +21,8 @@
 #include "types.h"
 
 #define LH_HELD_CHUNKS 8 /* directory entries, a power of two */
-/* Packets of a flow that may wait: the largest buffer, and one super-packet more before the gap is given
- * up. */
+/* Packets of a flow that may wait: the largest buffer, and one super-packet more before the gap is
+ * given up. */
 #define LH_HELD_MOST 384
 #define LH_AGAIN 4 /* a power of two */
 

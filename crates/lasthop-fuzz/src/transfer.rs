@@ -17,7 +17,9 @@ mod watch;
 
 use std::collections::VecDeque;
 
-use lasthop_core::bindings::{LH_ACK, LH_C_outages, LH_POLICY_SEQUENCE, LH_ROLE_BASE, LH_ROLE_MOBILE, LH_SYN};
+use lasthop_core::bindings::{
+    LH_ACK, LH_C_outages, LH_POLICY_SEQUENCE, LH_ROLE_BASE, LH_ROLE_MOBILE, LH_SYN,
+};
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, Limits, MSEC_NS, Outcome, parse};
 
@@ -458,8 +460,8 @@ impl<'a, G: Gateway> World<'a, G> {
         let mut outcome = self.gateway.on_egress(&packet, self.now_ns);
         worked(self.gateway.core(), before);
         assert!(!outcome.dropped, "data is never kept back");
-        let syn = parse(&packet, 0, None, true)
-            .is_ok_and(|(s, _)| u32::from(s.flags) & LH_SYN != 0);
+        let syn =
+            parse(&packet, 0, None, true).is_ok_and(|(s, _)| u32::from(s.flags) & LH_SYN != 0);
         self.order.goes(self.gateway.core(), &outcome, syn);
         let packet = self.set_out(packet, outcome.annotated.take());
         self.hop.push_back((self.now_ns, packet));
@@ -473,7 +475,8 @@ impl<'a, G: Gateway> World<'a, G> {
         worked(self.gateway.core(), before);
         self.watch.answers(&packet, &outcome);
         self.order.any(); // MH has no data of its own
-        self.order.comes(self.gateway.core(), &packet, &outcome, self.now_ns);
+        self.order
+            .comes(self.gateway.core(), &packet, &outcome, self.now_ns);
         let passed = outcome.passed.clone();
         let dropped = outcome.dropped;
         self.emit(outcome);
