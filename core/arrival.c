@@ -389,8 +389,7 @@ LH_INLINE bool lh_hole_enough(struct lh_env *env, const struct lh_hole *h)
 {
 	if (h->tries >= LH_CFG(env)->max_local)
 		return true;
-	return lh_requests(env) && h->tries && !h->again &&
-	       h->waits + 2U >= LH_CFG(env)->give_up;
+	return lh_requests(env) && h->tries && !h->again && h->waits + 2U >= LH_CFG(env)->give_up;
 }
 
 /* Another try of @h. */

@@ -64,8 +64,8 @@ LH_INLINE enum lh_tried lh_asked_whose(struct lh_env *env, struct lh_flow *f,
 		return braked ? LH_TRIED_NOTHING : LH_TRIED_OURS;
 	if (braked)
 		return lh_order_whose(env, f, e);
-	if (LH_CFG(env)->role != LH_ROLE_BASE || !lh_seg_repairable(env, f, e) ||
-	    !longest || !lh_guard_suspects(env, f))
+	if (LH_CFG(env)->role != LH_ROLE_BASE || !lh_seg_repairable(env, f, e) || !longest ||
+	    !lh_guard_suspects(env, f))
 		return LH_TRIED_OURS;
 	lh_guard_leave(env, f);
 	return LH_TRIED_NOTHING;

@@ -24,6 +24,9 @@ struct Down {
     now: u64,
 }
 
+/// Numbers, each with the ms at which it was asked for or went on.
+type Timed = Vec<(u64, u32)>;
+
 /// What became of a packet, in the figure's numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
@@ -155,7 +158,7 @@ impl Down {
     }
 
     /// Lets the timer run whenever it wants to, for so long. @return what was asked for, and when.
-    fn run_ms(&mut self, ms: u64) -> (Vec<(u64, u32)>, Vec<(u64, u32)>) {
+    fn run_ms(&mut self, ms: u64) -> (Timed, Timed) {
         let (start, end) = (self.now, self.now + ms * MSEC_NS);
         let (mut asked, mut on) = (Vec::new(), Vec::new());
         while let Some(at) = self.agent.next_deadline().filter(|&at| at <= end) {
@@ -218,7 +221,12 @@ fn each_missing_packet_is_a_message_of_its_own() {
     down.comes(0);
     let packet = down.packet(5 * SIZE, SIZE);
     let outcome = down.agent.on_ingress(&packet, down.now);
-    let piece = |n: u32| (FIRST.wrapping_add(n * SIZE), FIRST.wrapping_add((n + 1) * SIZE));
+    let piece = |n: u32| {
+        (
+            FIRST.wrapping_add(n * SIZE),
+            FIRST.wrapping_add((n + 1) * SIZE),
+        )
+    };
     assert_eq!(outcome.told, [1, 2, 3, 4].map(|n| vec![piece(n)]));
 }
 
@@ -244,7 +252,10 @@ fn the_last_piece_of_a_gap_is_what_is_left() {
 #[test]
 fn requests_are_repeated_by_time_and_given_up() {
     for (give_up, last) in [(5, Some(80)), (4, None)] {
-        let mut down = Down::new(Config { give_up, ..dproxy() });
+        let mut down = Down::new(Config {
+            give_up,
+            ..dproxy()
+        });
         down.comes(0);
         assert_eq!(down.comes(2 * SIZE).asked, [SIZE]);
         let (asked, on) = down.run_ms(300);
@@ -379,12 +390,10 @@ fn the_buffer_is_divided_among_the_flows() {
             reorder_buffer: 10,
             ..dproxy()
         });
-        let mut keys = Vec::new();
         for host in 1..=flows {
             if host != 1 {
                 down.open(host);
             }
-            keys.push(down.ends.clone());
             down.comes(0);
         }
         let mut waited = 0;

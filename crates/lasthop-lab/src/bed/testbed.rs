@@ -305,7 +305,8 @@ impl TestBed {
         extra_args: &[&str],
     ) -> Result<AgentHandle> {
         let place = self.topology.agents.get(nr);
-        let place = place.with_context(|| format!("this test bed has no place {nr} for an agent"))?;
+        let place =
+            place.with_context(|| format!("this test bed has no place {nr} for an agent"))?;
         self.attach(place, scheme, &[&["--once"], extra_args].concat())
     }
 
