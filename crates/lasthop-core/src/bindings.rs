@@ -1111,6 +1111,9 @@ pub struct lh_device {
     pub arriving_bin: u64,
     pub arriving: u32,
     pub arriving_before: u32,
+    #[doc = " mean time of a repair of those that were asked for, of all; 0: none was seen"]
+    pub replay_us: u32,
+    pub replay_pad: u32,
     #[doc = " last delivery to anyone"]
     pub delivered_ns: u64,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
@@ -1124,7 +1127,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 345168usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 345176usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -1146,12 +1149,16 @@ const _: () = {
         [::core::mem::offset_of!(lh_device, arriving) - 56usize];
     ["Offset of field: lh_device::arriving_before"]
         [::core::mem::offset_of!(lh_device, arriving_before) - 60usize];
+    ["Offset of field: lh_device::replay_us"]
+        [::core::mem::offset_of!(lh_device, replay_us) - 64usize];
+    ["Offset of field: lh_device::replay_pad"]
+        [::core::mem::offset_of!(lh_device, replay_pad) - 68usize];
     ["Offset of field: lh_device::delivered_ns"]
-        [::core::mem::offset_of!(lh_device, delivered_ns) - 64usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 72usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 80usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 592usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1104usize];
+        [::core::mem::offset_of!(lh_device, delivered_ns) - 72usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 80usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 88usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 600usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1112usize];
 };
 impl Default for lh_device {
     fn default() -> Self {

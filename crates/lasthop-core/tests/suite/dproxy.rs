@@ -296,6 +296,23 @@ fn the_mean_time_of_a_repair_is_learned() {
     assert_eq!(flow.arrival.replay_us, 2_000);
 }
 
+/// Another connection begins with what this one has learned.
+#[test]
+fn the_mean_time_of_a_repair_is_the_links() {
+    let mut down = Down::new(dproxy());
+    down.comes(0);
+    down.comes(2 * SIZE);
+    down.now += 6 * MSEC_NS;
+    down.comes(SIZE);
+    down.open(2);
+    down.comes(0);
+    down.comes(2 * SIZE);
+    let (asked, on) = down.run_ms(100);
+    let times: Vec<u64> = asked.iter().map(|a| a.0).collect();
+    assert_eq!(times, [12, 18, 24]);
+    assert_eq!(on, [(30, 2 * SIZE)]);
+}
+
 /// Where a queue has grown before the hop a repair takes longer than anything was waited for before: that
 /// is learned, from what was asked for twice and from what was given up, or it would be asked for in
 /// vain for ever.
