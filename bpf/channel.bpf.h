@@ -260,7 +260,7 @@ LH_INLINE u32 lh_take_tell(struct lh_flow_entry *e, struct lh_scratch *sc)
 
 /* Sends mail->missing, of our flow sc->key, to partner @to - 1, on the packet at hand. */
 LH_INLINE int lh_send_missing(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
-			    u32 to)
+			      u32 to)
 {
 	struct lh_mail *mail = lh_mail();
 
@@ -288,7 +288,8 @@ LH_ENTRY int lh_send_piece(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 }
 
 /* Sends what lh_take_tell() has found. */
-LH_INLINE void lh_send_tells(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env, u32 to)
+LH_INLINE void lh_send_tells(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+			     u32 to)
 {
 	struct lh_mail *mail = lh_mail();
 	u32 n, k;

@@ -99,8 +99,8 @@ LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_value *v, str
 			if (last)
 				sc->slice.flags |= last_flags;
 		}
-		stored = waits ? lh_wait_one(skb, &v->entry.flow, env, sc, off) :
-				 lh_cache_one(skb, &v->entry.flow, env, sc, off);
+		stored = waits ? lh_wait_one(skb, &v->entry.flow, env, sc, off)
+			       : lh_cache_one(skb, &v->entry.flow, env, sc, off);
 		if (stored && mss)
 			lh_mark_slice(sc->act.store_slot, i, seq, last);
 		ce |= sc->act.mark_ce; /* one mark for all: it is in the IP header */
@@ -340,8 +340,7 @@ LH_INLINE bool lh_starts_here(const struct lh_segment *s)
 {
 	if (s->flags & LH_RST)
 		return false;
-	return (s->flags & LH_SYN) ||
-	       ((lh_setup.policy & LH_POLICY_SEQUENCE) && s->seq != s->end);
+	return (s->flags & LH_SYN) || ((lh_setup.policy & LH_POLICY_SEQUENCE) && s->seq != s->end);
 }
 
 /* A packet from MH. @return the program's verdict. */
@@ -413,7 +412,8 @@ LH_FUNC int lh_comes_by(struct __sk_buff *skb)
 
 /* Lets the packet carry, if it is to: sc->carry_flow has kept its lock. @waits: it has to wait, too.
  * @return whether it did. */
-LH_INLINE bool lh_carry(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env, bool waits)
+LH_INLINE bool lh_carry(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+			bool waits)
 {
 	u32 index = sc->carry_flow - 1;
 	struct lh_flow_value *v;

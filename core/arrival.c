@@ -78,15 +78,17 @@ LH_INLINE bool lh_told_before(const struct lh_hole *h, u32 told_us)
 	return h->tries && !lh_after(h->told_us, told_us);
 }
 
-/* A repair took so long, smoothed as RFC 6298 has it. */
-LH_INLINE void lh_replay_took(struct lh_flow *f, u32 took_us)
+/* A repair took so long, smoothed as RFC 6298 has it. What one flow has learned another begins with. */
+LH_INLINE void lh_replay_took(struct lh_env *env, struct lh_flow *f, u32 took_us)
 {
+	struct lh_device *d = LH_DEVICE(env);
 	struct lh_arrival *a = &f->arrival;
 	u32 off;
 
 	if (took_us > LH_SEC / 1000)
 		return;
 	took_us = lh_max(took_us, (u32)LH_REPLAY_LEAST_US);
+	d->replay_us = d->replay_us ? d->replay_us - d->replay_us / 8 + took_us / 8 : took_us;
 	if (!a->replay_us) {
 		a->replay_us = took_us;
 		a->replay_var_us = took_us / 2;
@@ -105,9 +107,9 @@ LH_INLINE void lh_replay_took(struct lh_flow *f, u32 took_us)
 LH_INLINE void lh_replay_sample(struct lh_env *env, struct lh_flow *f, const struct lh_hole *h)
 {
 	if (lh_requests(env))
-		lh_replay_took(f, lh_now_us(env) - h->asked_us);
+		lh_replay_took(env, f, lh_now_us(env) - h->asked_us);
 	else if (h->tries == 1)
-		lh_replay_took(f, lh_now_us(env) - h->told_us);
+		lh_replay_took(env, f, lh_now_us(env) - h->told_us);
 }
 
 /* @h, which was asked for, is no longer waited for. */
@@ -132,7 +134,7 @@ LH_ENTRY int lh_late_comes(struct lh_env *env, struct lh_flow *f, const struct l
 
 		if (i >= f->arrival.nr_late || l->left != s->seq)
 			continue;
-		lh_replay_took(f, lh_now_us(env) - l->asked_us);
+		lh_replay_took(env, f, lh_now_us(env) - l->asked_us);
 		l->left = s->seq - 1; /* once */
 	}
 	return 0;
@@ -328,6 +330,8 @@ LH_INLINE u32 lh_hole_wait_us(struct lh_env *env, const struct lh_flow *f, const
 	if (h->again)
 		return 0;
 	if (lh_requests(env)) {
+		if (!mean)
+			mean = LH_DEVICE(env)->replay_us;
 		mean = mean ? mean : LH_REPLAY_START_US;
 		return !h->tries ? 0 : h->waits ? mean : 2 * mean;
 	}
@@ -390,8 +394,7 @@ LH_INLINE bool lh_hole_enough(struct lh_env *env, const struct lh_hole *h)
 {
 	if (h->tries >= LH_CFG(env)->max_local)
 		return true;
-	return lh_requests(env) && h->tries && !h->again &&
-	       h->waits + 2U >= LH_CFG(env)->give_up;
+	return lh_requests(env) && h->tries && !h->again && h->waits + 2U >= LH_CFG(env)->give_up;
 }
 
 /* Another try of @h. */

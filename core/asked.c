@@ -7,6 +7,7 @@
 #include "guard.h"
 
 #define LH_ASKED_SEGS 64 /* looked at per block and call */
+#define LH_ASKED_AGE_NS (10 * LH_SEC)
 
 /*
  * Whether @e departed too short a time ago to be known to be missing: half a round trip of the hop
@@ -26,6 +27,26 @@ LH_INLINE bool lh_asked_young(struct lh_env *env, const struct lh_flow *f, const
 }
 
 /*
+ * Whether @e had been gone for about as long as anything that was asked for of late: its loss may be a
+ * drop of the hop's queue, which happens at its longest. Another one is the hop's. Counted once per
+ * segment.
+ */
+LH_INLINE bool lh_asked_longest(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
+{
+	struct lh_asked *a = &f->asked;
+	u64 age = lh_since(a->at_ns, e->last_tx_ns), longest;
+
+	if (lh_since(env->now_ns, a->age_since_ns) > LH_ASKED_AGE_NS) {
+		a->age_before_ns = a->age_now_ns;
+		a->age_now_ns = 0;
+		a->age_since_ns = env->now_ns;
+	}
+	a->age_now_ns = lh_max(a->age_now_ns, age);
+	longest = lh_max(a->age_now_ns, a->age_before_ns);
+	return age >= longest - longest / 8;
+}
+
+/*
  * Whose loss @e is, which the other end asks for: the hop has lost it, but maybe its own queue.
  * Judged by what the controller knows of that queue where there is one, else by the guard, at the
  * base only: to the mobile end the queues of all the path are one.
@@ -34,15 +55,16 @@ LH_INLINE bool lh_asked_young(struct lh_env *env, const struct lh_flow *f, const
 LH_INLINE enum lh_tried lh_asked_whose(struct lh_env *env, struct lh_flow *f,
 				       const struct lh_seg *e)
 {
-	bool braked = lh_braked(env);
+	bool braked = lh_braked(env), longest;
 
 	if (e->n_local)
 		return LH_TRIED_OURS;
+	longest = !(lh_policy(env) & LH_POLICY_SEQUENCE) || lh_asked_longest(env, f, e);
 	if (lh_asked_young(env, f, e) || !lh_seg_sendable(env, f, e))
 		return braked ? LH_TRIED_NOTHING : LH_TRIED_OURS;
 	if (braked)
 		return lh_order_whose(env, f, e);
-	if (LH_CFG(env)->role != LH_ROLE_BASE || !lh_seg_repairable(env, f, e) ||
+	if (LH_CFG(env)->role != LH_ROLE_BASE || !lh_seg_repairable(env, f, e) || !longest ||
 	    !lh_guard_suspects(env, f))
 		return LH_TRIED_OURS;
 	lh_guard_leave(env, f);

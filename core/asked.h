@@ -17,6 +17,9 @@ struct lh_asked {
 	u32 nr, kept; /* kept: of lh_asked_repair(), as lh_arrival.kept */
 	u64 at_ns; /* when it came */
 	u64 rest_ns; /* when to go on; 0: nothing is left */
+	/* The longest that a segment had been gone when it was first asked for, in this and the previous
+	 * period; when this one began. */
+	u64 age_now_ns, age_before_ns, age_since_ns;
 };
 
 /* The first @nr of @blocks, of which there are LH_TELL_MOST places at least, are missing beyond the

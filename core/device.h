@@ -91,6 +91,8 @@ struct lh_device {
 	/* Receivers whose data have come over the hop (resequence.h), who have no place all together; and
 	 * flows of those. */
 	struct lh_tally arriving, strangers;
+	u32 replay_us; /* mean time of a repair of those that were asked for, of all; 0: none was seen */
+	u32 replay_pad;
 	u64 delivered_ns; /* last delivery to anyone */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */

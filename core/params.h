@@ -67,7 +67,7 @@
 	FLAG(queue_guard, 1, \
 	     "true: a loss that looks like an overflow of the queue before the link (the queue stands, and the sender has just put more in flight than before) is left to the sender, which must slow down. false: every loss is hidden, as in the papers.") \
 	FLAG(brake, 0, \
-	     "Schemes `sack`, `snack` and `csnoop`: true: the window controller of `rack` (`clock`, `target`) limits a sender whose losses are hidden, and losses that look like an overflow of the hop's queue are left to it. false: as published, nothing brakes such a sender, and what its growth makes the hop's queue drop is repaired as well.") \
+	     "Schemes `sack`, `snack`, `csnoop` and `dproxy`: true: the window controller of `rack` (`clock`, `target`) limits a sender whose losses are hidden, and losses that look like an overflow of the hop's queue are left to it. false: as published, nothing brakes such a sender, and what its growth makes the hop's queue drop is repaired as well.") \
 	TIME(lrto_floor, 80 * LH_MSEC, LH_MSEC, 10 * LH_SEC, \
 	     "Least local retransmission timeout. Below 80 ms it fires on delayed ACKs.") \
 	TIME(lrto_max, LH_SEC, LH_MSEC, 60 * LH_SEC, \

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bindings::{
     LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
     LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_mac_strangers,
-    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER, LH_POLICY_SEQUENCE,
-    LH_TELL_EACH, LH_TELL_MESSAGE, LH_TELL_OPTION, lh_mac_report, lh_missing, lh_sack_block,
+    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER,
+    LH_POLICY_SEQUENCE, LH_TELL_EACH, LH_TELL_MESSAGE, LH_TELL_OPTION, lh_mac_report, lh_missing,
+    lh_sack_block,
 };
 use crate::config::Config;
 use crate::host::{Actions, Call, Flow, Host};
@@ -387,7 +388,11 @@ impl Agent {
         while !actions.releases().is_empty() {
             for &slot in actions.releases() {
                 let packet = self.host.pool().packet(slot);
-                released.push(packet.expect("the core releases slots that it has").to_vec());
+                released.push(
+                    packet
+                        .expect("the core releases slots that it has")
+                        .to_vec(),
+                );
             }
             let config = &self.setup.config;
             actions = self.host.on_release(&mut tracked.flow, config, &call);

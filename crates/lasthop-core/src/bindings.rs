@@ -680,17 +680,29 @@ pub struct lh_asked {
     pub at_ns: u64,
     #[doc = " when to go on; 0: nothing is left"]
     pub rest_ns: u64,
+    #[doc = " The longest that a segment had been gone when it was first asked for, in this and the previous\n period; when this one began."]
+    pub age_now_ns: u64,
+    #[doc = " The longest that a segment had been gone when it was first asked for, in this and the previous\n period; when this one began."]
+    pub age_before_ns: u64,
+    #[doc = " The longest that a segment had been gone when it was first asked for, in this and the previous\n period; when this one began."]
+    pub age_since_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_asked"][::core::mem::size_of::<lh_asked>() - 56usize];
+    ["Size of lh_asked"][::core::mem::size_of::<lh_asked>() - 80usize];
     ["Alignment of lh_asked"][::core::mem::align_of::<lh_asked>() - 8usize];
     ["Offset of field: lh_asked::block"][::core::mem::offset_of!(lh_asked, block) - 0usize];
     ["Offset of field: lh_asked::nr"][::core::mem::offset_of!(lh_asked, nr) - 32usize];
     ["Offset of field: lh_asked::kept"][::core::mem::offset_of!(lh_asked, kept) - 36usize];
     ["Offset of field: lh_asked::at_ns"][::core::mem::offset_of!(lh_asked, at_ns) - 40usize];
     ["Offset of field: lh_asked::rest_ns"][::core::mem::offset_of!(lh_asked, rest_ns) - 48usize];
+    ["Offset of field: lh_asked::age_now_ns"]
+        [::core::mem::offset_of!(lh_asked, age_now_ns) - 56usize];
+    ["Offset of field: lh_asked::age_before_ns"]
+        [::core::mem::offset_of!(lh_asked, age_before_ns) - 64usize];
+    ["Offset of field: lh_asked::age_since_ns"]
+        [::core::mem::offset_of!(lh_asked, age_since_ns) - 72usize];
 };
 #[doc = " The way back from MH as its timestamps tell of it (back.h)."]
 #[repr(C)]
@@ -1119,6 +1131,9 @@ pub struct lh_device {
     pub arriving: lh_tally,
     #[doc = " Receivers whose data have come over the hop (resequence.h), who have no place all together; and\n flows of those."]
     pub strangers: lh_tally,
+    #[doc = " mean time of a repair of those that were asked for, of all; 0: none was seen"]
+    pub replay_us: u32,
+    pub replay_pad: u32,
     #[doc = " last delivery to anyone"]
     pub delivered_ns: u64,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
@@ -1132,7 +1147,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 361568usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 361576usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -1152,12 +1167,16 @@ const _: () = {
         [::core::mem::offset_of!(lh_device, arriving) - 48usize];
     ["Offset of field: lh_device::strangers"]
         [::core::mem::offset_of!(lh_device, strangers) - 64usize];
+    ["Offset of field: lh_device::replay_us"]
+        [::core::mem::offset_of!(lh_device, replay_us) - 80usize];
+    ["Offset of field: lh_device::replay_pad"]
+        [::core::mem::offset_of!(lh_device, replay_pad) - 84usize];
     ["Offset of field: lh_device::delivered_ns"]
-        [::core::mem::offset_of!(lh_device, delivered_ns) - 80usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 88usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 96usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 608usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1120usize];
+        [::core::mem::offset_of!(lh_device, delivered_ns) - 88usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 96usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 104usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 616usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1128usize];
 };
 impl Default for lh_device {
     fn default() -> Self {
@@ -2305,7 +2324,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2400usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2424usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2316,42 +2335,42 @@ const _: () = {
     ["Offset of field: lh_flow::resequence"]
         [::core::mem::offset_of!(lh_flow, resequence) - 728usize];
     ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 896usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 952usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 984usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 1520usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1532usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1560usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1588usize];
-    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 1600usize];
-    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1656usize];
-    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1696usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1760usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1808usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1904usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1960usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 2008usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 2040usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 2112usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 2184usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 2272usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 2288usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2320usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2324usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2328usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 976usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 1008usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 1544usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1556usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1584usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1612usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 1624usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1680usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1720usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1784usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1832usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1928usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1984usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 2032usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 2064usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 2136usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 2208usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 2296usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 2312usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2344usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2348usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2352usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 2336usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2344usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2352usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 2360usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2368usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2376usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2360usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2384usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2368usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2392usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 2376usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 2400usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2384usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2408usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2392usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2416usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3254,7 +3273,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2944usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2968usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3287,7 +3306,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 272usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 2672usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 2696usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -3,8 +3,9 @@
 //! core/params.h, whence the type is generated.
 
 use crate::bindings::{
-    LH_RTT_NS2, LH_SCHEME_csnoop, LH_SCHEME_dproxy, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snack,
-    LH_SCHEME_snoop, lh_config, lhc_config_init, lhc_policy, lhc_rests,
+    LH_RTT_NS2, LH_SCHEME_csnoop, LH_SCHEME_dproxy, LH_SCHEME_none, LH_SCHEME_sack,
+    LH_SCHEME_slack, LH_SCHEME_snack, LH_SCHEME_snoop, lh_config, lhc_config_init, lhc_policy,
+    lhc_rests,
 };
 
 /// What an operator or an experiment may set (core/params.h; [`params`](crate::params)).

@@ -7,8 +7,7 @@ use crate::bindings::{
     lh_missing, lh_peer, lh_retransmit, lh_sack_block, lh_seg, lhc_edit_ack, lhc_edit_tell,
     lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
     lhc_on_link, lhc_on_mac, lhc_on_partner, lhc_on_release, lhc_on_sweep, lhc_on_through,
-    lhc_on_timer, lhc_on_turn, lhc_on_wait,
-    lhc_peer_join, lhc_seg_at, lhc_store_failed,
+    lhc_on_timer, lhc_on_turn, lhc_on_wait, lhc_peer_join, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};

@@ -20,7 +20,7 @@ use lasthop_lab::data::ends::Agents;
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::scheme;
-use lasthop_lab::data::topology::{self, Family};
+use lasthop_lab::data::topology::{self, Family, Topology};
 use lasthop_lab::engines::testbed::samples;
 use lasthop_lab::studies::compare::{self, Verdict};
 use lasthop_lab::studies::experiment::{self, RunOptions};
@@ -41,7 +41,7 @@ pub struct UpOptions {
     #[arg(long, value_name = "RUN")]
     name: Option<String>,
 
-    /// Attach the agent with this scheme to BS' lossy device, or start split, passthrough or pepsal
+    /// Attach the agent with this scheme to the lossy device of BS, with --hops of each, or start split, passthrough or pepsal
     /// in its place; none: no agent
     #[arg(long, value_name = "SCHEME", default_value = NO_AGENT)]
     scheme: String,
@@ -81,9 +81,9 @@ pub struct DownOptions {
 /// Options of `shell`.
 #[derive(Debug, clap::Args)]
 pub struct ShellOptions {
-    /// Host to work on
-    #[arg(value_enum)]
-    host: Host,
+    /// Host to work on: fh, wan, bs, air or mh; with --hops bs2, air2 and so on, too
+    #[arg(value_parser = host_name)]
+    host: String,
 
     /// Name of the run; the only one if none is given
     #[arg(value_name = "RUN")]
@@ -178,15 +178,38 @@ pub fn up(options: &UpOptions) -> Result<ExitCode> {
     }
     let name = bed.keep()?;
     print(&format!(
-        "run {name}: {}\n\
-         \n  fh ──── wan ──── bs ──── air ──── mh\
-         \n  10.1.0.2   10.1.0.1 10.2.0.1   10.2.0.2\
-         \n  fd01::2    fd01::1  fd02::1    fd02::2\n\
-         {}\nlasthop-lab shell mh {name}      lasthop-lab down {name}\n",
+        "run {name}: {}\n{}{}\nlasthop-lab shell mh {name}      lasthop-lab down {name}\n",
         link.summary(),
+        picture(&link),
         more_hosts(&link)
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Hosts and addresses.
+fn picture(link: &LinkOptions) -> String {
+    if link.hops == 1 {
+        return "\n  fh ──── wan ──── bs ──── air ──── mh\
+                \n  10.1.0.2   10.1.0.1 10.2.0.1   10.2.0.2\
+                \n  fd01::2    fd01::1  fd02::1    fd02::2\n"
+            .to_owned();
+    }
+    let topology = Topology::of(link.hosts.count(), link.hops);
+    let names: Vec<&str> = topology.hosts().into_iter().map(|(name, _)| name).collect();
+    let ends = [Host::Fh, Host::Mh].map(|host| {
+        let [v4, v6] = [Family::V4, Family::V6].map(|family| topology.address(host, family));
+        format!("\n  {}: {v4}, {v6}", host.name())
+    });
+    format!("\n  {}\n{}\n", names.join(" ── "), ends.concat())
+}
+
+fn host_name(text: &str) -> Result<String, String> {
+    match topology::is_host_name(text) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("no host of a test bed: fh, wan, bs, air, mh; with --hops bs2, air2, ...".into())
+        }
+    }
 }
 
 /// Where the hosts after the first are.
@@ -255,7 +278,7 @@ fn busy(run: &Run) -> String {
 /// `shell`: this process becomes the command, so that signals and the exit code are its own.
 pub fn shell(options: &ShellOptions) -> Result<ExitCode> {
     let run = runs::find(options.run.as_deref())?;
-    let name = netns::namespace_name(&run.name, options.host.name());
+    let name = netns::namespace_name(&run.name, &options.host);
     Namespace::open(&name)?.enter()?;
     let (program, args) = match options.command.split_first() {
         Some((program, args)) => (program.clone(), args),
@@ -267,7 +290,7 @@ pub fn shell(options: &ShellOptions) -> Result<ExitCode> {
     let error = Command::new(&program)
         .args(args)
         .env("LASTHOP_LAB_RUN", &run.name)
-        .env("LASTHOP_LAB_HOST", options.host.name())
+        .env("LASTHOP_LAB_HOST", &options.host)
         .exec();
     Err(error).with_context(|| format!("{program}: cannot run it"))
 }

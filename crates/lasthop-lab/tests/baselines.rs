@@ -195,6 +195,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("--scheme split --sender bs", "--sender bs"),
         ("--scheme pepsal --family 6", "--family 6"),
         ("--scheme pepsal --flows 2", "--flows"),
+        ("--scheme pepsal --hops 2", "--hops"),
     ] {
         let output = lab(&format!("compare {words}")).output().unwrap();
         let errors = text(&output.stderr);

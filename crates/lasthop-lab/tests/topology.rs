@@ -9,12 +9,15 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::counters::{Counters, kernel_counter};
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::{Transfer, TransferReport};
+use lasthop_lab::data::ends::Agents;
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::topology::{Family, Topology};
 use lasthop_lab::data::way::Way;
+use linkemu::Direction;
 
 const BYTES: u64 = 6_000_000;
 
@@ -53,7 +56,7 @@ fn two_lossy_hops_in_a_row_with_an_agent_on_each() {
     if common::skipped("two_lossy_hops_in_a_row_with_an_agent_on_each") {
         return;
     }
-    let bed = TestBed::up_as(Topology::two_hops(), &link()).expect("test bed");
+    let bed = TestBed::up_as(Topology::chain(2), &link()).expect("test bed");
     let (report, resent) = repairs(&bed, Transfer::new());
     assert!(report.content_ok(), "{:?}", report.first_failure());
     assert_eq!(report.total_bytes(), BYTES);
@@ -82,7 +85,7 @@ fn an_agent_below_a_hop_repairs_what_goes_up() {
     }
     // The sender's own hop is clean, but its queue may overflow. Its agent sees what the agent behind
     // the next hop lets pass: few of that one's losses (up to 19 of 122 in twelve runs).
-    let topology = Topology::two_hops()
+    let topology = Topology::chain(2)
         .with_loss("air2", 0.0)
         .with_agents_below();
     let bed = TestBed::up_as(topology, &link()).expect("test bed");
@@ -127,5 +130,44 @@ fn a_neighbour_has_a_host_of_its_own() {
     let hop = bed.emulator("air3").unwrap().stats().unwrap();
     assert!(hop.b_to_a.received_frames > 1, "{hop:?}");
     assert!(bed.station("bs2").is_err());
+    bed.down().expect("nothing is left");
+}
+
+#[test]
+fn a_proxy_stands_at_each_base_station_of_a_chain() {
+    if common::skipped("a_proxy_stands_at_each_base_station_of_a_chain") {
+        return;
+    }
+    let bed = TestBed::up(&LinkOptions { hops: 3, ..link() }).expect("test bed");
+    let helper = bed.start_helper("split", Agents::Base, None, &[]);
+    let mut helper = helper.expect("three proxies");
+    assert_eq!(helper.pids().len(), 3);
+    let before = Counters::read(&bed, &mut helper, Host::Fh).expect("counters");
+    let report = Transfer::new()
+        .bytes(BYTES)
+        .deadline(Duration::from_secs(90))
+        .start(&bed)
+        .and_then(|running| running.wait())
+        .expect("transfer");
+    assert!(report.content_ok(), "{:?}", report.first_failure());
+    let after = Counters::read(&bed, &mut helper, Host::Fh).expect("counters");
+    let lost = after.emulators.of_hops(Direction::AToB, |d| d.data_lost);
+    let mut sum = 0;
+    for (base, hop) in ["bs", "bs2", "bs3"]
+        .iter()
+        .zip(std::iter::once(&after.emulators.air).chain(&after.emulators.further))
+    {
+        let at = bed.station(base).expect("a base station");
+        let resent = kernel_counter(at, "snmp", "Tcp", "RetransSegs").expect("snmp");
+        let lost = hop.a_to_b.data_lost;
+        assert!(
+            lost > 60 && resent >= lost / 2,
+            "{base}: {resent} of {lost}"
+        );
+        sum += resent;
+    }
+    assert_eq!(after.local_retransmits(&before).unwrap(), Some(sum));
+    assert!(lost > 180, "{lost}");
+    helper.stop().expect("they end");
     bed.down().expect("nothing is left");
 }

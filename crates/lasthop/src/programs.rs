@@ -12,9 +12,8 @@ use lasthop_core::bindings::{
     self, LH_BATCH_SLOTS, LH_CB_AT, LH_CB_AT_HIGH, LH_CB_FLOW, LH_CB_FORCE, LH_CB_FRAME,
     LH_CB_GENERATION, LH_CB_LINK, LH_CB_QUEUED, LH_CB_QUEUED_HIGH, LH_CB_TO, LH_FLOW_SEGS,
     LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_dproxy, LH_SCHEME_rack,
-    LH_SCHEME_slack,
-    LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_keys, lh_partners_entry,
-    lh_rule, lh_setup, lh_us,
+    LH_SCHEME_slack, LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_keys,
+    lh_partners_entry, lh_rule, lh_setup, lh_us,
 };
 use lasthop_core::host::heeds_the_link;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
@@ -334,7 +333,8 @@ impl Agent {
     pub fn link(&self, up: bool) -> Result<Option<u64>> {
         let link = if up { LH_LINK_UP } else { LH_LINK_DOWN };
         let mut told = 0;
-        if ![LH_SCHEME_rack, LH_SCHEME_slack, LH_SCHEME_dproxy].contains(&self.setup.config.scheme) {
+        if ![LH_SCHEME_rack, LH_SCHEME_slack, LH_SCHEME_dproxy].contains(&self.setup.config.scheme)
+        {
             return Ok(None);
         }
         let mut nr = 0;

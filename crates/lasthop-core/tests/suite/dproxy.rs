@@ -24,6 +24,9 @@ pub struct Down {
     pub now: u64,
 }
 
+/// Numbers, each with the ms at which it was asked for or went on.
+pub type Timed = Vec<(u64, u32)>;
+
 /// What became of a packet, in the figure's numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Seen {
@@ -163,7 +166,7 @@ impl Down {
     }
 
     /// Lets the timer run whenever it wants to, for so long. @return what was asked for, and when.
-    pub fn run_ms(&mut self, ms: u64) -> (Vec<(u64, u32)>, Vec<(u64, u32)>) {
+    pub fn run_ms(&mut self, ms: u64) -> (Timed, Timed) {
         let (start, end) = (self.now, self.now + ms * MSEC_NS);
         let (mut asked, mut on) = (Vec::new(), Vec::new());
         while let Some(at) = self.agent.next_deadline().filter(|&at| at <= end) {
@@ -226,7 +229,12 @@ fn each_missing_packet_is_a_message_of_its_own() {
     down.comes(0);
     let packet = down.packet(5 * SIZE, SIZE);
     let outcome = down.agent.on_ingress(&packet, down.now);
-    let piece = |n: u32| (FIRST.wrapping_add(n * SIZE), FIRST.wrapping_add((n + 1) * SIZE));
+    let piece = |n: u32| {
+        (
+            FIRST.wrapping_add(n * SIZE),
+            FIRST.wrapping_add((n + 1) * SIZE),
+        )
+    };
     assert_eq!(outcome.told, [1, 2, 3, 4].map(|n| vec![piece(n)]));
 }
 
@@ -252,7 +260,10 @@ fn the_last_piece_of_a_gap_is_what_is_left() {
 #[test]
 fn requests_are_repeated_by_time_and_given_up() {
     for (give_up, last) in [(5, Some(80)), (4, None)] {
-        let mut down = Down::new(Config { give_up, ..dproxy() });
+        let mut down = Down::new(Config {
+            give_up,
+            ..dproxy()
+        });
         down.comes(0);
         assert_eq!(down.comes(2 * SIZE).asked, [SIZE]);
         let (asked, on) = down.run_ms(300);
@@ -291,6 +302,23 @@ fn the_mean_time_of_a_repair_is_learned() {
     }
     let flow = down.agent.flow(&down.key).expect("the flow").raw();
     assert_eq!(flow.arrival.replay_us, 2_000);
+}
+
+/// Another connection begins with what this one has learned.
+#[test]
+fn the_mean_time_of_a_repair_is_the_links() {
+    let mut down = Down::new(dproxy());
+    down.comes(0);
+    down.comes(2 * SIZE);
+    down.now += 6 * MSEC_NS;
+    down.comes(SIZE);
+    down.open(2);
+    down.comes(0);
+    down.comes(2 * SIZE);
+    let (asked, on) = down.run_ms(100);
+    let times: Vec<u64> = asked.iter().map(|a| a.0).collect();
+    assert_eq!(times, [12, 18, 24]);
+    assert_eq!(on, [(30, 2 * SIZE)]);
 }
 
 /// Where a queue has grown before the hop a repair takes longer than anything was waited for before: that
@@ -387,12 +415,10 @@ fn the_buffer_is_divided_among_the_flows() {
             reorder_buffer: 10,
             ..dproxy()
         });
-        let mut keys = Vec::new();
         for host in 1..=flows {
             if host != 1 {
                 down.open(host);
             }
-            keys.push(down.ends.clone());
             down.comes(0);
         }
         let mut waited = 0;

@@ -37,7 +37,10 @@ fn ends(down: bool) -> (End, End) {
 
 /// Whether the receiver got each segment once, in order.
 fn in_order(hop: &Hop) -> bool {
-    hop.came.iter().zip((0..).step_by(MSS as usize)).all(|(&came, due)| came == due)
+    hop.came
+        .iter()
+        .zip((0..).step_by(MSS as usize))
+        .all(|(&came, due)| came == due)
 }
 
 /// Segments that came for the first time after a later one had.
@@ -67,7 +70,11 @@ fn a_burst_is_repaired_unseen() {
         assert_eq!(hop.signs_of_loss(), 0, "{:?}", hop.seen);
         assert_eq!(hop.lines("missing").len(), 0);
         // The round trip, and the three behind the gap.
-        assert!(hop.came_ms[&4_000] - hop.came_ms[&1_000] <= 16, "{:#?}", hop.trace);
+        assert!(
+            hop.came_ms[&4_000] - hop.came_ms[&1_000] <= 16,
+            "{:#?}",
+            hop.trace
+        );
     }
 }
 
@@ -118,7 +125,10 @@ fn a_lost_tail_is_the_senders_unless_it_is_probed() {
         assert!(hop.all_came());
         let took = hop.came_ms[&9_000] - hop.came_ms[&8_000];
         assert_eq!(took < 200, tail_probe == 1, "{took}");
-        assert_eq!(hop.count(End::Base, LH_C_retransmits_timer), tail_probe.into());
+        assert_eq!(
+            hop.count(End::Base, LH_C_retransmits_timer),
+            tail_probe.into()
+        );
     }
 }
 
@@ -170,7 +180,11 @@ fn random_losses_are_repaired_in_order() {
         assert!(repairs <= lost + lost / 4, "{case}: {repairs} for {lost}");
         assert!(repairs * 10 >= lost * 8, "{case}: {repairs} for {lost}");
         let given_up = hop.count(at, LH_C_holes_given_up);
-        assert!(late(&hop) <= given_up, "{case}: {} late, {given_up} given up", late(&hop));
+        assert!(
+            late(&hop) <= given_up,
+            "{case}: {} late, {given_up} given up",
+            late(&hop)
+        );
         if per_mille <= 50 {
             assert!(given_up <= lost / 10, "{case}: {given_up} of {lost}");
         }

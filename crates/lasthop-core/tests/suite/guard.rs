@@ -101,6 +101,31 @@ fn what_the_other_end_asks_for_is_left_to_fh_too() {
     }
 }
 
+/// Scheme dproxy looks at how long it had been gone as well: a drop happens when the queue is at its
+/// longest, and what was asked for sooner the hop has lost.
+#[test]
+fn what_was_gone_longest_is_the_queues() {
+    for (before_ms, left) in [(0, true), (100, true), (310, true), (500, false)] {
+        let mut b = suspicious();
+        b.config = Config {
+            queue_guard: 0,
+            ..Config::dproxy()
+        };
+        if before_ms != 0 {
+            b.now_ns += before_ms * MSEC_NS;
+            assert_eq!(b.partner(&[(900, 1_000)]).nr_retransmit, 1);
+            b.data(1_000, 100);
+        }
+        b.config.queue_guard = 1;
+        b.data(1_100, 100);
+        b.now_ns += 300 * MSEC_NS;
+        let repairs = b.partner(&[(1_100, 1_200)]).nr_retransmit;
+        assert_eq!(repairs, u32::from(!left), "{before_ms} ms before");
+        let suspected = b.host.counter(LH_C_overflow_suspected);
+        assert_eq!(suspected, u64::from(left));
+    }
+}
+
 #[test]
 fn not_without_a_queue_or_growth_or_when_switched_off() {
     type Change = fn(&mut Bench);

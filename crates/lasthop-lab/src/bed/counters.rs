@@ -10,18 +10,19 @@ use super::cpu::CpuTimes;
 use super::emulator::EmulatorStats;
 use super::helper::Helper;
 use super::namespace::Namespace;
+use super::proxy::ProxyHandle;
 use super::testbed::TestBed;
 use crate::data::host::Host;
 
 /// Everything that counts outside the transfer itself, at one moment.
 #[derive(Debug, Clone)]
 pub struct Counters {
-    /// Both emulators.
+    /// The emulators.
     pub emulators: EmulatorStats,
     /// `counters` of `lasthop status -j`, those of several agents added up; none without an agent.
     pub agent: Option<Value>,
-    /// `Tcp RetransSegs` of the base station, where a proxy has connections of its own; none where
-    /// there is none such.
+    /// `Tcp RetransSegs` of all base stations, where proxies have connections of their own; none
+    /// where there is none such.
     pub proxy_retransmits: Option<u64>,
     /// What agents, or what takes their place, have spent.
     pub cpu: CpuTimes,
@@ -42,22 +43,29 @@ impl Counters {
         for one in helper.agents() {
             add(&mut agent, one.status()?["counters"].take());
         }
-        if let Helper::Proxy(proxy) = helper {
-            proxy.check_running()?;
+        if let Helper::Proxies(proxies) = helper {
+            proxies
+                .iter_mut()
+                .try_for_each(ProxyHandle::check_running)?;
         }
-        let of_base = || kernel_counter(bed.namespace(Host::Bs), "snmp", "Tcp", "RetransSegs");
+        let of_bases = || {
+            let bases = bed.topology().hops().into_iter().map(|hop| &hop.up.host);
+            let of =
+                |host: &String| kernel_counter(bed.station(host)?, "snmp", "Tcp", "RetransSegs");
+            bases.map(of).sum::<Result<u64>>()
+        };
         let of_sender = |name| kernel_counter(bed.namespace(sender), "netstat", "TcpExt", name);
         Ok(Self {
             agent,
             cpu: CpuTimes::read(&helper.pids(), !helper.agents().is_empty())?,
-            proxy_retransmits: helper.splits().then(of_base).transpose()?,
+            proxy_retransmits: helper.splits().then(of_bases).transpose()?,
             tail_probes: of_sender("TCPLossProbes")?,
             timeouts: of_sender("TCPTimeouts")?,
             emulators: bed.emulator_stats()?,
         })
     }
 
-    /// Segments that were sent again at the base station since `before`, by the agent or by a proxy's
+    /// Segments that were sent again at the base stations since `before`, by the agent or by a proxy's
     /// own connections; none where nothing of the kind can be.
     ///
     /// # Errors

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The two link emulators: processes of `linkemu`, one per emulator host.
+//! The link emulators: processes of `linkemu`, one per emulator host.
 
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use linkemu::{Config, Stats, control};
+use linkemu::{Config, Direction, DirectionStats, Stats, control};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -25,13 +26,31 @@ pub struct Emulator {
     host: String,
 }
 
-/// Counters of both emulators; `a_to_b` is downstream in each.
+/// Counters of the emulators between FH and MH; `a_to_b` is downstream in each.
 #[derive(Debug, Clone, Default)]
 pub struct EmulatorStats {
     /// Between FH and BS.
     pub wan: Stats,
-    /// The lossy hop, between BS and MH.
+    /// The lossy hop, between BS and MH; of several the first.
     pub air: Stats,
+    /// The hops behind it.
+    pub further: Vec<Stats>,
+}
+
+impl EmulatorStats {
+    /// All lossy hops.
+    fn hops(&self) -> impl Iterator<Item = &Stats> {
+        iter::once(&self.air).chain(&self.further)
+    }
+
+    /// A counter of the lossy hops in one direction, that of all of them together.
+    pub fn of_hops(&self, direction: Direction, counter: fn(&DirectionStats) -> u64) -> u64 {
+        let hops = self.hops().map(|hop| match direction {
+            Direction::AToB => counter(&hop.a_to_b),
+            Direction::BToA => counter(&hop.b_to_a),
+        });
+        hops.sum()
+    }
 }
 
 impl Emulator {
@@ -131,7 +150,11 @@ pub const DISTORTED: &str = "could not keep up";
 /// Warns of what would make a measurement worthless: the emulator itself was too slow, or saw
 /// frames that no link would carry.
 pub fn distortion(stats: &EmulatorStats) -> Option<String> {
-    for (name, stats) in [("wan", &stats.wan), ("air", &stats.air)] {
+    let hops = stats.hops().enumerate().map(|(index, hop)| match index {
+        0 => ("air".to_owned(), hop),
+        _ => (format!("air{}", index + 1), hop),
+    });
+    for (name, stats) in iter::once(("wan".to_owned(), &stats.wan)).chain(hops) {
         for direction in [&stats.a_to_b, &stats.b_to_a] {
             let kernel = direction.rx_kernel_drops;
             let overflow = direction.overflow_frames;
@@ -145,4 +168,31 @@ pub fn distortion(stats: &EmulatorStats) -> Option<String> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hop(down: u64, up: u64) -> Stats {
+        let mut stats = Stats::default();
+        (stats.a_to_b.data_lost, stats.b_to_a.data_lost) = (down, up);
+        stats
+    }
+
+    #[test]
+    fn counters_are_those_of_all_hops_together() {
+        let mut stats = EmulatorStats {
+            wan: hop(1000, 1000),
+            air: hop(1, 10),
+            further: vec![hop(2, 20), hop(3, 30)],
+        };
+        let lost = |stats: &EmulatorStats, way| stats.of_hops(way, |d| d.data_lost);
+        assert_eq!(lost(&stats, Direction::AToB), 6);
+        assert_eq!(lost(&stats, Direction::BToA), 60);
+        assert_eq!(distortion(&stats), None);
+        stats.further[1].b_to_a.overflow_frames = 1;
+        let note = distortion(&stats).unwrap();
+        assert!(note.contains("emulator air3") && note.contains(DISTORTED));
+    }
 }

@@ -12,6 +12,7 @@ use crate::bed::testbed::TestBed;
 use crate::data::baseline::Baseline;
 use crate::data::ends::Agents;
 use crate::data::scheme::NO_AGENT;
+use crate::data::topology::Place;
 
 /// Who stands there. Dropping it kills it.
 #[derive(Debug)]
@@ -20,8 +21,8 @@ pub enum Helper {
     Nobody,
     /// Agents, the base's first, and their programs are timed.
     Agents(Vec<AgentHandle>, ProgramsAreTimed),
-    /// What takes the agent's place at the base station.
-    Proxy(ProxyHandle),
+    /// What takes the agent's place at each base station.
+    Proxies(Vec<ProxyHandle>),
 }
 
 impl Helper {
@@ -29,13 +30,16 @@ impl Helper {
     pub fn agents(&mut self) -> &mut [AgentHandle] {
         match self {
             Self::Agents(agents, _) => agents,
-            Self::Nobody | Self::Proxy(_) => &mut [],
+            Self::Nobody | Self::Proxies(_) => &mut [],
         }
     }
 
     /// Whether a proxy has connections of its own there.
     pub fn splits(&self) -> bool {
-        matches!(self, Self::Proxy(proxy) if proxy.baseline().splits())
+        match self {
+            Self::Proxies(proxies) => proxies.iter().any(|proxy| proxy.baseline().splits()),
+            Self::Nobody | Self::Agents(..) => false,
+        }
     }
 
     /// Process numbers; none where nobody is.
@@ -43,7 +47,7 @@ impl Helper {
         match self {
             Self::Nobody => Vec::new(),
             Self::Agents(agents, _) => agents.iter().map(AgentHandle::pid).collect(),
-            Self::Proxy(proxy) => vec![proxy.process().id().pid],
+            Self::Proxies(proxies) => proxies.iter().map(|p| p.process().id().pid).collect(),
         }
     }
 
@@ -55,14 +59,14 @@ impl Helper {
         match self {
             Self::Nobody => Ok(()),
             Self::Agents(agents, _) => agents.into_iter().try_for_each(AgentHandle::stop),
-            Self::Proxy(proxy) => proxy.stop(),
+            Self::Proxies(proxies) => proxies.into_iter().try_for_each(ProxyHandle::stop),
         }
     }
 }
 
 impl TestBed {
     /// Starts what `--scheme NAME` asks for, and waits until it is ready: agents at these ends of
-    /// the hop, or what takes their place at the base station. `config` is the agents'; `excluded`:
+    /// each hop, or what takes their place at each base station. `config` is the agents'; `excluded`:
     /// `--exclude :PORT` and the like, for agents and `split`.
     ///
     /// # Errors
@@ -80,7 +84,9 @@ impl TestBed {
         }
         if let Some(baseline) = Baseline::named(name) {
             let excluded: Vec<&str> = excluded.collect();
-            return self.start_proxy(baseline, &excluded).map(Helper::Proxy);
+            let places = self.topology().agents.iter();
+            let proxies = places.map(|place| self.start_proxy_at(place, baseline, &excluded));
+            return proxies.collect::<Result<_>>().map(Helper::Proxies);
         }
         let config = agent::config_args(config);
         let args = config.iter().map(String::as_str).chain(excluded);
@@ -89,14 +95,22 @@ impl TestBed {
         Ok(Helper::Agents(agents, ProgramsAreTimed::begin()?))
     }
 
-    /// Starts a baseline on the base station's device to the lossy hop, the agent's place.
+    /// Starts a baseline on the first base station's device to the lossy hop, the agent's place.
     ///
     /// # Errors
     /// As [`TestBed::start_helper`].
     pub fn start_proxy(&self, baseline: Baseline, excluded: &[&str]) -> Result<ProxyHandle> {
-        let place = self.first_place()?;
+        self.start_proxy_at(self.first_place()?, baseline, excluded)
+    }
+
+    fn start_proxy_at(
+        &self,
+        place: &Place,
+        baseline: Baseline,
+        excluded: &[&str],
+    ) -> Result<ProxyHandle> {
         let at = (self.station(&place.host)?, place.device.as_str());
-        let mut proxy = ProxyHandle::start(baseline, at, excluded, self.helper_log())?;
+        let mut proxy = ProxyHandle::start(baseline, at, excluded, self.helper_log(place))?;
         self.note_helper(baseline.name(), proxy.process_mut())?;
         Ok(proxy)
     }

@@ -8,6 +8,7 @@ pub mod cpu;
 pub mod emulator;
 pub mod forger;
 pub mod helper;
+mod hops;
 mod ip;
 pub mod namespace;
 pub mod netns;

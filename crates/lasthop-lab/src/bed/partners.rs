@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Agents at the ends of the lossy hop, which find each other where there are two, and what the
+//! Agents at the ends of the lossy hops, which find each other where a hop has two, and what the
 //! hop's MAC has for them.
 
 use std::fs::{self, Permissions};
@@ -25,8 +25,8 @@ const MEETING_PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(50);
 
 impl TestBed {
-    /// Attaches an agent at each of these ends of the hop, each with its role; two get a key, and
-    /// have found each other when this returns.
+    /// Attaches an agent at each of these ends of each hop, with its role; those of hops that have
+    /// two get one key for all, and each has found that at the other end when this returns.
     ///
     /// # Errors
     /// As [`TestBed::start_agent`], and two that do not find each other.
@@ -38,13 +38,10 @@ impl TestBed {
     ) -> Result<Vec<AgentHandle>> {
         let mut args = vec!["--once"];
         args.extend(extra_args);
-        let ends = agents.ends();
-        if let [end] = ends.as_slice() {
-            args.extend(["--role", end.role]);
-            return Ok(vec![self.attach(&end.place, scheme, &args)?]);
-        }
-        let key = self.key_file()?;
-        args.extend(["--key", &key]);
+        let ends = agents.ends(self.topology());
+        let have_partners = agents == Agents::Both;
+        let key = have_partners.then(|| self.key_file()).transpose()?;
+        args.extend(key.iter().flat_map(|path| ["--key", path]));
         let attach = |end: &End| {
             self.attach(
                 &end.place,
@@ -53,8 +50,8 @@ impl TestBed {
             )
         };
         let handles = ends.iter().map(attach).collect::<Result<Vec<_>>>()?;
-        for end in &ends {
-            self.wait_for_partner(&end.place.host)?;
+        for end in ends.iter().filter(|_| have_partners) {
+            self.wait_for_partner(&end.place)?;
         }
         Ok(handles)
     }
@@ -65,7 +62,7 @@ impl TestBed {
         let source = self.mac_events(place, scheme)?;
         let mut args = args.to_vec();
         args.extend(source.iter().flat_map(|path| ["--mac-events", path]));
-        let mut agent = AgentHandle::start(at, scheme, &args, self.helper_log())?;
+        let mut agent = AgentHandle::start(at, scheme, &args, self.helper_log(place))?;
         self.note_helper(scheme, agent.process_mut())?;
         Ok(agent)
     }
@@ -82,24 +79,28 @@ impl TestBed {
         Ok(path.to_string_lossy().into_owned())
     }
 
-    /// Waits until the agent on `host` takes another one's word.
+    /// Waits until the agent at that place takes another one's word.
     ///
     /// # Errors
     /// It hears none in time, or does not answer.
-    pub fn wait_for_partner(&self, host: &str) -> Result<()> {
+    pub fn wait_for_partner(&self, at: &Place) -> Result<()> {
         let begin = Instant::now();
         loop {
             interrupt::check()?;
             let mut command = Command::new(process::find_binary(BINARY)?);
             command.args(["peers", "-j"]);
-            let text = process::run_to_end(Some(self.station(host)?), command, "lasthop peers")?;
+            let text =
+                process::run_to_end(Some(self.station(&at.host)?), command, "lasthop peers")?;
             let peers = text.lines().map(serde_json::from_str::<Value>);
-            if peers.flatten().any(|peer| peer["state"] == "up") {
+            let mut own = peers.flatten().filter(|peer| peer["dev"] == *at.device);
+            if own.any(|peer| peer["state"] == "up") {
                 return Ok(());
             }
             if begin.elapsed() > MEETING_PATIENCE {
                 bail!(
-                    "the agent of {host} has found no other one: {}",
+                    "the agent on {} of {} has found no other one: {}",
+                    at.device,
+                    at.host,
                     text.trim()
                 );
             }

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
 
 use crate::base::interrupt;
 use crate::bed::agent::AgentHandle;
-use crate::bed::emulator::{Emulator, EmulatorStats};
+use crate::bed::emulator::Emulator;
 use crate::bed::namespace::Namespace;
 use crate::bed::process::Managed;
 use crate::bed::runs::Run;
@@ -20,7 +18,6 @@ use crate::bed::{ip, netns, process};
 use crate::data::emulation::configs;
 use crate::data::host::Host;
 use crate::data::link::LinkOptions;
-use crate::data::outage::Outage;
 use crate::data::profile;
 use crate::data::stack::StackOptions;
 use crate::data::switch::Switch;
@@ -31,8 +28,6 @@ const FIRST_PORT: u16 = 10_000;
 const LAST_PORT: u16 = 32_000;
 /// How long GRO waits for the next frame: four frames' time on a wire of 1 Gbit/s.
 const GRO_TIMEOUT_NS: &str = "50000";
-/// They go to the emulator as one line, which it limits to 64 KiB.
-const MAX_OUTAGES: usize = 1500;
 
 /// A network namespace per host and emulators between them. Dropping it removes everything.
 #[derive(Debug)]
@@ -65,8 +60,8 @@ impl TestBed {
     /// # Errors
     /// As [`TestBed::up`], and a name that is taken.
     pub fn build(name: Option<&str>, link: &LinkOptions, background: bool) -> Result<Self> {
-        let five = Topology::five_hosts(link.hosts.count());
-        Self::build_as(five, name, link, background)
+        let topology = Topology::of(link.hosts.count(), link.hops);
+        Self::build_as(topology, name, link, background)
     }
 
     /// Builds another topology than the five hosts, under a name of its own. The link's options hold
@@ -305,7 +300,8 @@ impl TestBed {
         extra_args: &[&str],
     ) -> Result<AgentHandle> {
         let place = self.topology.agents.get(nr);
-        let place = place.with_context(|| format!("this test bed has no place {nr} for an agent"))?;
+        let place =
+            place.with_context(|| format!("this test bed has no place {nr} for an agent"))?;
         self.attach(place, scheme, &[&["--once"], extra_args].concat())
     }
 
@@ -322,10 +318,13 @@ impl TestBed {
         place.context("this test bed has no place for an agent")
     }
 
-    /// Where an agent, or what takes its place, says what it has to say, in a bed that stays.
-    pub(super) fn helper_log(&self) -> Option<PathBuf> {
-        let log = || self.run().directory().join("agent.log");
-        self.background.then(log)
+    /// Where an agent there, or what takes its place, says what it has to say, in a bed that stays.
+    pub(super) fn helper_log(&self, at: &Place) -> Option<PathBuf> {
+        let name = match *at == Place::new(Host::Bs.name(), LOSSY_DEVICE) {
+            true => "agent.log".to_owned(),
+            false => format!("agent-{}-{}.log", at.host, at.device),
+        };
+        self.background.then(|| self.run().directory().join(name))
     }
 
     /// Records an agent, or what takes its place, which is ended first when the bed is removed.
@@ -360,60 +359,6 @@ impl TestBed {
     /// The record cannot be written.
     pub(crate) fn own_process(&self, id: &process::ProcessId) -> Result<()> {
         self.run().add_process(id, true)
-    }
-
-    /// Counters of both emulators.
-    ///
-    /// # Errors
-    /// One does not answer.
-    pub fn emulator_stats(&self) -> Result<EmulatorStats> {
-        Ok(EmulatorStats {
-            wan: self.emulator(Host::Wan.name())?.stats()?,
-            air: self.emulator(Host::Air.name())?.stats()?,
-        })
-    }
-
-    /// Changes one direction of the lossy hop: `{"dir": "a_to_b", "loss": 0.02}`, `a_to_b` being
-    /// downstream.
-    ///
-    /// # Errors
-    /// The emulator does not answer, or refuses.
-    pub fn set_air(&self, change: &Value) -> Result<()> {
-        self.emulator(Host::Air.name())?.set(change)
-    }
-
-    /// Changes one direction of the wired part; as [`TestBed::set_air`].
-    ///
-    /// # Errors
-    /// The emulator does not answer, or refuses.
-    pub fn set_wan(&self, change: &Value) -> Result<()> {
-        self.emulator(Host::Wan.name())?.set(change)
-    }
-
-    /// Schedules an outage of the lossy hop in both directions, its times counted from `zero`.
-    /// A periodic one comes back for as long as `horizon`.
-    ///
-    /// # Errors
-    /// More outages than the emulator takes, or it does not answer.
-    pub fn schedule_outage(&self, outage: Outage, zero: Instant, horizon: Duration) -> Result<()> {
-        let air = self.emulator(Host::Air.name())?;
-        let elapsed_ns = air.stats()?.elapsed_ns;
-        let zero_ns = elapsed_ns.saturating_sub(zero.elapsed().as_nanos() as u64);
-        let outages_ns: Vec<(u64, u64)> = outage
-            .intervals_ns(horizon.as_nanos() as u64)
-            .take(MAX_OUTAGES + 1)
-            .map(|(start_ns, end_ns)| (start_ns + zero_ns, end_ns + zero_ns))
-            .collect();
-        if outages_ns.len() > MAX_OUTAGES {
-            bail!(
-                "--outage: more than {MAX_OUTAGES} outages in {} s: choose a longer period or a shorter run",
-                horizon.as_secs()
-            );
-        }
-        for dir in linkemu::Direction::ALL {
-            air.set(&json!({"dir": dir, "outages_ns": outages_ns}))?;
-        }
-        Ok(())
     }
 
     /// Takes `wl0` down; its routes and neighbours go with it.

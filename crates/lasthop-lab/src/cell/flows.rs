@@ -106,6 +106,7 @@ impl Record {
             profile: link.profile,
             seed: cell.seed,
             hosts: link.hosts.count(),
+            hops: link.hops,
             flows: traffic.flows.into(),
             transfers: traffic.transfers,
             rate_mbit: link.constant_rate_bps(way) as f64 / 1e6,

@@ -143,7 +143,7 @@ pub struct CompareOptions {
     #[arg(long = "agent-config", value_name = "FILE")]
     pub agent_config: Option<PathBuf>,
 
-    /// Ends of the hop that have an agent
+    /// Ends of the hop that have an agent; with --hops of each
     #[arg(long, value_enum, default_value_t)]
     pub agents: Agents,
 

@@ -13,7 +13,7 @@ use crate::data::profile::Profile;
 use crate::data::sender::Sender;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 75] = [
+pub const FIELDS: [Field; 76] = [
     Field::new(
         "engine",
         "name",
@@ -42,6 +42,11 @@ pub const FIELDS: [Field; 75] = [
     ),
     Field::new("hosts", "hosts", "mobile hosts behind the hop"),
     Field::new(
+        "hops",
+        "hops",
+        "lossy hops in a row (`--hops`), each as the link's options say; what hops and agents count is that of all together",
+    ),
+    Field::new(
         "flows",
         "connections",
         "parallel connections; with `--page` those of a load",
@@ -69,7 +74,7 @@ pub const FIELDS: [Field; 75] = [
     Field::new(
         "local_rtt_ms",
         "ms",
-        "its part on the lossy hop (`--local-rtt`)",
+        "its part on the lossy hop, with `--hops` on each (`--local-rtt`)",
     ),
     Field::new(
         "loss_pct",
@@ -114,7 +119,7 @@ pub const FIELDS: [Field; 75] = [
     Field::new(
         "bound_mbit",
         "Mbit/s",
-        "the most that any transport could deliver: min(wired rate, rate × (1 − mean loss in the data direction)) × payload bytes / frame bytes",
+        "the most that any transport could deliver: min(wired rate, rate × (1 − mean loss in the data direction)) × payload bytes / frame bytes; with `--hops` that of one, which is what repair on each leaves",
     ),
     Field::new(
         "efficiency",
@@ -379,6 +384,8 @@ pub struct Record {
     pub seed: u64,
     #[serde(default = "one_host")]
     pub hosts: usize,
+    #[serde(default = "one_hop")]
+    pub hops: u8,
     pub flows: usize,
     pub transfers: u32,
     pub rate_mbit: f64,
@@ -460,6 +467,10 @@ fn one_host() -> usize {
     1
 }
 
+fn one_hop() -> u8 {
+    1
+}
+
 /// The fields as a table in Markdown, the body of `docs/compare-fields.md`.
 pub fn fields_markdown() -> String {
     markdown_table(&FIELDS)
@@ -473,6 +484,7 @@ pub(crate) fn sample(scheme: &str, cc: &str, seed: u64, goodput_mbit: f64) -> Re
         cc: cc.into(),
         seed,
         hosts: 1,
+        hops: 1,
         flows: 1,
         transfers: 1,
         rate_mbit: 20.0,

@@ -12,7 +12,7 @@ use crate::data::switch::Switch;
 /// As browsers do per host with HTTP/1.1.
 const HTTP1_CONNECTIONS: u16 = 6;
 /// Objects are kept as files and, while a page loads, in memory.
-const MAX_OBJECT_BYTES: u64 = 100_000_000;
+const MAX_OBJECT_BYTES: u64 = 200_000_000;
 
 /// How client and server talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -52,7 +52,7 @@ impl FromStr for SizeRange {
         };
         let (least_bytes, most_bytes) = (units::size_bytes(least)?, units::size_bytes(most)?);
         if least_bytes > most_bytes || most_bytes > MAX_OBJECT_BYTES {
-            return Err(format!("`{text}`: must run upwards, to 100MB at the most"));
+            return Err(format!("`{text}`: must run upwards, to 200MB at the most"));
         }
         Ok(Self {
             least_bytes,

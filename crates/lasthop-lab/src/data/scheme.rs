@@ -62,13 +62,15 @@ mod tests {
     #[test]
     fn who_needs_a_mac_and_who_a_partner() {
         let needs = |policy| {
-            let names = ["none", "snoop", "sack", "snack", "csnoop", "rack", "?"];
+            let names = [
+                "none", "snoop", "sack", "snack", "csnoop", "dproxy", "rack", "?",
+            ];
             names
                 .into_iter()
                 .filter(move |name| has_policy(name, policy))
         };
         assert!(needs(LH_POLICY_MAC).eq(["csnoop"]));
-        assert!(needs(LH_POLICY_PARTNER).eq(["snack"]));
+        assert!(needs(LH_POLICY_PARTNER).eq(["snack", "dproxy"]));
     }
 
     #[test]

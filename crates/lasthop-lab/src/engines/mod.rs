@@ -72,7 +72,7 @@ fn check_schemes(options: &CompareOptions) -> Result<()> {
             return Err(engine::refusal(&what, engine.name(), "testbed"));
         }
         if options.agents != Agents::Base {
-            bail!("--agents: {name} is for what is forwarded, at the base station alone: use base");
+            bail!("--agents: {name} is for what is forwarded, at base stations alone: use base");
         }
         if baseline.splits() && options.link.sender == Sender::Bs {
             bail!("--sender bs: {name} splits what the base station forwards: use fh");
@@ -90,6 +90,9 @@ fn check_pepsal(options: &CompareOptions) -> Result<()> {
     let flows = options.traffic.flows;
     if options.traffic.family == Family::V6 {
         bail!("--family 6: PEPsal knows IPv4 alone: use 4");
+    }
+    if options.link.hops > 1 {
+        bail!("--hops: PEPsal was never tried at several base stations: use split");
     }
     if !options.page.page && (flows > 1 || options.beside.arrivals.is_some()) {
         bail!("--flows, --arrivals: PEPsal hides the ports by which flows are told apart: use one");

@@ -49,6 +49,7 @@ pub(super) fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (batch_up_ns.is_some(), "batch-up"),
         (ack_thin.is_some(), "ack-thin"),
         (link.sender == Sender::Bs, "sender"),
+        (link.hops > 1, "hops"),
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),

@@ -69,8 +69,8 @@ pub fn keyed() -> (tempfile::TempDir, PathBuf) {
 
 /// Waits until the agents of BS and MH take each other's word.
 pub fn wait_for_each_other(bed: &TestBed) {
-    for host in [Host::Bs, Host::Mh] {
-        let heard = bed.wait_for_partner(host.name());
+    for place in &bed.topology().agents {
+        let heard = bed.wait_for_partner(place);
         heard.expect("they hear each other");
     }
 }

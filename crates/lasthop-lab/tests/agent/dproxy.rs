@@ -153,7 +153,10 @@ fn both_ways_at_once() {
     let mut hop = Ends::start("dproxy", &link(0.03));
     let start = |way| {
         let transfer = Transfer::new().direction(way).bytes(4_000_000).flows(3);
-        transfer.deadline(PATIENCE).start(&hop.bed).expect("transfer")
+        transfer
+            .deadline(PATIENCE)
+            .start(&hop.bed)
+            .expect("transfer")
     };
     let running = [start(Way::Down), start(Way::Up)];
     for transfer in running {
@@ -194,7 +197,10 @@ fn either_proxy_may_die() {
         hop.start_again(end);
         check(&running.wait().expect("the rest"));
         let repairs = hop.count(0, "retransmits_asked");
-        assert!(repairs > 20, "{repairs} asked for after end {end} came back");
+        assert!(
+            repairs > 20,
+            "{repairs} asked for after end {end} came back"
+        );
         assert!(hop.count(1, "sequenced") > 20);
     }
 }

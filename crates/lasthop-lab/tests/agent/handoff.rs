@@ -59,7 +59,7 @@ fn handoff(config: &str) -> Handoff {
     .expect("outage");
     let over = running.started() + BEGIN + LENGTH;
     std::thread::sleep(over.saturating_duration_since(std::time::Instant::now()));
-    let device = &Agents::Mobile.ends()[0].place.device;
+    let device = &Agents::Mobile.ends(bed.topology())[0].place.device;
     tell_link(bed.namespace(Host::Mh), device, LinkState::Up).expect("link");
     let report = running.wait().expect("the transfer");
     check(&report);

@@ -4,6 +4,7 @@
 
 mod attack;
 mod both;
+mod chain;
 mod channel;
 mod content;
 mod csnoop;

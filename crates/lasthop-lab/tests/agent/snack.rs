@@ -16,11 +16,14 @@ use super::{able, fast_link, resent, run};
 fn repaired(way: Way, family: Family) -> TransferReport {
     // Nothing brakes who has no losses, and drops of the hop's own queue would be repaired as well:
     // the wire is the bottleneck, and a burst of slow start has room before the hop.
-    let mut ends = Ends::start("snack", &LinkOptions {
-        wired_rate_bps: 20_000_000,
-        queue: Queue::Packets(1_000),
-        ..fast_link(0.03)
-    });
+    let mut ends = Ends::start(
+        "snack",
+        &LinkOptions {
+            wired_rate_bps: 20_000_000,
+            queue: Queue::Packets(1_000),
+            ..fast_link(0.03)
+        },
+    );
     let transfer = Transfer::new().direction(way).family(family);
     let report = run(&ends.bed, transfer.bytes(8_000_000));
     let (from, to) = match way {
@@ -91,7 +94,11 @@ fn an_agent_that_is_alone_hides_nothing_of_what_goes_up() {
 /// A queue of one product of rate and round trip before the hop, which is the bottleneck: with
 /// `brake` the losses of the air are repaired and not those of the queue, for there are hardly any.
 fn braked(way: Way) {
-    let mut ends = Ends::start_with("snack", &fast_link(0.03), "brake = true\nsack_mask = true\n");
+    let mut ends = Ends::start_with(
+        "snack",
+        &fast_link(0.03),
+        "brake = true\nsack_mask = true\n",
+    );
     // A first burst may overflow the queue before anything is known of it: little of so much.
     let transfer = Transfer::new().direction(way);
     let report = run(&ends.bed, transfer.bytes(32_000_000));

@@ -33,9 +33,9 @@ fn errors_name_file_and_line() {
     assert_eq!(order, "x.toml:3: hold_max: is below hold_min");
     let order = error("\nlrto_max = \"50ms\"\n");
     assert_eq!(order, "x.toml:2: lrto_max: is below lrto_floor");
-    let scheme = error("\nscheme = \"dproxy\"\n");
+    let scheme = error("\nscheme = \"eln\"\n");
     assert!(
-        scheme.starts_with("x.toml:2: scheme: scheme 'dproxy' is not built yet; have: none"),
+        scheme.starts_with("x.toml:2: scheme: no scheme 'eln'; have: none"),
         "{scheme}"
     );
     let bare = error("\nidle = 60\n");
@@ -126,7 +126,7 @@ fn memory_is_shared() {
     assert!(one.max_flows < 16_384);
     let set = "memory = \"32MiB\"\ncache_total = \"64MiB\"\n";
     assert!(parse(set, "x").unwrap().setup("snoop", &room).is_err());
-    assert!(File::default().setup("dproxy", &room).is_err());
+    assert!(File::default().setup("eln", &room).is_err());
 }
 
 /// What `lasthop defaults` prints shows every key, with its default.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the test bed's link looks like, as given on the command line or by a test.
 
+mod chain;
 mod hosts;
 mod return_path;
 mod sender;
@@ -41,9 +42,15 @@ pub struct LinkOptions {
     #[arg(long = "rtt", value_name = "TIME", default_value = "110ms", value_parser = units::duration_ns)]
     pub rtt_ns: u64,
 
-    /// Part of --rtt that lies on the lossy hop
+    /// Part of --rtt that lies on the lossy hop; with --hops on each
     #[arg(long = "local-rtt", value_name = "TIME", default_value = "10ms", value_parser = units::duration_ns)]
     pub local_rtt_ns: u64,
+
+    /// Lossy hops in a row, 1 to 9, each with all of the link's options, a channel and a queue of its
+    /// own, and a router behind it: --agents and what takes an agent's place stand at each
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
+    #[serde(default = "one")]
+    pub hops: u8,
 
     /// Share of the frames that the hop loses from BS to MH
     #[arg(long = "loss", value_name = "SHARE", default_value = "2%", value_parser = units::fraction)]
@@ -74,7 +81,8 @@ pub struct LinkOptions {
     #[serde(default)]
     pub mac: Option<MacConfig>,
 
-    /// Outage of the hop, both directions: START,LENGTH[,PERIOD] from the start of the transfer
+    /// Outage of the hop, with --hops of all at once, both directions: START,LENGTH[,PERIOD] from the
+    /// start of the transfer
     #[arg(long, value_name = "TIMES")]
     pub outage: Option<Outage>,
 
@@ -148,6 +156,11 @@ const MEAN_IS_DEFAULT_WITH: [(&str, ArgPredicate, &str); 3] = [
     ("rate_trace_up", ArgPredicate::IsPresent, "mean"),
 ];
 
+/// Records of earlier versions do not say how many hops there were.
+fn one() -> u8 {
+    1
+}
+
 fn rate_or_mean(text: &str) -> Result<u64, String> {
     match text {
         "mean" => Ok(MEAN_RATE),
@@ -161,6 +174,7 @@ impl Default for LinkOptions {
             rate_bps: 20_000_000,
             rtt_ns: 110_000_000,
             local_rtt_ns: 10_000_000,
+            hops: 1,
             loss: 0.02,
             loss_up: None,
             burst: None,
@@ -189,7 +203,8 @@ impl LinkOptions {
     /// Checks what the units alone cannot.
     ///
     /// # Errors
-    /// `--local-rtt` above `--rtt`, a mean rate of nothing, and what [`Variation::validate`] says.
+    /// `--local-rtt` above `--rtt`, a mean rate of nothing, several hosts behind several hops, and
+    /// what [`Variation::validate`] says.
     pub fn validate(&self) -> Result<()> {
         if self.nominal_rate_bps() == 0 {
             bail!("--rate mean: give --rate-wave or --rate-trace, of which it is the mean");
@@ -199,6 +214,7 @@ impl LinkOptions {
         self.check_return_path()?;
         self.check_mac()?;
         self.check_sender()?;
+        self.check_chain()?;
         if self.local_rtt_ns > self.rtt_ns {
             bail!(
                 "--local-rtt {} is longer than --rtt {}, of which it is a part",
@@ -309,10 +325,11 @@ impl LinkOptions {
     /// One line for people: `20mbit, 110ms (10ms local), loss 2% down 2% up, queue 181`.
     pub fn summary(&self) -> String {
         format!(
-            "{}, {} ({} local), loss {}% down {}% up{}, queue {}{}{}{}{}{}{}{}",
+            "{}, {} ({} local{}), loss {}% down {}% up{}, queue {}{}{}{}{}{}{}{}",
             units::show_rate(self.nominal_rate_bps()),
             units::show_duration(self.rtt_ns),
             units::show_duration(self.local_rtt_ns),
+            self.chain_summary(),
             self.loss * 100.0,
             self.loss_up() * 100.0,
             self.burst_summary(),

@@ -11,7 +11,7 @@
 //! fd01::2     a = fh,      fd01::1    fd02::1   a = bs,        fd02::2
 //!             b = bs                            b = mh
 //! ```
-//! These five are [`Topology::five_hosts`]. In any other one, too, a link numbers the IP network
+//! These five are [`Topology::five_hosts`]; with `--hops` there is a [`Topology::chain`]. In any other one, too, a link numbers the IP network
 //! that it carries, a router has its first address, and the other end the second.
 
 mod values;
@@ -219,11 +219,16 @@ impl Topology {
         hosts
     }
 
-    /// The lossy hops between two hosts.
-    pub fn hops_between(&self, from: &str, to: &str) -> usize {
-        let path = self.path(from, to);
-        let hops = path.iter().filter(|link| link.kind != Kind::Wire);
-        hops.count()
+    /// The lossy hops between two hosts, in their order.
+    pub fn hops_between(&self, from: &str, to: &str) -> Vec<&Link> {
+        let mut path = self.path(from, to);
+        path.retain(|link| link.kind != Kind::Wire);
+        path
+    }
+
+    /// The lossy hops between FH and MH, the first base station's first.
+    pub fn hops(&self) -> Vec<&Link> {
+        self.hops_between(Host::Fh.name(), Host::Mh.name())
     }
 
     /// The links from one host to another; none if no way leads there.

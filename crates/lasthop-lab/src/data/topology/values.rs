@@ -59,20 +59,34 @@ impl Topology {
         }
     }
 
-    /// The five, with two lossy hops in a row: a second base station stands between the first and
-    /// MH. Both have an agent towards their hop.
-    pub fn two_hops() -> Self {
+    /// The five, with so many lossy hops in a row, one at least: further base stations, `bs2`, `bs3`
+    /// and so on, stand between the first and MH, and hops `air2`, `air3` behind them. Each has an
+    /// agent towards its hop.
+    pub fn chain(hops: u8) -> Self {
         let mut topology = Self::five_hosts(1);
-        topology.stations.push(station("bs2", Role::Router));
-        topology.links[1].down = Place::new("bs2", WIRED_DEVICE);
-        topology.links.push(hop(
-            "air2",
-            Place::new("bs2", LOSSY_DEVICE),
-            Place::new("mh", WIRED_DEVICE),
-            3,
-        ));
-        topology.agents.push(Place::new("bs2", LOSSY_DEVICE));
+        for number in 2..=hops {
+            let base = format!("bs{number}");
+            if let Some(last) = topology.links.last_mut() {
+                last.down = Place::new(&base, WIRED_DEVICE);
+            }
+            topology.links.push(hop(
+                &format!("air{number}"),
+                Place::new(&base, LOSSY_DEVICE),
+                Place::new("mh", WIRED_DEVICE),
+                number + 1,
+            ));
+            topology.agents.push(Place::new(&base, LOSSY_DEVICE));
+            topology.stations.push(station(&base, Role::Router));
+        }
         topology
+    }
+
+    /// That of a link's options, with all of its receivers.
+    pub fn of(receivers: usize, hops: u8) -> Self {
+        match hops {
+            1 => Self::five_hosts(receivers),
+            _ => Self::chain(hops),
+        }
     }
 
     /// With a host of its own at the base station, on a hop of its own: a neighbour, or one that

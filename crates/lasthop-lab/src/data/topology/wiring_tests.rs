@@ -89,7 +89,7 @@ fn both_default_routes_carry_the_attributes() {
 
 #[test]
 fn routers_in_a_row_know_what_lies_beyond() {
-    let two = Topology::two_hops();
+    let two = Topology::chain(2);
     two.check().unwrap();
     let down = cable(&two, "bs", "wl0");
     assert_eq!(
@@ -104,8 +104,34 @@ fn routers_in_a_row_know_what_lies_beyond() {
     assert!(mh.contains("default via 10.3.0.1 dev eth0\n"), "{mh}");
     assert_eq!(two.address(Host::Mh, Family::V4).to_string(), "10.3.0.2");
     assert_eq!(two.address(Host::Fh, Family::V6).to_string(), "fd01::2");
-    assert_eq!(two.hops_between("fh", "mh"), 2);
-    assert_eq!(Topology::five_hosts(1).hops_between("fh", "mh"), 1);
+    assert_eq!(two.hops().len(), 2);
+    assert_eq!(Topology::five_hosts(1).hops().len(), 1);
+}
+
+#[test]
+fn a_chain_is_as_long_as_asked() {
+    assert_eq!(Topology::chain(1), Topology::five_hosts(1));
+    assert_eq!(Topology::of(3, 1), Topology::five_hosts(3));
+    let nine = Topology::of(1, 9);
+    nine.check().unwrap();
+    let hops = nine.hops();
+    let names: Vec<&str> = hops.iter().map(|link| link.emulator.as_str()).collect();
+    let expected = [
+        "air", "air2", "air3", "air4", "air5", "air6", "air7", "air8", "air9",
+    ];
+    assert_eq!(names, expected);
+    for pair in hops.windows(2) {
+        assert_eq!(pair[0].down.host, pair[1].up.host);
+    }
+    assert_eq!(hops[8].up, Place::new("bs9", "wl0"));
+    assert_eq!(hops[8].down, Place::new("mh", "eth0"));
+    let bases: Vec<&Place> = hops.iter().map(|link| &link.up).collect();
+    assert!(nine.agents.iter().eq(bases));
+    // Nine wires and hops lead back from the last base station, whose own two need no route.
+    let up = cable(&nine, "bs9", "eth0").routes("");
+    assert_eq!(up.lines().count(), 2 * 8, "{up}");
+    assert_eq!(nine.address(Host::Mh, Family::V4).to_string(), "10.10.0.2");
+    assert_eq!(nine.address(Host::Bs, Family::V4).to_string(), "10.2.0.1");
 }
 
 #[test]
@@ -117,12 +143,12 @@ fn a_neighbour_has_a_host_and_a_hop_of_its_own() {
     assert!(mh2.routes("").contains("default via 10.3.0.1"));
     assert!(mh2.configure().contains("address replace 10.3.0.2/24"));
     assert_eq!(three.address(Host::Bs, Family::V4).to_string(), "10.2.0.1");
-    assert_eq!(three.hops_between("mh2", "mh"), 2);
+    assert_eq!(three.hops_between("mh2", "mh").len(), 2);
 }
 
 #[test]
 fn agents_stand_at_either_end_of_their_hops() {
-    let below = Topology::two_hops().with_agents_below();
+    let below = Topology::chain(2).with_agents_below();
     below.check().unwrap();
     assert_eq!(
         below.agents,

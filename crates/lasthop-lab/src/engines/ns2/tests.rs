@@ -70,6 +70,7 @@ fn what_it_cannot_do_is_refused() {
         ("--burst-loss 5%,4", "--burst-loss"),
         ("--bytes 1MB", "--bytes"),
         ("--hosts 2", "--hosts"),
+        ("--hops 2", "--hops"),
         ("--aqm codel", "--aqm"),
         ("--flows 2", "--flows"),
         ("--agent-config x.toml", "--agent-config"),

@@ -46,6 +46,7 @@ fn each_engine_refuses_what_only_the_other_has() {
         "--batch-up 10ms",
         "--ack-thin 2",
         "--sender bs",
+        "--hops 2",
     ] {
         let said = refused(&format!("--engine ns3 {words}"));
         assert!(said.contains("--engine testbed has"), "{words}: {said}");

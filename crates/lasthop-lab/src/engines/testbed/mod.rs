@@ -235,8 +235,10 @@ fn schedule_outage(
     if !(options.watch.outage_events && has_agent) {
         return Ok(None);
     }
-    let places = options.agents.ends().into_iter().map(|end| end.place);
-    let agents = places.map(|at| Ok((bed.station(&at.host)?.clone(), at.device)));
+    let ends = options.agents.ends(bed.topology()).into_iter();
+    let agents = ends
+        .map(|end| end.place)
+        .map(|at| Ok((bed.station(&at.host)?.clone(), at.device)));
     let tell = events::tell_agents(agents.collect::<Result<_>>()?);
     Teller::start(outage, zero, horizon, tell).map(Some)
 }
@@ -390,17 +392,13 @@ fn beside_figures(
     })
 }
 
-/// How much a counter of the hop grew in the measured time.
+/// How much a counter of all hops together grew in the measured time.
 fn hop_growth(
     measured: &Measured,
     direction: linkemu::Direction,
-) -> impl Fn(fn(&DirectionStats) -> u64) -> u64 {
-    let hop = |counters: &Counters| match direction {
-        linkemu::Direction::AToB => counters.emulators.air.a_to_b,
-        linkemu::Direction::BToA => counters.emulators.air.b_to_a,
-    };
-    let (before, after) = (hop(&measured.before), hop(&measured.after));
-    move |counter| counter(&after) - counter(&before)
+) -> impl Fn(fn(&DirectionStats) -> u64) -> u64 + '_ {
+    let [before, after] = [&measured.before, &measured.after].map(|moment| &moment.emulators);
+    move |counter| after.of_hops(direction, counter) - before.of_hops(direction, counter)
 }
 
 /// Each flow's goodput: bytes in the measured time, or per own completion time.

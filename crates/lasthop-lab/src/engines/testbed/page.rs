@@ -122,8 +122,9 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let bound_bps = measure::bound_bps(link, full, Way::Down, loss);
     let bytes = loads.iter().map(|load| load.bytes).sum();
     let span_ns = loads.iter().filter_map(|load| load.elapsed_ns).sum();
-    let hop = |counters: &Counters| counters.emulators.air.a_to_b;
-    let (hop_before, hop_after) = (hop(before), hop(after));
+    let down = Way::Down.emulator_direction();
+    let hops = |counters: &Counters, counter| counters.emulators.of_hops(down, counter);
+    let hop_growth = |counter| hops(after, counter) - hops(before, counter);
     let record = Record {
         // Pages are for the first host, from beyond the wire.
         hosts: 1,
@@ -134,8 +135,8 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         flows: options.page.connections().into(),
         transfers: options.page.loads.into(),
         local_retransmits: after.local_retransmits(before)?,
-        link_lost: hop_after.data_lost - hop_before.data_lost,
-        queue_dropped: hop_after.data_queue_dropped - hop_before.data_queue_dropped,
+        link_lost: hop_growth(|d| d.data_lost),
+        queue_dropped: hop_growth(|d| d.data_queue_dropped),
         suppressed_acks: growth("suppressed_acks")?,
         page: figures(loads),
         cpu: CpuFigures::new(after.cpu.since(&before.cpu), bytes),
