@@ -78,25 +78,29 @@ LH_INLINE bool lh_told_before(const struct lh_hole *h, u32 told_us)
 	return h->tries && !lh_after(h->told_us, told_us);
 }
 
-/* A repair took so long, smoothed as RFC 6298 has it. What one flow has learned another begins with. */
-LH_INLINE void lh_replay_took(struct lh_env *env, struct lh_flow *f, u32 took_us)
+/* A repair took so long, smoothed as RFC 6298 has it. What one flow has learned another begins with.
+ * An entry: called in a loop whose turns Linux 6.8's verifier would tell apart by each of these cases. */
+LH_ENTRY int lh_replay_took(struct lh_env *env, struct lh_flow *f, u32 took_us)
 {
-	struct lh_device *d = LH_DEVICE(env);
-	struct lh_arrival *a = &f->arrival;
+	struct lh_arrival *a;
+	struct lh_device *d;
 	u32 off;
 
-	if (took_us > LH_SEC / 1000)
-		return;
+	if (!env || !f || took_us > LH_SEC / 1000)
+		return 0;
+	a = &f->arrival;
+	d = LH_DEVICE(env);
 	took_us = lh_max(took_us, (u32)LH_REPLAY_LEAST_US);
 	d->replay_us = d->replay_us ? d->replay_us - d->replay_us / 8 + took_us / 8 : took_us;
 	if (!a->replay_us) {
 		a->replay_us = took_us;
 		a->replay_var_us = took_us / 2;
-		return;
+		return 0;
 	}
 	off = took_us > a->replay_us ? took_us - a->replay_us : a->replay_us - took_us;
 	a->replay_var_us += off / 4 - a->replay_var_us / 4;
 	a->replay_us += took_us / 8 - a->replay_us / 8;
+	return 0;
 }
 
 /*

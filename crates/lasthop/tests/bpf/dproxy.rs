@@ -77,11 +77,7 @@ impl Down {
         let context = SkbContext {
             tstamp: self.now,
             gso_size: part,
-            gso_segs: if part == 0 {
-                0
-            } else {
-                packet.len() as u32 / part
-            },
+            gso_segs: (packet.len() as u32).checked_div(part).unwrap_or(0),
             ..SkbContext::default()
         };
         self.agent.run(program, packet, &context, 1).expect("run")
