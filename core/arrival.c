@@ -221,10 +221,31 @@ LH_INLINE void lh_holes_convict(struct lh_env *env, struct lh_flow *f, u32 below
 	}
 }
 
+/* What @s brings of hole @i. @return 1: it lay within, or before it. An entry of its own, as all
+ * bodies of loops here that branch: what Linux 6.8's verifier learns in one turn it need not keep
+ * apart for the next. */
+LH_ENTRY int lh_hole_meets(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s, u32 i)
+{
+	struct lh_hole *h;
+
+	if (!env || !f || !s)
+		return 1;
+	h = lh_hole_at(f, i);
+	if (i >= f->arrival.nr_holes || !lh_before(h->left, s->end))
+		return 1;
+	if (!lh_after(h->right, s->seq))
+		return 0;
+	if (h->tries) {
+		f->arrival.tries = lh_max(f->arrival.tries, h->tries);
+		lh_replay_sample(env, f, h);
+		lh_holes_convict(env, f, i, h->told_us);
+	}
+	return lh_hole_fill(env, f, s, i);
+}
+
 LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	struct lh_arrival *a;
-	u32 tries = 0;
 	int i;
 
 	if (!env || !f || !s || s->seq == s->end)
@@ -232,33 +253,23 @@ LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct
 	a = &f->arrival;
 	a->size = lh_max(a->size, s->part_bytes ? s->part_bytes : s->payload_bytes);
 	a->mute = 0; /* it has come over the link */
+	a->tries = 0;
 	if (!a->known) {
 		a->max = s->end;
 		a->known = 1;
 		return 0;
 	}
 	lh_for (i, LH_HOLES) {
-		struct lh_hole *h = lh_hole_at(f, i);
-
-		if ((u32)i >= a->nr_holes || !lh_before(h->left, s->end))
+		if (lh_hole_meets(env, f, s, i))
 			break;
-		if (!lh_after(h->right, s->seq))
-			continue;
-		if (h->tries) {
-			tries = lh_max(tries, h->tries);
-			lh_replay_sample(env, f, h);
-			lh_holes_convict(env, f, i, h->told_us);
-		}
-		if (lh_hole_fill(env, f, s, i))
-			break; /* it lay within this one */
 	}
 	lh_holes_pack(f);
-	if (!tries && lh_requests(env) && lh_before(s->seq, a->max))
+	if (!a->tries && lh_requests(env) && lh_before(s->seq, a->max))
 		lh_late_comes(env, f, s);
 	if (lh_after(s->seq, a->max))
 		lh_holes_open(env, f, s->seq);
 	a->max = lh_later(a->max, s->end);
-	return tries;
+	return a->tries;
 }
 
 LH_INLINE void lh_arrival_open(struct lh_flow *f, u32 next)
@@ -412,6 +423,26 @@ LH_INLINE void lh_hole_try(struct lh_env *env, struct lh_hole *h)
 	h->again = h->nr_told = 0;
 }
 
+/* Begins another try of hole @i, if it is due, or gives it up. @return 1: a try. */
+LH_ENTRY int lh_hole_look(struct lh_env *env, struct lh_flow *f, u32 i, u32 ack)
+{
+	struct lh_hole *h;
+
+	if (!env || !f)
+		return 0;
+	h = lh_hole_at(f, i);
+	if (!lh_hole_due(env, f, h, ack))
+		return 0;
+	if (lh_hole_enough(env, h)) {
+		lh_late_note(f, h);
+		h->left = h->right; /* the sender's, from here on */
+		lh_host_count(env, LH_C_holes_given_up, 1);
+		return 0;
+	}
+	lh_hole_try(env, h);
+	return 1;
+}
+
 /* Begins another try of each hole that is due, of @most at most; gives up what had enough of them.
  * @return how many. */
 LH_ENTRY int lh_holes_try(struct lh_env *env, struct lh_flow *f, u32 most, u32 ack)
@@ -422,20 +453,9 @@ LH_ENTRY int lh_holes_try(struct lh_env *env, struct lh_flow *f, u32 most, u32 a
 	if (!env || !f)
 		return 0;
 	lh_for (i, LH_HOLES) {
-		struct lh_hole *h = lh_hole_at(f, i);
-
 		if ((u32)i >= f->arrival.nr_holes || n >= most)
 			break;
-		if (!lh_hole_due(env, f, h, ack))
-			continue;
-		if (lh_hole_enough(env, h)) {
-			lh_late_note(f, h);
-			h->left = h->right; /* the sender's, from here on */
-			lh_host_count(env, LH_C_holes_given_up, 1);
-			continue;
-		}
-		lh_hole_try(env, h);
-		n++;
+		n += lh_hole_look(env, f, i, ack);
 	}
 	lh_holes_pack(f);
 	return n;

@@ -49,6 +49,7 @@ struct lh_arrival {
 	u32 nr_holes;
 	u32 replay_us, replay_var_us; /* time from telling to the repair; 0: none was seen */
 	u32 kept; /* of lh_holes_pack(): in memory, where the verifier does not count along */
+	u32 tries; /* of lh_arrival_data(), likewise */
 	u32 size; /* payload of the largest segment: what is missing is asked for in such pieces */
 	u32 mute; /* 1: the link is down, nothing is told */
 	struct lh_late late[LH_LATE];

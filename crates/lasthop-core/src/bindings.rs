@@ -205,6 +205,8 @@ pub struct lh_arrival {
     pub replay_var_us: u32,
     #[doc = " of lh_holes_pack(): in memory, where the verifier does not count along"]
     pub kept: u32,
+    #[doc = " of lh_arrival_data(), likewise"]
+    pub tries: u32,
     #[doc = " payload of the largest segment: what is missing is asked for in such pieces"]
     pub size: u32,
     #[doc = " 1: the link is down, nothing is told"]
@@ -218,7 +220,7 @@ pub struct lh_arrival {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 708usize];
+    ["Size of lh_arrival"][::core::mem::size_of::<lh_arrival>() - 712usize];
     ["Alignment of lh_arrival"][::core::mem::align_of::<lh_arrival>() - 4usize];
     ["Offset of field: lh_arrival::max"][::core::mem::offset_of!(lh_arrival, max) - 0usize];
     ["Offset of field: lh_arrival::known"][::core::mem::offset_of!(lh_arrival, known) - 4usize];
@@ -229,12 +231,13 @@ const _: () = {
     ["Offset of field: lh_arrival::replay_var_us"]
         [::core::mem::offset_of!(lh_arrival, replay_var_us) - 16usize];
     ["Offset of field: lh_arrival::kept"][::core::mem::offset_of!(lh_arrival, kept) - 20usize];
-    ["Offset of field: lh_arrival::size"][::core::mem::offset_of!(lh_arrival, size) - 24usize];
-    ["Offset of field: lh_arrival::mute"][::core::mem::offset_of!(lh_arrival, mute) - 28usize];
-    ["Offset of field: lh_arrival::late"][::core::mem::offset_of!(lh_arrival, late) - 32usize];
+    ["Offset of field: lh_arrival::tries"][::core::mem::offset_of!(lh_arrival, tries) - 24usize];
+    ["Offset of field: lh_arrival::size"][::core::mem::offset_of!(lh_arrival, size) - 28usize];
+    ["Offset of field: lh_arrival::mute"][::core::mem::offset_of!(lh_arrival, mute) - 32usize];
+    ["Offset of field: lh_arrival::late"][::core::mem::offset_of!(lh_arrival, late) - 36usize];
     ["Offset of field: lh_arrival::nr_late"]
-        [::core::mem::offset_of!(lh_arrival, nr_late) - 64usize];
-    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 68usize];
+        [::core::mem::offset_of!(lh_arrival, nr_late) - 68usize];
+    ["Offset of field: lh_arrival::hole"][::core::mem::offset_of!(lh_arrival, hole) - 72usize];
 };
 #[doc = " the sender sent it again: its duplicates are the sender's"]
 pub const LH_SEG_FH_RTX: lh_seg_flag = 1;
