@@ -8,13 +8,6 @@
 
 #include "channel.bpf.h"
 
-/* Without layer 2 on the device the 14 bytes of a test run's packet stay before what is loaded: the
- * redirect takes them off. */
-LH_INLINE u32 lh_kick_offset(void)
-{
-	return lh_setup.l2_bytes ? 0 : 14;
-}
-
 /* The packet of a test run carries from here on. */
 LH_INLINE void lh_carry_test_run(struct lh_scratch *sc)
 {

@@ -235,6 +235,15 @@ LH_INLINE bool lh_tells(const struct lh_actions *act)
 	return act->tell_by == LH_TELL_MESSAGE || act->tell_by == LH_TELL_EACH;
 }
 
+/* What @act tells, if it does, a kick sends. Under the lock. */
+LH_INLINE void lh_tell_later(struct lh_flow_entry *e, u32 index, const struct lh_actions *act)
+{
+	if (!lh_tells(act))
+		return;
+	lh_note_tell(e, act);
+	lh_send_event(e, index);
+}
+
 /* What this kick is to tell, noted before or just now (sc->act), goes where it is found
  * without the lock. @return index + 1 of the partner, 0: nothing. */
 LH_INLINE u32 lh_take_tell(struct lh_flow_entry *e, struct lh_scratch *sc)
@@ -335,7 +344,7 @@ int lh_say(struct __sk_buff *skb)
 	}
 	lh_partner_hello(p, lh_setup.can, env->now_ns, &mail->hello);
 	lh_hello_put(&mail->message, &mail->hello);
-	return lh_send_message(skb, mail, env, lh_setup.l2_bytes ? 0 : 14) != 0;
+	return lh_send_message(skb, mail, env, lh_kick_offset()) != 0;
 }
 
 #endif /* LH_CHANNEL_BPF_H */

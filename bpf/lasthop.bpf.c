@@ -157,10 +157,7 @@ LH_ENTRY int lh_leave(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_
 		return 0;
 	if (sc->act.hold)
 		lh_hold(skb, e, sc);
-	if (lh_tells(&sc->act)) {
-		lh_note_tell(e, &sc->act);
-		lh_send_event(e, index);
-	}
+	lh_tell_later(e, index, &sc->act);
 	lh_unlock(e);
 	if (sc->act.tell_by == LH_TELL_OPTION)
 		lh_annotate(skb, sc);
@@ -314,10 +311,9 @@ LH_FUNC int lh_wait(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow
 	lh_on_turn(env, &v->entry.flow, &sc->act);
 	lh_carry_arrived(skb, sc, index);
 	/* What is told is no TCP, whose place of the checksum the device would fill. */
-	if (sc->carry_partial && lh_tells(&sc->act)) {
-		lh_note_tell(&v->entry, &sc->act);
+	if (sc->carry_partial) {
+		lh_tell_later(&v->entry, index, &sc->act);
 		sc->act.tell_by = LH_TELL_NOT;
-		lh_send_event(&v->entry, index);
 	}
 	return TCX_DROP;
 }
@@ -374,10 +370,8 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	}
 	if (act->hold)
 		lh_hold(skb, &v->entry, sc);
-	if ((lh_setup.policy & LH_POLICY_SEQUENCE) && lh_tells(act)) {
-		lh_note_tell(&v->entry, act);
-		lh_send_event(&v->entry, index);
-	}
+	if (lh_setup.policy & LH_POLICY_SEQUENCE)
+		lh_tell_later(&v->entry, index, act);
 	lh_set_deadline(v, act->next_deadline_ns, env->now_ns);
 	verdict = act->verdict == LH_DROP ? TCX_DROP : TCX_NEXT;
 	if (verdict == TCX_NEXT && lh_edit_ack(&sc->hdr, &sc->seg, act, lh_partial(skb)))
