@@ -11,18 +11,17 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Stands for `lasthop`: attaches to nothing, and notes what it is told of the link. The scheme
-/// `deaf` does not know that verb.
+/// Stands for `lasthop`: attaches to nothing, and notes what it is told of the link. With a file
+/// `deaf` beside it, it does not know that verb.
 const FAKE_AGENT: &str = r#"#!/bin/sh
 here=${0%/*}
 case "$1" in
 attach)
-    echo "$4" > "$here/scheme"
     trap 'exit 0' INT TERM
     echo "lasthop: attached to wl0, scheme $4"
     while :; do sleep 0.05; done ;;
 link)
-    [ "$(cat "$here/scheme")" = deaf ] && { echo "unknown verb" >&2; exit 2; }
+    [ -e "$here/deaf" ] && { echo "unknown verb" >&2; exit 2; }
     echo "$2 $3" >> "$here/links" ;;
 status)
     echo '{"dev":"wl0","counters":{"local_retransmits":0,"suppressed_acks":0}}' ;;
@@ -128,7 +127,8 @@ fn the_agent_is_told_of_outages() {
     assert_eq!((heard.len(), errors.as_str()), (2, ""));
     let links = fs::read_to_string(dir.path().join("links")).unwrap();
     assert_eq!(links, "wl0 down\nwl0 up\n".repeat(2));
-    let (unheard, errors) = run("deaf");
+    fs::write(dir.path().join("deaf"), "").unwrap();
+    let (unheard, errors) = run("snoop");
     assert_eq!(unheard.len(), 1, "figures all the same");
     let notes: Vec<&str> = errors.lines().collect();
     assert_eq!(notes.len(), 2, "one for each verb: {errors}");
