@@ -75,7 +75,8 @@ struct lh_flow_entry {
 	u32 nr_tell; /* of tell: what the next kick is to tell that agent */
 	struct lh_sack_block tell[LH_TELL_MOST];
 	u32 tell_each; /* 1: by a message for each of them */
-	u32 pad;
+	u32 nr_absent; /* of absent: what it is to answer that will not come */
+	struct lh_sack_block absent[LH_TELL_MOST];
 	u64 partner_ns; /* when the partner was last looked for */
 	u64 deadline_ns; /* what the core asked for, 0: none */
 	u64 armed_ns; /* when the timer fires, 0: not armed */

@@ -35,6 +35,10 @@ struct lh_mail {
 	struct lh_sack_block tell[LH_TELL_MOST]; /* of one flow, what is to be told */
 	u32 nr_tell;
 	u32 tell_each; /* 1: by a message for each block */
+	struct lh_sack_block
+		absent[LH_TELL_MOST]; /* and what is to be answered that will not come */
+	u32 nr_absent;
+	u32 pad;
 	struct lh_message message;
 	struct lh_hello hello;
 	struct lh_missing missing;
@@ -131,7 +135,7 @@ LH_ENTRY int lh_partner_of(struct lh_flow_entry *e, struct lh_env *env, const st
 			return 0;
 		p = lh_partner_at(&all->partners, e->partner - 1);
 	}
-	env->partner = p->can & LH_CAN_REPAIR_MISSING ? 1 : 0;
+	env->partner = p->can & LH_CAN_REPAIR_MISSING ? p->can : 0;
 	env->partner_rtt_ns = p->rtt_min_ns;
 	return env->partner;
 }
@@ -212,74 +216,104 @@ LH_INLINE int lh_address_to(struct lh_mail *mail, u32 to, u64 now_ns)
 	return lh_partner_up(p, now_ns);
 }
 
-/* What @act tells is the next kick's to send, behind what is noted already; what has no room is told
- * again by and by. Under the lock. */
-LH_INLINE void lh_note_tell(struct lh_flow_entry *e, const struct lh_actions *act)
+/* Puts @n of @more behind the @had that are in @list, as many as have room. @return how many there are. */
+LH_INLINE u32 lh_note_blocks(struct lh_sack_block *list, u32 had, const struct lh_sack_block *more,
+			     u32 n)
 {
-	u32 n = e->nr_tell, i;
+	u32 i;
 
 	for (i = 0; i < LH_TELL_MOST; i++) {
-		if (i >= act->nr_tell || n >= LH_TELL_MOST)
+		if (i >= n || had >= LH_TELL_MOST)
 			break;
-		lh_barrier(n);
-		e->tell[n & (LH_TELL_MOST - 1)] = act->tell[i];
-		n++;
+		lh_barrier(had);
+		list[had & (LH_TELL_MOST - 1)] = more[i];
+		had++;
 	}
-	e->nr_tell = n;
-	e->tell_each = act->tell_by == LH_TELL_EACH;
+	return had;
 }
 
-/* Whether a message is to tell what the core has found missing, one for all or one for each. */
-LH_INLINE bool lh_tells(const struct lh_actions *act)
+/* What messages are to tell, of what the core has found missing: all of it by one, or one for each. */
+LH_INLINE u32 lh_tells(const struct lh_actions *act)
 {
-	return act->tell_by == LH_TELL_MESSAGE || act->tell_by == LH_TELL_EACH;
+	return act->tell_by == LH_TELL_MESSAGE || act->tell_by == LH_TELL_EACH ? act->nr_tell : 0;
 }
 
-/* What @act tells, if it does, a kick sends. Under the lock. */
+/* What @act tells and answers is the next kick's to send, behind what is noted already; what has no room
+ * is told again by and by. Under the lock. */
+LH_INLINE void lh_note_tell(struct lh_flow_entry *e, const struct lh_actions *act)
+{
+	u32 n = lh_tells(act);
+
+	if (n) {
+		e->nr_tell = lh_note_blocks(e->tell, e->nr_tell, act->tell, n);
+		e->tell_each = act->tell_by == LH_TELL_EACH;
+	}
+	if (lh_setup.policy & LH_POLICY_SEQUENCE)
+		e->nr_absent = lh_note_blocks(e->absent, e->nr_absent, act->absent, act->nr_absent);
+}
+
+/* What @act tells or answers, if it does, a kick sends. Under the lock. */
 LH_INLINE void lh_tell_later(struct lh_flow_entry *e, u32 index, const struct lh_actions *act)
 {
-	if (!lh_tells(act))
+	if (!lh_tells(act) && !act->nr_absent)
 		return;
 	lh_note_tell(e, act);
 	lh_send_event(e, index);
 }
 
-/* What this kick is to tell, noted before or just now (sc->act), goes where it is found
+/* What this kick is to tell and to answer, noted before or just now (sc->act), goes where it is found
  * without the lock. @return index + 1 of the partner, 0: nothing. */
 LH_INLINE u32 lh_take_tell(struct lh_flow_entry *e, struct lh_scratch *sc)
 {
 	struct lh_mail *mail = lh_mail();
-	u32 n, i;
+	u32 i;
 
 	if (!lh_setup.port || !mail)
 		return 0;
-	if (lh_tells(&sc->act))
-		lh_note_tell(e, &sc->act);
-	n = e->nr_tell;
-	e->nr_tell = 0;
-	if (!n || n > LH_TELL_MOST)
+	lh_note_tell(e, &sc->act);
+	mail->nr_tell = e->nr_tell;
+	mail->nr_absent = e->nr_absent;
+	e->nr_tell = e->nr_absent = 0;
+	if (!mail->nr_tell && !mail->nr_absent)
 		return 0;
-	mail->nr_tell = n;
 	mail->tell_each = e->tell_each;
-	for (i = 0; i < LH_TELL_MOST; i++)
+	for (i = 0; i < LH_TELL_MOST; i++) {
 		mail->tell[i] = e->tell[i];
+		mail->absent[i] = e->absent[i];
+	}
 	sc->key = e->key;
 	return e->partner;
 }
 
-/* Sends mail->missing, of our flow sc->key, to partner @to - 1, on the packet at hand. */
-LH_INLINE int lh_send_missing(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
-			      u32 to)
+/* Sends mail->missing, of our flow sc->key, to partner @to - 1, on the packet at hand, as a message of
+ * that type. A global function: called twice. */
+LH_ENTRY int lh_send_missing(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+			     u32 to, u32 type)
 {
 	struct lh_mail *mail = lh_mail();
 
-	if (!mail)
+	if (!sc || !env || !mail)
 		return -1;
 	lh_missing_turn(&mail->missing, &sc->key);
 	if (!lh_address_to(mail, to, env->now_ns) ||
-	    !lh_missing_put(&mail->message, &mail->missing))
+	    !lh_missing_put(&mail->message, type, &mail->missing))
 		return -1;
 	return lh_send_message(skb, mail, env, sc->carry_at);
+}
+
+/* Sends the first @n of @list by one message. */
+LH_INLINE void lh_send_list(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+			    u32 to, u32 type, const struct lh_sack_block *list, u32 n)
+{
+	struct lh_mail *mail = lh_mail();
+	u32 k;
+
+	if (!mail || !n || n > LH_TELL_MOST)
+		return;
+	mail->missing.nr = n;
+	for (k = 0; k < LH_TELL_MOST; k++)
+		mail->missing.block[k] = list[k];
+	lh_send_missing(skb, sc, env, to, type);
 }
 
 /* Sends block @i of mail->tell alone. A global function: see lh_cache_one(). */
@@ -293,7 +327,7 @@ LH_ENTRY int lh_send_piece(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 	lh_barrier(i);
 	mail->missing.nr = 1;
 	mail->missing.block[0] = mail->tell[i & (LH_TELL_MOST - 1)];
-	return lh_send_missing(skb, sc, env, to);
+	return lh_send_missing(skb, sc, env, to, LH_MESSAGE_MISSING);
 }
 
 /* Sends what lh_take_tell() has found. */
@@ -301,17 +335,16 @@ LH_INLINE void lh_send_tells(struct __sk_buff *skb, struct lh_scratch *sc, struc
 			     u32 to)
 {
 	struct lh_mail *mail = lh_mail();
-	u32 n, k;
+	u32 n;
 	int i;
 
 	if (!mail)
 		return;
+	if (lh_setup.policy & LH_POLICY_SEQUENCE)
+		lh_send_list(skb, sc, env, to, LH_MESSAGE_ABSENT, mail->absent, mail->nr_absent);
 	n = mail->nr_tell;
 	if (!mail->tell_each) {
-		mail->missing.nr = n;
-		for (k = 0; k < LH_TELL_MOST; k++)
-			mail->missing.block[k] = mail->tell[k];
-		lh_send_missing(skb, sc, env, to);
+		lh_send_list(skb, sc, env, to, LH_MESSAGE_MISSING, mail->tell, n);
 		return;
 	}
 	bpf_for (i, 0, LH_TELL_MOST) {

@@ -8,13 +8,15 @@
 
 #include "carry.bpf.h"
 
-/* What another agent misses of a flow of ours, by the key of our table. The request turns around into
- * the data, if those are of its family; else the next kick sends them. */
+/* What another agent misses of a flow of ours, by the key of our table, or will not send of it. The request
+ * turns around into the data, the answer into what has waited for it, if those are of its family; else the
+ * next kick sends them. */
 LH_FUNC int lh_told(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
 		    struct lh_mail *mail)
 {
 	struct lh_flow_value *v;
 	u32 index = 0;
+	bool carries;
 
 	if (!(lh_setup.policy & LH_POLICY_PARTNER) ||
 	    !lh_missing_get(&mail->message, &mail->missing))
@@ -23,13 +25,22 @@ LH_FUNC int lh_told(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env 
 	if (!v)
 		return 0;
 	lh_know_partner(&v->entry, env, &sc->hdr, LH_FROM_HW);
-	lh_on_partner(env, &v->entry.flow, &mail->missing, &sc->act);
-	if ((v->entry.key.family == 6) == (skb->protocol == lh_be16(0x86dd)) && !lh_partial(skb)) {
+	carries = (v->entry.key.family == 6) == (skb->protocol == lh_be16(0x86dd)) &&
+		  !lh_partial(skb);
+	if (mail->message.type == LH_MESSAGE_MISSING) {
+		lh_on_partner(env, &v->entry.flow, &mail->missing, &sc->act);
+	} else {
+		lh_on_absent(env, &v->entry.flow, &mail->missing, &sc->act);
+		if (carries)
+			lh_on_turn(env, &v->entry.flow, &sc->act);
+	}
+	if (carries) {
 		lh_carry_arrived(skb, sc, index);
 	} else {
 		lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 		if (sc->act.nr_retransmit)
 			lh_defer(&v->entry, index, &sc->act, 0);
+		lh_tell_later(&v->entry, index, &sc->act);
 		lh_unlock(&v->entry);
 		lh_env_done(env);
 	}
@@ -65,7 +76,7 @@ LH_FUNC int lh_hear(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env 
 	lh_barrier(opened);
 	if (opened < LH_NR_OPENED)
 		lh_host_count(env, LH_C_messages_accepted + opened, 1);
-	if (opened == LH_OPENED && mail->message.type == LH_MESSAGE_MISSING)
+	if (opened == LH_OPENED && mail->message.type != LH_MESSAGE_HELLO)
 		lh_told(skb, sc, env, mail);
 	return TCX_DROP;
 }

@@ -50,6 +50,10 @@ struct lh_actions {
 	u32 tell_by; /* enum lh_tell */
 	u32 nr_tell;
 	struct lh_sack_block tell[LH_TELL_MOST]; /* what is missing of MH's data */
+	/* To be answered to the other end of the hop by one message: of what it asked for, this will not
+	 * come from here. */
+	u32 nr_absent;
+	struct lh_sack_block absent[LH_TELL_MOST];
 	u32 held_leaves; /* 1: hold and emit_held are of an ACK that leaves over the hop (handoff.h) */
 	/* What had to wait goes on to its receiver, in this order, each with our mark: lh_on_through()
 	 * when it comes through here once more, by the host's own queue (resequence.h). */

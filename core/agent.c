@@ -22,9 +22,9 @@ LH_INLINE void lh_actions_init(struct lh_actions *out)
 	out->blank_sack = 0;
 	out->mark_ce = 0;
 	out->tell_by = LH_TELL_NOT;
-	out->nr_tell = 0;
+	out->nr_tell = out->nr_absent = 0;
 	for (i = 0; i < LH_TELL_MOST; i++)
-		out->tell[i] = (struct lh_sack_block){0, 0};
+		out->tell[i] = out->absent[i] = (struct lh_sack_block){0, 0};
 	out->next_deadline_ns = 0;
 }
 
@@ -370,7 +370,8 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 	}
 	if (lh_policy(env) & LH_POLICY_SEQUENCE)
 		lh_resequence_timer(env, f, out);
-	if (out->nr_retransmit || out->emit_held || out->nr_tell || out->nr_release)
+	if (out->nr_retransmit || out->emit_held || out->nr_tell || out->nr_absent ||
+	    out->nr_release)
 		lh_host_count(env, LH_C_timer_kicks, 1);
 done:
 	out->next_deadline_ns = lh_deadline_served(env, f, out);
@@ -404,6 +405,26 @@ LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct l
 	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_PARTNER))
 		lh_asked_take(env, f, missing->block, missing->nr, out);
 	lh_brake_deprive(env, f);
+	out->next_deadline_ns = lh_next_deadline(env, f);
+	return 0;
+}
+
+LH_ENTRY int lh_on_absent(struct lh_env *env, struct lh_flow *f, const struct lh_missing *absent,
+			  struct lh_actions *out)
+{
+	int i;
+
+	if (!env || !f || !absent || !out)
+		return 0;
+	lh_actions_init(out);
+	lh_env_time(env, f);
+	if ((lh_policy(env) & LH_POLICY_SEQUENCE) && env->partner) {
+		lh_for (i, LH_TELL_MOST) {
+			if ((u32)i >= absent->nr)
+				break;
+			lh_arrival_absent(env, f, absent, i);
+		}
+	}
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
 }

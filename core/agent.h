@@ -10,6 +10,7 @@
  *   lh_on_timer()  actions.next_deadline_ns has passed
  *   lh_on_link()   the link went down or came up
  *   lh_on_partner() the agent at the hop's other end tells what it misses
+ *   lh_on_absent() it answers that something will not come
  *   lh_on_mac()    the MAC reports what became of a frame
  *
  * Every function is pure but for the flow, the actions and the memory and
@@ -59,6 +60,11 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
  * own says. @missing->key is the flow's; of the blocks LH_TELL_MOST are looked at. */
 LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct lh_missing *missing,
 			   struct lh_actions *out);
+
+/* The agent at the hop's other end has been asked for @absent, and will not send it. What waits for that
+ * may go: lh_on_turn() at once, where the host has a packet to carry it, else the timer says so. */
+LH_ENTRY int lh_on_absent(struct lh_env *env, struct lh_flow *f, const struct lh_missing *absent,
+			  struct lh_actions *out);
 
 /* The MAC reports what became of the frame of the segment @s, which had left here; whoever
  * asks for no reports (LH_POLICY_MAC) ignores them. */

@@ -18,6 +18,7 @@
 #ifndef LH_ARRIVAL_H
 #define LH_ARRIVAL_H
 
+#include "message.h"
 #include "types.h"
 
 #define LH_HOLES 32 /* a power of two: what is missing beyond is the sender's to repair */
@@ -72,6 +73,10 @@ LH_ENTRY int lh_arrival_give_up(struct lh_env *env, struct lh_flow *f);
 
 /* Nor any other. */
 LH_INLINE void lh_arrival_give_all_up(struct lh_env *env, struct lh_flow *f);
+
+/* Nor what of any hole lies in block @i of @absent: the other end has been asked for it, and has it not. */
+LH_ENTRY int lh_arrival_absent(struct lh_env *env, struct lh_flow *f,
+			       const struct lh_missing *absent, u32 i);
 
 /* The link went down: nothing is told until it is up. Then all of it at once. */
 LH_ENTRY int lh_arrival_link(struct lh_env *env, struct lh_flow *f, u32 up);

@@ -5,6 +5,7 @@
 #include "cache.h"
 #include "detect.h"
 #include "guard.h"
+#include "tell.h"
 
 #define LH_ASKED_SEGS 64 /* looked at per block and call */
 #define LH_ASKED_AGE_NS (10 * LH_SEC)
@@ -49,18 +50,18 @@ LH_INLINE bool lh_asked_longest(struct lh_env *env, struct lh_flow *f, const str
 /*
  * Whose loss @e is, which the other end asks for: the hop has lost it, but maybe its own queue.
  * Judged by what the controller knows of that queue where there is one, else by the guard, at the
- * base only: to the mobile end the queues of all the path are one.
+ * base only: to the mobile end the queues of all the path are one. @may: it may be sent now.
  * @return LH_TRIED_OURS, LH_TRIED_NOTHING: FH's, or nothing can be said of it, LH_TRIED_WAITS.
  */
 LH_INLINE enum lh_tried lh_asked_whose(struct lh_env *env, struct lh_flow *f,
-				       const struct lh_seg *e)
+				       const struct lh_seg *e, bool may)
 {
 	bool braked = lh_braked(env), longest;
 
 	if (e->n_local)
 		return LH_TRIED_OURS;
 	longest = !(lh_policy(env) & LH_POLICY_SEQUENCE) || lh_asked_longest(env, f, e);
-	if (lh_asked_young(env, f, e) || !lh_seg_sendable(env, f, e))
+	if (!may)
 		return braked ? LH_TRIED_NOTHING : LH_TRIED_OURS;
 	if (braked)
 		return lh_order_whose(env, f, e);
@@ -81,53 +82,103 @@ LH_INLINE u64 lh_asked_patience(struct lh_env *env, const struct lh_flow *f, con
 				 : LH_REPAIR_FULL_NS;
 }
 
-/* Repairs the segment at @pos if it may be. 0: not in this call, for want of room or of knowledge. */
+/* [left, right) was asked for and will not come from here: the other end is told, if it heeds that. */
+LH_ENTRY int lh_asked_absent(struct lh_env *env, struct lh_actions *out, u32 left, u32 right)
+{
+	u32 n;
+
+	if (!env || !out || !(lh_policy(env) & LH_POLICY_SEQUENCE) ||
+	    !(env->partner & LH_CAN_HEAR_ABSENT) || !lh_before(left, right))
+		return 0;
+	n = out->nr_absent;
+	lh_barrier(n);
+	if (n && out->absent[(n - 1) & (LH_TELL_MOST - 1)].right == left) {
+		out->absent[(n - 1) & (LH_TELL_MOST - 1)].right = right;
+		return 1;
+	}
+	if (n >= LH_TELL_MOST)
+		return 0; /* asked for again, or given up by time */
+	out->absent[n & (LH_TELL_MOST - 1)].left = left;
+	out->absent[n & (LH_TELL_MOST - 1)].right = right;
+	out->nr_absent = n + 1;
+	return 1;
+}
+
+/* The answer is a message as any other, and there are so many. */
+LH_INLINE void lh_asked_answer(struct lh_env *env, const struct lh_flow *f, struct lh_actions *out)
+{
+	if (!out->nr_absent)
+		return;
+	if (lh_tell_from(env, f) > env->now_ns) {
+		out->nr_absent = 0;
+		return;
+	}
+	lh_tell_spend(env, f);
+	lh_host_count(env, LH_C_told_absent, 1);
+}
+
+/* What becomes of a segment that was asked for. */
+enum lh_asked_for {
+	LH_ASKED_LATER, /* not in this call, for want of room or of knowledge */
+	LH_ASKED_DONE,
+	LH_ASKED_ABSENT, /* it may not be repaired, and has been gone for long enough to be missing */
+};
+
+/* Repairs the segment at @pos if it may be. @return enum lh_asked_for. */
 LH_ENTRY int lh_asked_one(struct lh_env *env, struct lh_flow *f, u32 pos, struct lh_actions *out)
 {
 	enum lh_tried whose;
 	struct lh_seg *e;
+	bool young, may;
 
 	if (!env || !f || !out)
-		return 1;
+		return LH_ASKED_DONE;
 	e = lh_seg_at(env, f, pos);
 	if (!e || (e->flags & LH_SEG_SACKED))
-		return 1;
-	whose = lh_asked_whose(env, f, e);
-	if (whose == LH_TRIED_WAITS)
+		return LH_ASKED_DONE;
+	young = lh_asked_young(env, f, e);
+	may = !young && lh_seg_sendable(env, f, e);
+	whose = lh_asked_whose(env, f, e, may);
+	if (whose == LH_TRIED_WAITS) {
 		f->asked.rest_ns = env->now_ns + lh_asked_patience(env, f, e);
-	if (whose != LH_TRIED_OURS)
-		return whose == LH_TRIED_NOTHING;
-	e->flags |= LH_SEG_ASKED;
-	if (!lh_seg_sendable(env, f, e) || lh_asked_young(env, f, e))
-		return 1;
+		return LH_ASKED_LATER;
+	}
+	if (whose == LH_TRIED_OURS)
+		e->flags |= LH_SEG_ASKED;
+	if (whose != LH_TRIED_OURS || !may)
+		return young ? LH_ASKED_DONE : LH_ASKED_ABSENT;
 	if (out->nr_retransmit >= lh_min(env->room, LH_MAX_RETRANSMIT))
-		return 0;
+		return LH_ASKED_LATER;
 	lh_resend(env, f, e, LH_BY_PARTNER, out);
-	return 1;
+	return LH_ASKED_DONE;
 }
 
 /* Works block @i off. False: not all of it, the block has shrunk. */
 LH_ENTRY int lh_asked_block(struct lh_env *env, struct lh_flow *f, u32 i, struct lh_actions *out)
 {
 	struct lh_sack_block *b;
+	int k, one;
 	u32 pos;
-	int k;
 
 	if (!env || !f || !out)
 		return 1;
 	lh_barrier(i);
 	b = &f->asked.block[i & (LH_TELL_MOST - 1)];
+	b->left = lh_later(b->left, f->una);
 	pos = lh_cache_find(env, f, b->left);
 	lh_for (k, LH_ASKED_SEGS) {
-		struct lh_seg *e;
+		struct lh_seg *e = pos == f->ring.tail ? NULL : lh_seg_at(env, f, pos);
 
-		if (pos == f->ring.tail)
+		if (!e || !lh_before(e->seq, b->right)) {
+			lh_asked_absent(env, out, b->left, b->right);
 			return 1;
-		e = lh_seg_at(env, f, pos);
-		if (!e || !lh_before(e->seq, b->right))
-			return 1;
-		if (!lh_asked_one(env, f, pos, out))
+		}
+		lh_asked_absent(env, out, b->left, e->seq); /* if there is anything between */
+		one = lh_asked_one(env, f, pos, out);
+		if (one == LH_ASKED_LATER)
 			return 0;
+		if (one == LH_ASKED_ABSENT)
+			lh_asked_absent(env, out, e->seq, e->end);
 		b->left = e->end;
 		pos++;
 	}
@@ -160,6 +211,7 @@ LH_ENTRY int lh_asked_repair(struct lh_env *env, struct lh_flow *f, struct lh_ac
 	else if (!f->asked.rest_ns)
 		f->asked.rest_ns =
 			env->now_ns + (out->nr_retransmit ? LH_REPAIR_REST_NS : LH_REPAIR_FULL_NS);
+	lh_asked_answer(env, f, out);
 	return 0;
 }
 

@@ -161,6 +161,16 @@ void lhc_on_partner(const struct lh_host_ops *ops, struct lh_flow *flow,
 	lh_on_partner(&env, flow, missing, out);
 }
 
+void lhc_on_absent(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		   const struct lh_missing *absent, const struct lh_call *call,
+		   struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+
+	lh_on_absent(&env, flow, absent, out);
+}
+
 void lhc_on_mac(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		const struct lh_segment *seg, const struct lh_mac_report *report,
 		const struct lh_call *call, struct lh_actions *out)
@@ -372,9 +382,9 @@ void lhc_hello_get(const struct lh_message *m, struct lh_hello *hello)
 	lh_hello_get(m, hello);
 }
 
-int lhc_missing_put(struct lh_message *m, const struct lh_missing *missing)
+int lhc_missing_put(struct lh_message *m, u32 type, const struct lh_missing *missing)
 {
-	return lh_missing_put(m, missing);
+	return lh_missing_put(m, type, missing);
 }
 
 void lhc_missing_get(const struct lh_message *m, struct lh_missing *missing)
@@ -410,7 +420,10 @@ int lhc_partners_find(const struct lh_partners *t, const struct lh_sender *from,
 
 u64 lhc_can(u32 scheme)
 {
-	return lh_policy_of(scheme) & LH_POLICY_PARTNER ? LH_CAN_REPAIR_MISSING : 0;
+	u32 policy = lh_policy_of(scheme);
+	u64 can = policy & LH_POLICY_PARTNER ? LH_CAN_REPAIR_MISSING : 0;
+
+	return policy & LH_POLICY_SEQUENCE ? can | LH_CAN_HEAR_ABSENT : can;
 }
 
 #define LH_NAME(name, doc) #name,

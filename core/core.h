@@ -36,7 +36,7 @@ struct lh_call {
 	u8 alive; /* 1: the caller keeps the timers it is asked for */
 	u8 accepted; /* 1: the link's queue took the packet, or can't be seen */
 	u8 handshakes; /* 1: not too many connections are unanswered */
-	u8 partner; /* 1: the agent at the other end of the hop answers */
+	u8 partner; /* as in struct lh_env */
 	u64 partner_rtt_ns; /* as in struct lh_env */
 };
 
@@ -64,6 +64,9 @@ void lhc_on_link(const struct lh_host_ops *ops, struct lh_flow *flow, const stru
 void lhc_on_partner(const struct lh_host_ops *ops, struct lh_flow *flow,
 		    const struct lh_config *cfg, const struct lh_missing *missing,
 		    const struct lh_call *call, struct lh_actions *out);
+void lhc_on_absent(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		   const struct lh_missing *absent, const struct lh_call *call,
+		   struct lh_actions *out);
 void lhc_on_mac(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		const struct lh_segment *seg, const struct lh_mac_report *report,
 		const struct lh_call *call, struct lh_actions *out);
@@ -105,7 +108,7 @@ int lhc_message_seal(struct lh_message *m, const struct lh_key *key);
 int lhc_message_open(struct lh_message *m, const struct lh_keys *keys);
 void lhc_hello_put(struct lh_message *m, const struct lh_hello *hello);
 void lhc_hello_get(const struct lh_message *m, struct lh_hello *hello);
-int lhc_missing_put(struct lh_message *m, const struct lh_missing *missing);
+int lhc_missing_put(struct lh_message *m, u32 type, const struct lh_missing *missing);
 void lhc_missing_get(const struct lh_message *m, struct lh_missing *missing);
 void lhc_missing_turn(struct lh_missing *missing, const struct lh_flow_key *ours);
 int lhc_partners_take(struct lh_partners *t, const struct lh_message *m, u64 now_ns);

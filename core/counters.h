@@ -51,8 +51,10 @@
 	X(holes, "gaps in the data that came in from the lossy link") \
 	X(holes_untold, "gaps that were left to the sender because there are too many at once") \
 	X(holes_given_up, "gaps that were left to the sender: told of too often, or no longer waited for") \
+	X(holes_absent, "of these, because the agent at the hop's other end said that it has nothing for them: lost before the hop, or by its queue") \
 	X(told_options, "ACKs that left with an option that tells the agent at the hop's other end what is missing") \
 	X(told_messages, "messages to the agent at the hop's other end that tell what is missing") \
+	X(told_absent, "messages to the agent at the hop's other end that what it asked for will not come from here: never seen, gone, or the sender's to repair") \
 	X(waited, "segments from the lossy link that had to wait behind a gap, or for others that had") \
 	X(sequenced, "of these, sent on in their order") \
 	X(unsequenced, "segments from the lossy link that passed out of order: no room to wait, or too many flows share it") \

@@ -370,7 +370,7 @@ LH_INLINE u32 lh_missing_count(const struct lh_message *m)
 	return lh_word(m, LH_HEAD_WORDS + 5) >> 48 & 0xff;
 }
 
-/* Whether each block of MISSING has something in it. An entry of its own: see lh_parse_next(). */
+/* Whether each block of MISSING or ABSENT has something in it. An entry of its own: see lh_parse_next(). */
 LH_ENTRY int lh_missing_right(const struct lh_message *m)
 {
 	u32 nr, family, ok = 0;
@@ -397,7 +397,7 @@ LH_INLINE enum lh_opened lh_message_sense(const struct lh_message *m)
 		return LH_OPENED_MALFORMED;
 	if (m->type == LH_MESSAGE_HELLO)
 		return m->body_bytes < LH_HELLO_WORDS * 8 ? LH_OPENED_MALFORMED : LH_OPENED;
-	if (m->type == LH_MESSAGE_MISSING)
+	if (m->type == LH_MESSAGE_MISSING || m->type == LH_MESSAGE_ABSENT)
 		return lh_missing_right(m) ? LH_OPENED : LH_OPENED_MALFORMED;
 	return LH_OPENED_VERSION;
 }
@@ -460,7 +460,7 @@ LH_ENTRY int lh_hello_get(const struct lh_message *m, struct lh_hello *hello)
 	return 1;
 }
 
-LH_ENTRY int lh_missing_put(struct lh_message *m, const struct lh_missing *missing)
+LH_ENTRY int lh_missing_put(struct lh_message *m, u32 type, const struct lh_missing *missing)
 {
 	const struct lh_flow_key *key;
 	u32 nr, at = LH_HEAD_WORDS;
@@ -472,7 +472,7 @@ LH_ENTRY int lh_missing_put(struct lh_message *m, const struct lh_missing *missi
 	nr = missing->nr;
 	if (!nr || nr > LH_MISSING_MAX)
 		return 0;
-	m->type = LH_MESSAGE_MISSING;
+	m->type = type;
 	m->body_bytes = (LH_MISSING_WORDS + nr) * 8;
 	lh_set_word(m, at, lh_half(key->fh));
 	lh_set_word(m, at + 1, lh_half(key->fh + 8));

@@ -28,6 +28,9 @@
  * lh_flow_key (16 each); family (8), number of blocks (8), 0 (48); then per block the sequence
  * numbers of its first byte (32) and behind its last (32).
  *
+ * Body of ABSENT, which answers MISSING: the same, with both ends of the connection exchanged, so that
+ * again it is the receiver of the message whose table has them like this. Its blocks will not come.
+ *
  * Longer bodies are read as far as they are known: what comes later goes at the end.
  */
 #ifndef LH_MESSAGE_H
@@ -53,6 +56,7 @@
 enum lh_message_type {
 	LH_MESSAGE_HELLO = 1,
 	LH_MESSAGE_MISSING = 2,
+	LH_MESSAGE_ABSENT = 3,
 };
 
 enum lh_stream {
@@ -64,6 +68,7 @@ enum lh_stream {
 /* What an agent can do for the other one; a bitmap. */
 enum lh_can {
 	LH_CAN_REPAIR_MISSING = 1, /* MISSING is answered with repairs from the cache */
+	LH_CAN_HEAR_ABSENT = 2, /* what ABSENT names is not waited for any longer */
 };
 
 /* What became of a message. */
@@ -130,10 +135,10 @@ struct lh_hello {
 	u64 kept_ns; /* how long ago that came */
 };
 
-/* Data that did not come over the hop. */
+/* Data that did not come over the hop, or of ABSENT will not. */
 struct lh_missing {
-	/* The connection as the *receiver of the message* has it, who sent the data over the hop:
-	 * mh is where they go, fh where they come from. */
+	/* The connection as the *receiver of the message* has it: of MISSING who sent the data over the
+	 * hop, so that mh is where they go and fh where they come from, of ABSENT the other way round. */
 	struct lh_flow_key key;
 	u32 nr; /* blocks, 1 to LH_MISSING_MAX */
 	struct lh_sack_block block[LH_MISSING_MAX];
@@ -172,9 +177,10 @@ LH_ENTRY int lh_message_open(struct lh_message *m, const struct lh_keys *keys);
 
 /* Writes type and body. */
 LH_ENTRY int lh_hello_put(struct lh_message *m, const struct lh_hello *hello);
-/* @missing as its receiver is to have it: lh_missing_turn() makes it from one's own key. */
-LH_ENTRY int lh_missing_put(struct lh_message *m, const struct lh_missing *missing);
-/* Reads the body of an opened message of that type. */
+/* MISSING or ABSENT, by @type. @missing as its receiver is to have it: lh_missing_turn() makes it from
+ * one's own key. */
+LH_ENTRY int lh_missing_put(struct lh_message *m, u32 type, const struct lh_missing *missing);
+/* Reads the body of an opened message of that type, of ABSENT, too. */
 LH_ENTRY int lh_hello_get(const struct lh_message *m, struct lh_hello *hello);
 LH_ENTRY int lh_missing_get(const struct lh_message *m, struct lh_missing *missing);
 

@@ -28,6 +28,7 @@
 #include "outage.c"
 #include "partner.c"
 #include "queue.c"
+#include "replaytime.c"
 #include "resequence.c"
 #include "ring.c"
 #include "rtt.c"

@@ -14,6 +14,7 @@ use crate::bindings::{
 };
 use crate::config::Config;
 use crate::host::{Actions, Call, Flow, Host};
+use crate::message::can;
 use crate::pool::Limits;
 use crate::segment::{Bypass, Key, Segment, parse, parse_part, strip};
 
@@ -68,6 +69,8 @@ pub struct Outcome {
     pub annotated: Option<Vec<u8>>,
     /// Messages to the agent at the hop's other end: what is missing of MH's data.
     pub told: Vec<Vec<(u32, u32)>>,
+    /// A message to it, unless it is empty: what it has asked for and will not get.
+    pub absent: Vec<(u32, u32)>,
 }
 
 #[derive(Debug)]
@@ -104,7 +107,8 @@ impl Agent {
         }
     }
 
-    /// Whether the agent at the hop's other end answers, and its round trip in ns; 0: unknown.
+    /// Whether the agent at the hop's other end, one like this, answers, and its round trip in ns; 0:
+    /// unknown.
     pub fn set_partner(&mut self, rtt_ns: Option<u64>) {
         self.partner = rtt_ns;
     }
@@ -291,18 +295,23 @@ impl Agent {
         let Some(tracked) = self.flows.get_mut(key) else {
             return Outcome::default();
         };
-        let mut list = lh_missing {
-            key: *key,
-            ..Default::default()
-        };
-        for (block, &(left, right)) in list.block.iter_mut().zip(missing) {
-            *block = lh_sack_block { left, right };
-            list.nr += 1;
-        }
         let config = &self.setup.config;
+        let list = list(key, missing);
         let actions = self
             .host
             .on_partner(&mut tracked.flow, config, &list, &call);
+        self.finish(key, actions, None, now_ns)
+    }
+
+    /// A message of the agent at the hop's other end: it will not send `absent` of the connection `key`.
+    pub fn on_absent(&mut self, key: &Key, absent: &[(u32, u32)], now_ns: u64) -> Outcome {
+        let call = self.call(now_ns);
+        let Some(tracked) = self.flows.get_mut(key) else {
+            return Outcome::default();
+        };
+        let config = &self.setup.config;
+        let list = list(key, absent);
+        let actions = self.host.on_absent(&mut tracked.flow, config, &list, &call);
         self.finish(key, actions, None, now_ns)
     }
 
@@ -486,7 +495,9 @@ impl Agent {
             part_segments,
             pool_segments,
             alive: u8::from(self.alive),
-            partner: u8::from(self.partner.is_some()),
+            partner: self
+                .partner
+                .map_or(0, |_| can(self.setup.config.scheme) as u8),
             partner_rtt_ns: self.partner.unwrap_or(0),
             ..Call::at(now_ns)
         }
@@ -523,6 +534,8 @@ impl Agent {
             LH_TELL_EACH => outcome.told = told.map(|block| vec![block]).collect(),
             _ => {}
         }
+        let absent = actions.absent().iter().map(|b| (b.left, b.right));
+        outcome.absent = absent.collect();
         for retransmit in actions.retransmits() {
             let packet = self.host.pool().packet(retransmit.slot);
             let packet = packet.expect("the core resends from slots that it has");
@@ -563,4 +576,17 @@ impl Agent {
 fn whole<'a>(packet: &'a [u8], segment: &Segment) -> &'a [u8] {
     let bytes = usize::from(segment.hdr_bytes) + segment.payload_bytes as usize;
     &packet[..bytes.min(packet.len())]
+}
+
+/// A list of the connection `key`, as a message has it.
+fn list(key: &Key, blocks: &[(u32, u32)]) -> lh_missing {
+    let mut list = lh_missing {
+        key: *key,
+        ..Default::default()
+    };
+    for (block, &(left, right)) in list.block.iter_mut().zip(blocks) {
+        *block = lh_sack_block { left, right };
+        list.nr += 1;
+    }
+    list
 }

@@ -5,6 +5,26 @@
 pub const LH_MSEC: u32 = 1000000;
 pub const LH_SEC: u32 = 1000000000;
 pub const LH_UNHEARD_BYTES: u32 = 536870912;
+pub const LH_HDR_BYTES: u32 = 256;
+pub const LH_HDR_MASK: u32 = 255;
+pub const LH_MAX_SACK: u32 = 4;
+pub const LH_WSCALE_NONE: u32 = 255;
+pub const LH_MISSING_KIND: u32 = 253;
+pub const LH_MISSING_EXID: u32 = 19528;
+pub const LH_MISSING_MOST: u32 = 3;
+pub const LH_MESSAGE_MAGIC: u32 = 1279807565;
+pub const LH_MESSAGE_VERSION: u32 = 1;
+pub const LH_MESSAGE_WORDS: u32 = 32;
+pub const LH_HEAD_WORDS: u32 = 4;
+pub const LH_BODY_BYTES: u32 = 192;
+pub const LH_MAC_BYTES: u32 = 8;
+pub const LH_MESSAGE_BYTES_MAX: u32 = 232;
+pub const LH_MESSAGE_BYTES_MIN: u32 = 40;
+pub const LH_MESSAGE_HDR_MAX: u32 = 62;
+pub const LH_MESSAGE_TOS: u32 = 192;
+pub const LH_MESSAGE_HOPS: u32 = 255;
+pub const LH_MESSAGE_PORT: u32 = 30467;
+pub const LH_MISSING_MAX: u32 = 8;
 pub const LH_HOLES: u32 = 32;
 pub const LH_TELL_MOST: u32 = 4;
 pub const LH_LATE: u32 = 4;
@@ -16,13 +36,6 @@ pub const LH_NO_SLOT: u32 = 4294967295;
 pub const LH_SHIFT_MAX: u32 = 512;
 pub const LH_RECLAIM_SEGS: u32 = 16;
 pub const LH_RECLAIM_IDLE_SEGS: u32 = 512;
-pub const LH_HDR_BYTES: u32 = 256;
-pub const LH_HDR_MASK: u32 = 255;
-pub const LH_MAX_SACK: u32 = 4;
-pub const LH_WSCALE_NONE: u32 = 255;
-pub const LH_MISSING_KIND: u32 = 253;
-pub const LH_MISSING_EXID: u32 = 19528;
-pub const LH_MISSING_MOST: u32 = 3;
 pub const LH_MAX_RETRANSMIT: u32 = 4;
 pub const LH_KEEP_WINDOW: u32 = 4294967295;
 pub const LH_RELEASE_MOST: u32 = 8;
@@ -50,19 +63,6 @@ pub const LH_SMALL_MOST: u32 = 64;
 pub const LH_SHARE_STALE_NS: u64 = 10000000000;
 pub const LH_TELL_BIN: u32 = 80;
 pub const LH_TELL_BIN_ALL: u32 = 95;
-pub const LH_MESSAGE_MAGIC: u32 = 1279807565;
-pub const LH_MESSAGE_VERSION: u32 = 1;
-pub const LH_MESSAGE_WORDS: u32 = 32;
-pub const LH_HEAD_WORDS: u32 = 4;
-pub const LH_BODY_BYTES: u32 = 192;
-pub const LH_MAC_BYTES: u32 = 8;
-pub const LH_MESSAGE_BYTES_MAX: u32 = 232;
-pub const LH_MESSAGE_BYTES_MIN: u32 = 40;
-pub const LH_MESSAGE_HDR_MAX: u32 = 62;
-pub const LH_MESSAGE_TOS: u32 = 192;
-pub const LH_MESSAGE_HOPS: u32 = 255;
-pub const LH_MESSAGE_PORT: u32 = 30467;
-pub const LH_MISSING_MAX: u32 = 8;
 pub const LH_MAX_PARTNERS: u32 = 64;
 pub const LH_PARTNER_WINDOW: u32 = 64;
 pub const LH_PARTNER_ALIVE_NS: u32 = 4000000000;
@@ -139,6 +139,417 @@ pub const LH_FAR: lh_accepted = 1;
 pub const LH_AHEAD: lh_accepted = 2;
 pub const LH_ACCEPTED: lh_accepted = 3;
 pub type lh_accepted = ::core::ffi::c_uint;
+#[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_hdr {
+    pub b: [u8; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_hdr"][::core::mem::size_of::<lh_hdr>() - 256usize];
+    ["Alignment of lh_hdr"][::core::mem::align_of::<lh_hdr>() - 1usize];
+    ["Offset of field: lh_hdr::b"][::core::mem::offset_of!(lh_hdr, b) - 0usize];
+};
+impl Default for lh_hdr {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+pub const LH_FIN: lh_tcp_flag = 1;
+pub const LH_SYN: lh_tcp_flag = 2;
+pub const LH_RST: lh_tcp_flag = 4;
+pub const LH_PSH: lh_tcp_flag = 8;
+pub const LH_ACK: lh_tcp_flag = 16;
+pub const LH_URG: lh_tcp_flag = 32;
+pub const LH_ECE: lh_tcp_flag = 64;
+pub const LH_CWR: lh_tcp_flag = 128;
+#[doc = " AccECN, RFC 9768; formerly NS"]
+pub const LH_AE: lh_tcp_flag = 256;
+#[doc = " whatever they will mean (RFC 9293 section 3.1)"]
+pub const LH_RESERVED: lh_tcp_flag = 3584;
+pub type lh_tcp_flag = ::core::ffi::c_uint;
+pub const LH_OPT_MSS: lh_tcp_opt = 1;
+pub const LH_OPT_WSCALE: lh_tcp_opt = 2;
+pub const LH_OPT_SACK_OK: lh_tcp_opt = 4;
+pub const LH_OPT_SACK: lh_tcp_opt = 8;
+pub const LH_OPT_TS: lh_tcp_opt = 16;
+pub const LH_OPT_MPTCP: lh_tcp_opt = 32;
+#[doc = " TCP-MD5 or TCP-AO: nothing may be edited"]
+pub const LH_OPT_AUTH: lh_tcp_opt = 64;
+pub const LH_OPT_UNKNOWN: lh_tcp_opt = 128;
+pub type lh_tcp_opt = ::core::ffi::c_uint;
+pub const LH_PARSED_TCP: lh_parsed = 0;
+pub const LH_PARSED_NOT_TCP: lh_parsed = 1;
+pub const LH_PARSED_FRAGMENT: lh_parsed = 2;
+pub const LH_PARSED_MALFORMED: lh_parsed = 3;
+pub type lh_parsed = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_sack_block {
+    #[doc = " sequence numbers, host byte order, [left, right)"]
+    pub left: u32,
+    #[doc = " sequence numbers, host byte order, [left, right)"]
+    pub right: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_sack_block"][::core::mem::size_of::<lh_sack_block>() - 8usize];
+    ["Alignment of lh_sack_block"][::core::mem::align_of::<lh_sack_block>() - 4usize];
+    ["Offset of field: lh_sack_block::left"][::core::mem::offset_of!(lh_sack_block, left) - 0usize];
+    ["Offset of field: lh_sack_block::right"]
+        [::core::mem::offset_of!(lh_sack_block, right) - 4usize];
+};
+#[doc = " One TCP segment; all numbers in host byte order. Owned by the host for the\n length of one call."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_segment {
+    pub seq: u32,
+    #[doc = " seq + payload + SYN + FIN"]
+    pub end: u32,
+    pub ack: u32,
+    pub payload_bytes: u32,
+    #[doc = " valid with LH_OPT_TS"]
+    pub tsval: u32,
+    #[doc = " valid with LH_OPT_TS"]
+    pub tsecr: u32,
+    #[doc = " as in the header, not scaled"]
+    pub window: u16,
+    #[doc = " of a SYN's option, else 0"]
+    pub mss: u16,
+    #[doc = " enum lh_tcp_flag"]
+    pub flags: u16,
+    #[doc = " bytes from the start of struct lh_hdr"]
+    pub l3_offset: u16,
+    pub l4_offset: u16,
+    #[doc = " offset of the payload"]
+    pub hdr_bytes: u16,
+    #[doc = " enum lh_tcp_opt"]
+    pub opts: u8,
+    #[doc = " shift of a SYN's option, else LH_WSCALE_NONE"]
+    pub wscale: u8,
+    pub nr_sack: u8,
+    #[doc = " 1: the first SACK block reports a duplicate (RFC 2883)"]
+    pub dsack: u8,
+    #[doc = " codepoint of the IP header: 0 not capable, 3 CE (RFC 3168)"]
+    pub ecn: u8,
+    #[doc = " length of the SACK option"]
+    pub sack_bytes: u8,
+    #[doc = " its offset in struct lh_hdr"]
+    pub sack_at: u16,
+    pub sack: [lh_sack_block; 4usize],
+    #[doc = " offset of that option in struct lh_hdr, the first if there are two; 0: none"]
+    pub missing_at: u16,
+    #[doc = " 0: there is none"]
+    pub nr_missing: u8,
+    #[doc = " 1: End of Option List: what is put behind it nobody reads"]
+    pub eol: u8,
+    #[doc = " payload of each segment in a super-packet (GRO), set by the host; 0: it is one"]
+    pub part_bytes: u32,
+    #[doc = " one more than there can be"]
+    pub missing: [lh_sack_block; 4usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 116usize];
+    ["Alignment of lh_segment"][::core::mem::align_of::<lh_segment>() - 4usize];
+    ["Offset of field: lh_segment::seq"][::core::mem::offset_of!(lh_segment, seq) - 0usize];
+    ["Offset of field: lh_segment::end"][::core::mem::offset_of!(lh_segment, end) - 4usize];
+    ["Offset of field: lh_segment::ack"][::core::mem::offset_of!(lh_segment, ack) - 8usize];
+    ["Offset of field: lh_segment::payload_bytes"]
+        [::core::mem::offset_of!(lh_segment, payload_bytes) - 12usize];
+    ["Offset of field: lh_segment::tsval"][::core::mem::offset_of!(lh_segment, tsval) - 16usize];
+    ["Offset of field: lh_segment::tsecr"][::core::mem::offset_of!(lh_segment, tsecr) - 20usize];
+    ["Offset of field: lh_segment::window"][::core::mem::offset_of!(lh_segment, window) - 24usize];
+    ["Offset of field: lh_segment::mss"][::core::mem::offset_of!(lh_segment, mss) - 26usize];
+    ["Offset of field: lh_segment::flags"][::core::mem::offset_of!(lh_segment, flags) - 28usize];
+    ["Offset of field: lh_segment::l3_offset"]
+        [::core::mem::offset_of!(lh_segment, l3_offset) - 30usize];
+    ["Offset of field: lh_segment::l4_offset"]
+        [::core::mem::offset_of!(lh_segment, l4_offset) - 32usize];
+    ["Offset of field: lh_segment::hdr_bytes"]
+        [::core::mem::offset_of!(lh_segment, hdr_bytes) - 34usize];
+    ["Offset of field: lh_segment::opts"][::core::mem::offset_of!(lh_segment, opts) - 36usize];
+    ["Offset of field: lh_segment::wscale"][::core::mem::offset_of!(lh_segment, wscale) - 37usize];
+    ["Offset of field: lh_segment::nr_sack"]
+        [::core::mem::offset_of!(lh_segment, nr_sack) - 38usize];
+    ["Offset of field: lh_segment::dsack"][::core::mem::offset_of!(lh_segment, dsack) - 39usize];
+    ["Offset of field: lh_segment::ecn"][::core::mem::offset_of!(lh_segment, ecn) - 40usize];
+    ["Offset of field: lh_segment::sack_bytes"]
+        [::core::mem::offset_of!(lh_segment, sack_bytes) - 41usize];
+    ["Offset of field: lh_segment::sack_at"]
+        [::core::mem::offset_of!(lh_segment, sack_at) - 42usize];
+    ["Offset of field: lh_segment::sack"][::core::mem::offset_of!(lh_segment, sack) - 44usize];
+    ["Offset of field: lh_segment::missing_at"]
+        [::core::mem::offset_of!(lh_segment, missing_at) - 76usize];
+    ["Offset of field: lh_segment::nr_missing"]
+        [::core::mem::offset_of!(lh_segment, nr_missing) - 78usize];
+    ["Offset of field: lh_segment::eol"][::core::mem::offset_of!(lh_segment, eol) - 79usize];
+    ["Offset of field: lh_segment::part_bytes"]
+        [::core::mem::offset_of!(lh_segment, part_bytes) - 80usize];
+    ["Offset of field: lh_segment::missing"]
+        [::core::mem::offset_of!(lh_segment, missing) - 84usize];
+};
+#[doc = " Names a connection from the agent's place: mh is the side of the lossy\n link. Padding is zero, so that the bytes can be hashed."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_flow_key {
+    #[doc = " network byte order; IPv4 in the first four"]
+    pub mh: [u8; 16usize],
+    pub fh: [u8; 16usize],
+    #[doc = " host byte order"]
+    pub mh_port: u16,
+    pub fh_port: u16,
+    #[doc = " outer and inner tag, TCI & 0xfff | 0x1000 where there is one"]
+    pub vlan: [u16; 2usize],
+    #[doc = " 4 or 6"]
+    pub family: u8,
+    pub pad: [u8; 3usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_flow_key"][::core::mem::size_of::<lh_flow_key>() - 44usize];
+    ["Alignment of lh_flow_key"][::core::mem::align_of::<lh_flow_key>() - 2usize];
+    ["Offset of field: lh_flow_key::mh"][::core::mem::offset_of!(lh_flow_key, mh) - 0usize];
+    ["Offset of field: lh_flow_key::fh"][::core::mem::offset_of!(lh_flow_key, fh) - 16usize];
+    ["Offset of field: lh_flow_key::mh_port"]
+        [::core::mem::offset_of!(lh_flow_key, mh_port) - 32usize];
+    ["Offset of field: lh_flow_key::fh_port"]
+        [::core::mem::offset_of!(lh_flow_key, fh_port) - 34usize];
+    ["Offset of field: lh_flow_key::vlan"][::core::mem::offset_of!(lh_flow_key, vlan) - 36usize];
+    ["Offset of field: lh_flow_key::family"]
+        [::core::mem::offset_of!(lh_flow_key, family) - 40usize];
+    ["Offset of field: lh_flow_key::pad"][::core::mem::offset_of!(lh_flow_key, pad) - 41usize];
+};
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_sip {
+    pub v0: u64,
+    pub v1: u64,
+    pub v2: u64,
+    pub v3: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_sip"][::core::mem::size_of::<lh_sip>() - 32usize];
+    ["Alignment of lh_sip"][::core::mem::align_of::<lh_sip>() - 8usize];
+    ["Offset of field: lh_sip::v0"][::core::mem::offset_of!(lh_sip, v0) - 0usize];
+    ["Offset of field: lh_sip::v1"][::core::mem::offset_of!(lh_sip, v1) - 8usize];
+    ["Offset of field: lh_sip::v2"][::core::mem::offset_of!(lh_sip, v2) - 16usize];
+    ["Offset of field: lh_sip::v3"][::core::mem::offset_of!(lh_sip, v3) - 24usize];
+};
+pub const LH_MESSAGE_HELLO: lh_message_type = 1;
+pub const LH_MESSAGE_MISSING: lh_message_type = 2;
+pub const LH_MESSAGE_ABSENT: lh_message_type = 3;
+pub type lh_message_type = ::core::ffi::c_uint;
+#[doc = " counted by a process; none does yet"]
+pub const LH_STREAM_USER: lh_stream = 0;
+#[doc = " by the programs on the device"]
+pub const LH_STREAM_KERNEL: lh_stream = 1;
+pub const LH_NR_STREAMS: lh_stream = 2;
+pub type lh_stream = ::core::ffi::c_uint;
+#[doc = " MISSING is answered with repairs from the cache"]
+pub const LH_CAN_REPAIR_MISSING: lh_can = 1;
+#[doc = " what ABSENT names is not waited for any longer"]
+pub const LH_CAN_HEAR_ABSENT: lh_can = 2;
+#[doc = " What an agent can do for the other one; a bitmap."]
+pub type lh_can = ::core::ffi::c_uint;
+pub const LH_OPENED: lh_opened = 0;
+#[doc = " no message, truncated, too long, or a body that makes no sense"]
+pub const LH_OPENED_MALFORMED: lh_opened = 1;
+#[doc = " a version or type that we don't know"]
+pub const LH_OPENED_VERSION: lh_opened = 2;
+#[doc = " sealed with none of our keys"]
+pub const LH_OPENED_KEY: lh_opened = 3;
+#[doc = " wrong MAC"]
+pub const LH_OPENED_FORGED: lh_opened = 4;
+#[doc = " our own, come back"]
+pub const LH_OPENED_OWN: lh_opened = 5;
+#[doc = " came before, too late, or from an earlier life of its sender"]
+pub const LH_OPENED_REPLAYED: lh_opened = 6;
+#[doc = " who sent it has not yet answered us (partner.h)"]
+pub const LH_OPENED_UNCONFIRMED: lh_opened = 7;
+#[doc = " too many of this sender"]
+pub const LH_OPENED_LIMITED: lh_opened = 8;
+#[doc = " no place for another sender"]
+pub const LH_OPENED_FULL: lh_opened = 9;
+pub const LH_NR_OPENED: lh_opened = 10;
+#[doc = " What became of a message."]
+pub type lh_opened = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_key {
+    #[doc = " as lh_sip_begin() takes them"]
+    pub k0: u64,
+    #[doc = " as lh_sip_begin() takes them"]
+    pub k1: u64,
+    #[doc = " lh_key_id(), 0: no key"]
+    pub id: u32,
+    pub pad: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_key"][::core::mem::size_of::<lh_key>() - 24usize];
+    ["Alignment of lh_key"][::core::mem::align_of::<lh_key>() - 8usize];
+    ["Offset of field: lh_key::k0"][::core::mem::offset_of!(lh_key, k0) - 0usize];
+    ["Offset of field: lh_key::k1"][::core::mem::offset_of!(lh_key, k1) - 8usize];
+    ["Offset of field: lh_key::id"][::core::mem::offset_of!(lh_key, id) - 16usize];
+    ["Offset of field: lh_key::pad"][::core::mem::offset_of!(lh_key, pad) - 20usize];
+};
+#[doc = " The first one seals, either opens: so a key can be changed without a pause."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_keys {
+    pub key: [lh_key; 2usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_keys"][::core::mem::size_of::<lh_keys>() - 48usize];
+    ["Alignment of lh_keys"][::core::mem::align_of::<lh_keys>() - 8usize];
+    ["Offset of field: lh_keys::key"][::core::mem::offset_of!(lh_keys, key) - 0usize];
+};
+#[doc = " Where a message is from, as its packet says."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_sender {
+    #[doc = " network byte order; IPv4 in the first four, the rest zero"]
+    pub addr: [u8; 16usize],
+    #[doc = " layer 2, zeros where the device has none"]
+    pub hw: [u8; 6usize],
+    #[doc = " 4 or 6"]
+    pub family: u8,
+    #[doc = " TTL or hop limit that was left"]
+    pub hops: u8,
+    #[doc = " whom the packet was for, as @addr"]
+    pub to: [u8; 16usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_sender"][::core::mem::size_of::<lh_sender>() - 40usize];
+    ["Alignment of lh_sender"][::core::mem::align_of::<lh_sender>() - 1usize];
+    ["Offset of field: lh_sender::addr"][::core::mem::offset_of!(lh_sender, addr) - 0usize];
+    ["Offset of field: lh_sender::hw"][::core::mem::offset_of!(lh_sender, hw) - 16usize];
+    ["Offset of field: lh_sender::family"][::core::mem::offset_of!(lh_sender, family) - 22usize];
+    ["Offset of field: lh_sender::hops"][::core::mem::offset_of!(lh_sender, hops) - 23usize];
+    ["Offset of field: lh_sender::to"][::core::mem::offset_of!(lh_sender, to) - 24usize];
+};
+#[doc = " A message, and what is known of it in host byte order. Aligned words, since the verifier wants\n them so."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_message {
+    #[doc = " as on the wire"]
+    pub w: [u64; 32usize],
+    pub epoch: u64,
+    pub counter: u64,
+    #[doc = " of the whole message"]
+    pub bytes: u32,
+    pub key_id: u32,
+    pub body_bytes: u32,
+    #[doc = " enum lh_message_type"]
+    pub type_: u8,
+    #[doc = " enum lh_stream"]
+    pub stream: u8,
+    pub pad: [u8; 2usize],
+    pub from: lh_sender,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_message"][::core::mem::size_of::<lh_message>() - 328usize];
+    ["Alignment of lh_message"][::core::mem::align_of::<lh_message>() - 8usize];
+    ["Offset of field: lh_message::w"][::core::mem::offset_of!(lh_message, w) - 0usize];
+    ["Offset of field: lh_message::epoch"][::core::mem::offset_of!(lh_message, epoch) - 256usize];
+    ["Offset of field: lh_message::counter"]
+        [::core::mem::offset_of!(lh_message, counter) - 264usize];
+    ["Offset of field: lh_message::bytes"][::core::mem::offset_of!(lh_message, bytes) - 272usize];
+    ["Offset of field: lh_message::key_id"][::core::mem::offset_of!(lh_message, key_id) - 276usize];
+    ["Offset of field: lh_message::body_bytes"]
+        [::core::mem::offset_of!(lh_message, body_bytes) - 280usize];
+    ["Offset of field: lh_message::type_"][::core::mem::offset_of!(lh_message, type_) - 284usize];
+    ["Offset of field: lh_message::stream"][::core::mem::offset_of!(lh_message, stream) - 285usize];
+    ["Offset of field: lh_message::pad"][::core::mem::offset_of!(lh_message, pad) - 286usize];
+    ["Offset of field: lh_message::from"][::core::mem::offset_of!(lh_message, from) - 288usize];
+};
+#[doc = " Who we are on the device."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_us {
+    #[doc = " network byte order, IPv4 in the first four; zeros: none"]
+    pub addr4: [u8; 16usize],
+    #[doc = " network byte order, IPv4 in the first four; zeros: none"]
+    pub addr6: [u8; 16usize],
+    #[doc = " layer 2, zeros where the device has none"]
+    pub hw: [u8; 6usize],
+    pub pad: [u8; 2usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_us"][::core::mem::size_of::<lh_us>() - 40usize];
+    ["Alignment of lh_us"][::core::mem::align_of::<lh_us>() - 1usize];
+    ["Offset of field: lh_us::addr4"][::core::mem::offset_of!(lh_us, addr4) - 0usize];
+    ["Offset of field: lh_us::addr6"][::core::mem::offset_of!(lh_us, addr6) - 16usize];
+    ["Offset of field: lh_us::hw"][::core::mem::offset_of!(lh_us, hw) - 32usize];
+    ["Offset of field: lh_us::pad"][::core::mem::offset_of!(lh_us, pad) - 38usize];
+};
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_hello {
+    #[doc = " enum lh_can"]
+    pub can: u64,
+    #[doc = " the sender's clock"]
+    pub time_ns: u64,
+    #[doc = " of whom it answers, 0: nobody"]
+    pub echo_epoch: u64,
+    #[doc = " their clock, as their last HELLO had it"]
+    pub echo_time_ns: u64,
+    #[doc = " how long ago that came"]
+    pub kept_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_hello"][::core::mem::size_of::<lh_hello>() - 40usize];
+    ["Alignment of lh_hello"][::core::mem::align_of::<lh_hello>() - 8usize];
+    ["Offset of field: lh_hello::can"][::core::mem::offset_of!(lh_hello, can) - 0usize];
+    ["Offset of field: lh_hello::time_ns"][::core::mem::offset_of!(lh_hello, time_ns) - 8usize];
+    ["Offset of field: lh_hello::echo_epoch"]
+        [::core::mem::offset_of!(lh_hello, echo_epoch) - 16usize];
+    ["Offset of field: lh_hello::echo_time_ns"]
+        [::core::mem::offset_of!(lh_hello, echo_time_ns) - 24usize];
+    ["Offset of field: lh_hello::kept_ns"][::core::mem::offset_of!(lh_hello, kept_ns) - 32usize];
+};
+#[doc = " Data that did not come over the hop, or of ABSENT will not."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_missing {
+    #[doc = " The connection as the *receiver of the message* has it: of MISSING who sent the data over the\n hop, so that mh is where they go and fh where they come from, of ABSENT the other way round."]
+    pub key: lh_flow_key,
+    #[doc = " blocks, 1 to LH_MISSING_MAX"]
+    pub nr: u32,
+    pub block: [lh_sack_block; 8usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_missing"][::core::mem::size_of::<lh_missing>() - 112usize];
+    ["Alignment of lh_missing"][::core::mem::align_of::<lh_missing>() - 4usize];
+    ["Offset of field: lh_missing::key"][::core::mem::offset_of!(lh_missing, key) - 0usize];
+    ["Offset of field: lh_missing::nr"][::core::mem::offset_of!(lh_missing, nr) - 44usize];
+    ["Offset of field: lh_missing::block"][::core::mem::offset_of!(lh_missing, block) - 48usize];
+};
 #[doc = " What is missing: [left, right), told of or not."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -369,196 +780,6 @@ impl Default for lh_ring {
         }
     }
 }
-#[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_hdr {
-    pub b: [u8; 256usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_hdr"][::core::mem::size_of::<lh_hdr>() - 256usize];
-    ["Alignment of lh_hdr"][::core::mem::align_of::<lh_hdr>() - 1usize];
-    ["Offset of field: lh_hdr::b"][::core::mem::offset_of!(lh_hdr, b) - 0usize];
-};
-impl Default for lh_hdr {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-pub const LH_FIN: lh_tcp_flag = 1;
-pub const LH_SYN: lh_tcp_flag = 2;
-pub const LH_RST: lh_tcp_flag = 4;
-pub const LH_PSH: lh_tcp_flag = 8;
-pub const LH_ACK: lh_tcp_flag = 16;
-pub const LH_URG: lh_tcp_flag = 32;
-pub const LH_ECE: lh_tcp_flag = 64;
-pub const LH_CWR: lh_tcp_flag = 128;
-#[doc = " AccECN, RFC 9768; formerly NS"]
-pub const LH_AE: lh_tcp_flag = 256;
-#[doc = " whatever they will mean (RFC 9293 section 3.1)"]
-pub const LH_RESERVED: lh_tcp_flag = 3584;
-pub type lh_tcp_flag = ::core::ffi::c_uint;
-pub const LH_OPT_MSS: lh_tcp_opt = 1;
-pub const LH_OPT_WSCALE: lh_tcp_opt = 2;
-pub const LH_OPT_SACK_OK: lh_tcp_opt = 4;
-pub const LH_OPT_SACK: lh_tcp_opt = 8;
-pub const LH_OPT_TS: lh_tcp_opt = 16;
-pub const LH_OPT_MPTCP: lh_tcp_opt = 32;
-#[doc = " TCP-MD5 or TCP-AO: nothing may be edited"]
-pub const LH_OPT_AUTH: lh_tcp_opt = 64;
-pub const LH_OPT_UNKNOWN: lh_tcp_opt = 128;
-pub type lh_tcp_opt = ::core::ffi::c_uint;
-pub const LH_PARSED_TCP: lh_parsed = 0;
-pub const LH_PARSED_NOT_TCP: lh_parsed = 1;
-pub const LH_PARSED_FRAGMENT: lh_parsed = 2;
-pub const LH_PARSED_MALFORMED: lh_parsed = 3;
-pub type lh_parsed = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_sack_block {
-    #[doc = " sequence numbers, host byte order, [left, right)"]
-    pub left: u32,
-    #[doc = " sequence numbers, host byte order, [left, right)"]
-    pub right: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_sack_block"][::core::mem::size_of::<lh_sack_block>() - 8usize];
-    ["Alignment of lh_sack_block"][::core::mem::align_of::<lh_sack_block>() - 4usize];
-    ["Offset of field: lh_sack_block::left"][::core::mem::offset_of!(lh_sack_block, left) - 0usize];
-    ["Offset of field: lh_sack_block::right"]
-        [::core::mem::offset_of!(lh_sack_block, right) - 4usize];
-};
-#[doc = " One TCP segment; all numbers in host byte order. Owned by the host for the\n length of one call."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_segment {
-    pub seq: u32,
-    #[doc = " seq + payload + SYN + FIN"]
-    pub end: u32,
-    pub ack: u32,
-    pub payload_bytes: u32,
-    #[doc = " valid with LH_OPT_TS"]
-    pub tsval: u32,
-    #[doc = " valid with LH_OPT_TS"]
-    pub tsecr: u32,
-    #[doc = " as in the header, not scaled"]
-    pub window: u16,
-    #[doc = " of a SYN's option, else 0"]
-    pub mss: u16,
-    #[doc = " enum lh_tcp_flag"]
-    pub flags: u16,
-    #[doc = " bytes from the start of struct lh_hdr"]
-    pub l3_offset: u16,
-    pub l4_offset: u16,
-    #[doc = " offset of the payload"]
-    pub hdr_bytes: u16,
-    #[doc = " enum lh_tcp_opt"]
-    pub opts: u8,
-    #[doc = " shift of a SYN's option, else LH_WSCALE_NONE"]
-    pub wscale: u8,
-    pub nr_sack: u8,
-    #[doc = " 1: the first SACK block reports a duplicate (RFC 2883)"]
-    pub dsack: u8,
-    #[doc = " codepoint of the IP header: 0 not capable, 3 CE (RFC 3168)"]
-    pub ecn: u8,
-    #[doc = " length of the SACK option"]
-    pub sack_bytes: u8,
-    #[doc = " its offset in struct lh_hdr"]
-    pub sack_at: u16,
-    pub sack: [lh_sack_block; 4usize],
-    #[doc = " offset of that option in struct lh_hdr, the first if there are two; 0: none"]
-    pub missing_at: u16,
-    #[doc = " 0: there is none"]
-    pub nr_missing: u8,
-    #[doc = " 1: End of Option List: what is put behind it nobody reads"]
-    pub eol: u8,
-    #[doc = " payload of each segment in a super-packet (GRO), set by the host; 0: it is one"]
-    pub part_bytes: u32,
-    #[doc = " one more than there can be"]
-    pub missing: [lh_sack_block; 4usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_segment"][::core::mem::size_of::<lh_segment>() - 116usize];
-    ["Alignment of lh_segment"][::core::mem::align_of::<lh_segment>() - 4usize];
-    ["Offset of field: lh_segment::seq"][::core::mem::offset_of!(lh_segment, seq) - 0usize];
-    ["Offset of field: lh_segment::end"][::core::mem::offset_of!(lh_segment, end) - 4usize];
-    ["Offset of field: lh_segment::ack"][::core::mem::offset_of!(lh_segment, ack) - 8usize];
-    ["Offset of field: lh_segment::payload_bytes"]
-        [::core::mem::offset_of!(lh_segment, payload_bytes) - 12usize];
-    ["Offset of field: lh_segment::tsval"][::core::mem::offset_of!(lh_segment, tsval) - 16usize];
-    ["Offset of field: lh_segment::tsecr"][::core::mem::offset_of!(lh_segment, tsecr) - 20usize];
-    ["Offset of field: lh_segment::window"][::core::mem::offset_of!(lh_segment, window) - 24usize];
-    ["Offset of field: lh_segment::mss"][::core::mem::offset_of!(lh_segment, mss) - 26usize];
-    ["Offset of field: lh_segment::flags"][::core::mem::offset_of!(lh_segment, flags) - 28usize];
-    ["Offset of field: lh_segment::l3_offset"]
-        [::core::mem::offset_of!(lh_segment, l3_offset) - 30usize];
-    ["Offset of field: lh_segment::l4_offset"]
-        [::core::mem::offset_of!(lh_segment, l4_offset) - 32usize];
-    ["Offset of field: lh_segment::hdr_bytes"]
-        [::core::mem::offset_of!(lh_segment, hdr_bytes) - 34usize];
-    ["Offset of field: lh_segment::opts"][::core::mem::offset_of!(lh_segment, opts) - 36usize];
-    ["Offset of field: lh_segment::wscale"][::core::mem::offset_of!(lh_segment, wscale) - 37usize];
-    ["Offset of field: lh_segment::nr_sack"]
-        [::core::mem::offset_of!(lh_segment, nr_sack) - 38usize];
-    ["Offset of field: lh_segment::dsack"][::core::mem::offset_of!(lh_segment, dsack) - 39usize];
-    ["Offset of field: lh_segment::ecn"][::core::mem::offset_of!(lh_segment, ecn) - 40usize];
-    ["Offset of field: lh_segment::sack_bytes"]
-        [::core::mem::offset_of!(lh_segment, sack_bytes) - 41usize];
-    ["Offset of field: lh_segment::sack_at"]
-        [::core::mem::offset_of!(lh_segment, sack_at) - 42usize];
-    ["Offset of field: lh_segment::sack"][::core::mem::offset_of!(lh_segment, sack) - 44usize];
-    ["Offset of field: lh_segment::missing_at"]
-        [::core::mem::offset_of!(lh_segment, missing_at) - 76usize];
-    ["Offset of field: lh_segment::nr_missing"]
-        [::core::mem::offset_of!(lh_segment, nr_missing) - 78usize];
-    ["Offset of field: lh_segment::eol"][::core::mem::offset_of!(lh_segment, eol) - 79usize];
-    ["Offset of field: lh_segment::part_bytes"]
-        [::core::mem::offset_of!(lh_segment, part_bytes) - 80usize];
-    ["Offset of field: lh_segment::missing"]
-        [::core::mem::offset_of!(lh_segment, missing) - 84usize];
-};
-#[doc = " Names a connection from the agent's place: mh is the side of the lossy\n link. Padding is zero, so that the bytes can be hashed."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_flow_key {
-    #[doc = " network byte order; IPv4 in the first four"]
-    pub mh: [u8; 16usize],
-    pub fh: [u8; 16usize],
-    #[doc = " host byte order"]
-    pub mh_port: u16,
-    pub fh_port: u16,
-    #[doc = " outer and inner tag, TCI & 0xfff | 0x1000 where there is one"]
-    pub vlan: [u16; 2usize],
-    #[doc = " 4 or 6"]
-    pub family: u8,
-    pub pad: [u8; 3usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_flow_key"][::core::mem::size_of::<lh_flow_key>() - 44usize];
-    ["Alignment of lh_flow_key"][::core::mem::align_of::<lh_flow_key>() - 2usize];
-    ["Offset of field: lh_flow_key::mh"][::core::mem::offset_of!(lh_flow_key, mh) - 0usize];
-    ["Offset of field: lh_flow_key::fh"][::core::mem::offset_of!(lh_flow_key, fh) - 16usize];
-    ["Offset of field: lh_flow_key::mh_port"]
-        [::core::mem::offset_of!(lh_flow_key, mh_port) - 32usize];
-    ["Offset of field: lh_flow_key::fh_port"]
-        [::core::mem::offset_of!(lh_flow_key, fh_port) - 34usize];
-    ["Offset of field: lh_flow_key::vlan"][::core::mem::offset_of!(lh_flow_key, vlan) - 36usize];
-    ["Offset of field: lh_flow_key::family"]
-        [::core::mem::offset_of!(lh_flow_key, family) - 40usize];
-    ["Offset of field: lh_flow_key::pad"][::core::mem::offset_of!(lh_flow_key, pad) - 41usize];
-};
 pub const LH_PASS: lh_verdict = 0;
 pub const LH_DROP: lh_verdict = 1;
 #[doc = " out of its turn: lh_on_wait() for each of its segments, then lh_on_turn()"]
@@ -618,6 +839,9 @@ pub struct lh_actions {
     pub nr_tell: u32,
     #[doc = " what is missing of MH's data"]
     pub tell: [lh_sack_block; 4usize],
+    #[doc = " To be answered to the other end of the hop by one message: of what it asked for, this will not\n come from here."]
+    pub nr_absent: u32,
+    pub absent: [lh_sack_block; 4usize],
     #[doc = " 1: hold and emit_held are of an ACK that leaves over the hop (handoff.h)"]
     pub held_leaves: u32,
     #[doc = " What had to wait goes on to its receiver, in this order, each with our mark: lh_on_through()\n when it comes through here once more, by the host's own queue (resequence.h)."]
@@ -632,7 +856,7 @@ pub struct lh_actions {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 168usize];
+    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 200usize];
     ["Alignment of lh_actions"][::core::mem::align_of::<lh_actions>() - 8usize];
     ["Offset of field: lh_actions::verdict"][::core::mem::offset_of!(lh_actions, verdict) - 0usize];
     ["Offset of field: lh_actions::nr_retransmit"]
@@ -658,16 +882,19 @@ const _: () = {
     ["Offset of field: lh_actions::nr_tell"]
         [::core::mem::offset_of!(lh_actions, nr_tell) - 76usize];
     ["Offset of field: lh_actions::tell"][::core::mem::offset_of!(lh_actions, tell) - 80usize];
+    ["Offset of field: lh_actions::nr_absent"]
+        [::core::mem::offset_of!(lh_actions, nr_absent) - 112usize];
+    ["Offset of field: lh_actions::absent"][::core::mem::offset_of!(lh_actions, absent) - 116usize];
     ["Offset of field: lh_actions::held_leaves"]
-        [::core::mem::offset_of!(lh_actions, held_leaves) - 112usize];
+        [::core::mem::offset_of!(lh_actions, held_leaves) - 148usize];
     ["Offset of field: lh_actions::nr_release"]
-        [::core::mem::offset_of!(lh_actions, nr_release) - 116usize];
+        [::core::mem::offset_of!(lh_actions, nr_release) - 152usize];
     ["Offset of field: lh_actions::release"]
-        [::core::mem::offset_of!(lh_actions, release) - 120usize];
+        [::core::mem::offset_of!(lh_actions, release) - 156usize];
     ["Offset of field: lh_actions::reload_slot"]
-        [::core::mem::offset_of!(lh_actions, reload_slot) - 152usize];
+        [::core::mem::offset_of!(lh_actions, reload_slot) - 188usize];
     ["Offset of field: lh_actions::next_deadline_ns"]
-        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 160usize];
+        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 192usize];
 };
 #[doc = " A list that is being worked off: what one call has no room for the timer sends."]
 #[repr(C)]
@@ -1436,47 +1663,49 @@ pub const LH_C_handoff_acks: lh_counter = 38;
 pub const LH_C_holes: lh_counter = 39;
 pub const LH_C_holes_untold: lh_counter = 40;
 pub const LH_C_holes_given_up: lh_counter = 41;
-pub const LH_C_told_options: lh_counter = 42;
-pub const LH_C_told_messages: lh_counter = 43;
-pub const LH_C_waited: lh_counter = 44;
-pub const LH_C_sequenced: lh_counter = 45;
-pub const LH_C_unsequenced: lh_counter = 46;
-pub const LH_C_overcrowded: lh_counter = 47;
-pub const LH_C_release_errors: lh_counter = 48;
-pub const LH_C_copies_dropped: lh_counter = 49;
-pub const LH_C_asked: lh_counter = 50;
-pub const LH_C_mac_delivered: lh_counter = 51;
-pub const LH_C_mac_undelivered: lh_counter = 52;
-pub const LH_C_mac_given_up: lh_counter = 53;
-pub const LH_C_mac_strangers: lh_counter = 54;
-pub const LH_C_bypass_not_tcp: lh_counter = 55;
-pub const LH_C_bypass_fragment: lh_counter = 56;
-pub const LH_C_bypass_malformed: lh_counter = 57;
-pub const LH_C_bypass_filtered: lh_counter = 58;
-pub const LH_C_bypass_table_full: lh_counter = 59;
-pub const LH_C_bypass_unanswered: lh_counter = 60;
-pub const LH_C_bypass_lock: lh_counter = 61;
-pub const LH_C_bypass_stale: lh_counter = 62;
-pub const LH_C_bypass_checksum: lh_counter = 63;
-pub const LH_C_bypass_unacceptable: lh_counter = 64;
-pub const LH_C_resynchronised: lh_counter = 65;
-pub const LH_C_flows_created: lh_counter = 66;
-pub const LH_C_flows_removed: lh_counter = 67;
-pub const LH_C_timer_kicks: lh_counter = 68;
-pub const LH_C_messages_accepted: lh_counter = 69;
-pub const LH_C_messages_malformed: lh_counter = 70;
-pub const LH_C_messages_version: lh_counter = 71;
-pub const LH_C_messages_key: lh_counter = 72;
-pub const LH_C_messages_forged: lh_counter = 73;
-pub const LH_C_messages_own: lh_counter = 74;
-pub const LH_C_messages_replayed: lh_counter = 75;
-pub const LH_C_messages_unconfirmed: lh_counter = 76;
-pub const LH_C_messages_limited: lh_counter = 77;
-pub const LH_C_messages_full: lh_counter = 78;
-pub const LH_C_messages_off_link: lh_counter = 79;
-pub const LH_C_messages_sent: lh_counter = 80;
-pub const LH_C_messages_unsent: lh_counter = 81;
-pub const LH_NR_COUNTERS: lh_counter = 82;
+pub const LH_C_holes_absent: lh_counter = 42;
+pub const LH_C_told_options: lh_counter = 43;
+pub const LH_C_told_messages: lh_counter = 44;
+pub const LH_C_told_absent: lh_counter = 45;
+pub const LH_C_waited: lh_counter = 46;
+pub const LH_C_sequenced: lh_counter = 47;
+pub const LH_C_unsequenced: lh_counter = 48;
+pub const LH_C_overcrowded: lh_counter = 49;
+pub const LH_C_release_errors: lh_counter = 50;
+pub const LH_C_copies_dropped: lh_counter = 51;
+pub const LH_C_asked: lh_counter = 52;
+pub const LH_C_mac_delivered: lh_counter = 53;
+pub const LH_C_mac_undelivered: lh_counter = 54;
+pub const LH_C_mac_given_up: lh_counter = 55;
+pub const LH_C_mac_strangers: lh_counter = 56;
+pub const LH_C_bypass_not_tcp: lh_counter = 57;
+pub const LH_C_bypass_fragment: lh_counter = 58;
+pub const LH_C_bypass_malformed: lh_counter = 59;
+pub const LH_C_bypass_filtered: lh_counter = 60;
+pub const LH_C_bypass_table_full: lh_counter = 61;
+pub const LH_C_bypass_unanswered: lh_counter = 62;
+pub const LH_C_bypass_lock: lh_counter = 63;
+pub const LH_C_bypass_stale: lh_counter = 64;
+pub const LH_C_bypass_checksum: lh_counter = 65;
+pub const LH_C_bypass_unacceptable: lh_counter = 66;
+pub const LH_C_resynchronised: lh_counter = 67;
+pub const LH_C_flows_created: lh_counter = 68;
+pub const LH_C_flows_removed: lh_counter = 69;
+pub const LH_C_timer_kicks: lh_counter = 70;
+pub const LH_C_messages_accepted: lh_counter = 71;
+pub const LH_C_messages_malformed: lh_counter = 72;
+pub const LH_C_messages_version: lh_counter = 73;
+pub const LH_C_messages_key: lh_counter = 74;
+pub const LH_C_messages_forged: lh_counter = 75;
+pub const LH_C_messages_own: lh_counter = 76;
+pub const LH_C_messages_replayed: lh_counter = 77;
+pub const LH_C_messages_unconfirmed: lh_counter = 78;
+pub const LH_C_messages_limited: lh_counter = 79;
+pub const LH_C_messages_full: lh_counter = 80;
+pub const LH_C_messages_off_link: lh_counter = 81;
+pub const LH_C_messages_sent: lh_counter = 82;
+pub const LH_C_messages_unsent: lh_counter = 83;
+pub const LH_NR_COUNTERS: lh_counter = 84;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " What the ACK of this call is beside its class, looked at once."]
 #[repr(C)]
@@ -1755,12 +1984,12 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 82usize],
+    pub n: [u64; 84usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 656usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 672usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -2384,224 +2613,6 @@ impl Default for lh_flow {
         }
     }
 }
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_sip {
-    pub v0: u64,
-    pub v1: u64,
-    pub v2: u64,
-    pub v3: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_sip"][::core::mem::size_of::<lh_sip>() - 32usize];
-    ["Alignment of lh_sip"][::core::mem::align_of::<lh_sip>() - 8usize];
-    ["Offset of field: lh_sip::v0"][::core::mem::offset_of!(lh_sip, v0) - 0usize];
-    ["Offset of field: lh_sip::v1"][::core::mem::offset_of!(lh_sip, v1) - 8usize];
-    ["Offset of field: lh_sip::v2"][::core::mem::offset_of!(lh_sip, v2) - 16usize];
-    ["Offset of field: lh_sip::v3"][::core::mem::offset_of!(lh_sip, v3) - 24usize];
-};
-pub const LH_MESSAGE_HELLO: lh_message_type = 1;
-pub const LH_MESSAGE_MISSING: lh_message_type = 2;
-pub type lh_message_type = ::core::ffi::c_uint;
-#[doc = " counted by a process; none does yet"]
-pub const LH_STREAM_USER: lh_stream = 0;
-#[doc = " by the programs on the device"]
-pub const LH_STREAM_KERNEL: lh_stream = 1;
-pub const LH_NR_STREAMS: lh_stream = 2;
-pub type lh_stream = ::core::ffi::c_uint;
-#[doc = " MISSING is answered with repairs from the cache"]
-pub const LH_CAN_REPAIR_MISSING: lh_can = 1;
-#[doc = " What an agent can do for the other one; a bitmap."]
-pub type lh_can = ::core::ffi::c_uint;
-pub const LH_OPENED: lh_opened = 0;
-#[doc = " no message, truncated, too long, or a body that makes no sense"]
-pub const LH_OPENED_MALFORMED: lh_opened = 1;
-#[doc = " a version or type that we don't know"]
-pub const LH_OPENED_VERSION: lh_opened = 2;
-#[doc = " sealed with none of our keys"]
-pub const LH_OPENED_KEY: lh_opened = 3;
-#[doc = " wrong MAC"]
-pub const LH_OPENED_FORGED: lh_opened = 4;
-#[doc = " our own, come back"]
-pub const LH_OPENED_OWN: lh_opened = 5;
-#[doc = " came before, too late, or from an earlier life of its sender"]
-pub const LH_OPENED_REPLAYED: lh_opened = 6;
-#[doc = " who sent it has not yet answered us (partner.h)"]
-pub const LH_OPENED_UNCONFIRMED: lh_opened = 7;
-#[doc = " too many of this sender"]
-pub const LH_OPENED_LIMITED: lh_opened = 8;
-#[doc = " no place for another sender"]
-pub const LH_OPENED_FULL: lh_opened = 9;
-pub const LH_NR_OPENED: lh_opened = 10;
-#[doc = " What became of a message."]
-pub type lh_opened = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_key {
-    #[doc = " as lh_sip_begin() takes them"]
-    pub k0: u64,
-    #[doc = " as lh_sip_begin() takes them"]
-    pub k1: u64,
-    #[doc = " lh_key_id(), 0: no key"]
-    pub id: u32,
-    pub pad: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_key"][::core::mem::size_of::<lh_key>() - 24usize];
-    ["Alignment of lh_key"][::core::mem::align_of::<lh_key>() - 8usize];
-    ["Offset of field: lh_key::k0"][::core::mem::offset_of!(lh_key, k0) - 0usize];
-    ["Offset of field: lh_key::k1"][::core::mem::offset_of!(lh_key, k1) - 8usize];
-    ["Offset of field: lh_key::id"][::core::mem::offset_of!(lh_key, id) - 16usize];
-    ["Offset of field: lh_key::pad"][::core::mem::offset_of!(lh_key, pad) - 20usize];
-};
-#[doc = " The first one seals, either opens: so a key can be changed without a pause."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_keys {
-    pub key: [lh_key; 2usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_keys"][::core::mem::size_of::<lh_keys>() - 48usize];
-    ["Alignment of lh_keys"][::core::mem::align_of::<lh_keys>() - 8usize];
-    ["Offset of field: lh_keys::key"][::core::mem::offset_of!(lh_keys, key) - 0usize];
-};
-#[doc = " Where a message is from, as its packet says."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_sender {
-    #[doc = " network byte order; IPv4 in the first four, the rest zero"]
-    pub addr: [u8; 16usize],
-    #[doc = " layer 2, zeros where the device has none"]
-    pub hw: [u8; 6usize],
-    #[doc = " 4 or 6"]
-    pub family: u8,
-    #[doc = " TTL or hop limit that was left"]
-    pub hops: u8,
-    #[doc = " whom the packet was for, as @addr"]
-    pub to: [u8; 16usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_sender"][::core::mem::size_of::<lh_sender>() - 40usize];
-    ["Alignment of lh_sender"][::core::mem::align_of::<lh_sender>() - 1usize];
-    ["Offset of field: lh_sender::addr"][::core::mem::offset_of!(lh_sender, addr) - 0usize];
-    ["Offset of field: lh_sender::hw"][::core::mem::offset_of!(lh_sender, hw) - 16usize];
-    ["Offset of field: lh_sender::family"][::core::mem::offset_of!(lh_sender, family) - 22usize];
-    ["Offset of field: lh_sender::hops"][::core::mem::offset_of!(lh_sender, hops) - 23usize];
-    ["Offset of field: lh_sender::to"][::core::mem::offset_of!(lh_sender, to) - 24usize];
-};
-#[doc = " A message, and what is known of it in host byte order. Aligned words, since the verifier wants\n them so."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_message {
-    #[doc = " as on the wire"]
-    pub w: [u64; 32usize],
-    pub epoch: u64,
-    pub counter: u64,
-    #[doc = " of the whole message"]
-    pub bytes: u32,
-    pub key_id: u32,
-    pub body_bytes: u32,
-    #[doc = " enum lh_message_type"]
-    pub type_: u8,
-    #[doc = " enum lh_stream"]
-    pub stream: u8,
-    pub pad: [u8; 2usize],
-    pub from: lh_sender,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_message"][::core::mem::size_of::<lh_message>() - 328usize];
-    ["Alignment of lh_message"][::core::mem::align_of::<lh_message>() - 8usize];
-    ["Offset of field: lh_message::w"][::core::mem::offset_of!(lh_message, w) - 0usize];
-    ["Offset of field: lh_message::epoch"][::core::mem::offset_of!(lh_message, epoch) - 256usize];
-    ["Offset of field: lh_message::counter"]
-        [::core::mem::offset_of!(lh_message, counter) - 264usize];
-    ["Offset of field: lh_message::bytes"][::core::mem::offset_of!(lh_message, bytes) - 272usize];
-    ["Offset of field: lh_message::key_id"][::core::mem::offset_of!(lh_message, key_id) - 276usize];
-    ["Offset of field: lh_message::body_bytes"]
-        [::core::mem::offset_of!(lh_message, body_bytes) - 280usize];
-    ["Offset of field: lh_message::type_"][::core::mem::offset_of!(lh_message, type_) - 284usize];
-    ["Offset of field: lh_message::stream"][::core::mem::offset_of!(lh_message, stream) - 285usize];
-    ["Offset of field: lh_message::pad"][::core::mem::offset_of!(lh_message, pad) - 286usize];
-    ["Offset of field: lh_message::from"][::core::mem::offset_of!(lh_message, from) - 288usize];
-};
-#[doc = " Who we are on the device."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_us {
-    #[doc = " network byte order, IPv4 in the first four; zeros: none"]
-    pub addr4: [u8; 16usize],
-    #[doc = " network byte order, IPv4 in the first four; zeros: none"]
-    pub addr6: [u8; 16usize],
-    #[doc = " layer 2, zeros where the device has none"]
-    pub hw: [u8; 6usize],
-    pub pad: [u8; 2usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_us"][::core::mem::size_of::<lh_us>() - 40usize];
-    ["Alignment of lh_us"][::core::mem::align_of::<lh_us>() - 1usize];
-    ["Offset of field: lh_us::addr4"][::core::mem::offset_of!(lh_us, addr4) - 0usize];
-    ["Offset of field: lh_us::addr6"][::core::mem::offset_of!(lh_us, addr6) - 16usize];
-    ["Offset of field: lh_us::hw"][::core::mem::offset_of!(lh_us, hw) - 32usize];
-    ["Offset of field: lh_us::pad"][::core::mem::offset_of!(lh_us, pad) - 38usize];
-};
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_hello {
-    #[doc = " enum lh_can"]
-    pub can: u64,
-    #[doc = " the sender's clock"]
-    pub time_ns: u64,
-    #[doc = " of whom it answers, 0: nobody"]
-    pub echo_epoch: u64,
-    #[doc = " their clock, as their last HELLO had it"]
-    pub echo_time_ns: u64,
-    #[doc = " how long ago that came"]
-    pub kept_ns: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_hello"][::core::mem::size_of::<lh_hello>() - 40usize];
-    ["Alignment of lh_hello"][::core::mem::align_of::<lh_hello>() - 8usize];
-    ["Offset of field: lh_hello::can"][::core::mem::offset_of!(lh_hello, can) - 0usize];
-    ["Offset of field: lh_hello::time_ns"][::core::mem::offset_of!(lh_hello, time_ns) - 8usize];
-    ["Offset of field: lh_hello::echo_epoch"]
-        [::core::mem::offset_of!(lh_hello, echo_epoch) - 16usize];
-    ["Offset of field: lh_hello::echo_time_ns"]
-        [::core::mem::offset_of!(lh_hello, echo_time_ns) - 24usize];
-    ["Offset of field: lh_hello::kept_ns"][::core::mem::offset_of!(lh_hello, kept_ns) - 32usize];
-};
-#[doc = " Data that did not come over the hop."]
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
-pub struct lh_missing {
-    #[doc = " The connection as the *receiver of the message* has it, who sent the data over the hop:\n mh is where they go, fh where they come from."]
-    pub key: lh_flow_key,
-    #[doc = " blocks, 1 to LH_MISSING_MAX"]
-    pub nr: u32,
-    pub block: [lh_sack_block; 8usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    ["Size of lh_missing"][::core::mem::size_of::<lh_missing>() - 112usize];
-    ["Alignment of lh_missing"][::core::mem::align_of::<lh_missing>() - 4usize];
-    ["Offset of field: lh_missing::key"][::core::mem::offset_of!(lh_missing, key) - 0usize];
-    ["Offset of field: lh_missing::nr"][::core::mem::offset_of!(lh_missing, nr) - 44usize];
-    ["Offset of field: lh_missing::block"][::core::mem::offset_of!(lh_missing, block) - 48usize];
-};
 #[doc = " Which counters of a stream have come."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -2802,7 +2813,7 @@ pub struct lh_call {
     pub accepted: u8,
     #[doc = " 1: not too many connections are unanswered"]
     pub handshakes: u8,
-    #[doc = " 1: the agent at the other end of the hop answers"]
+    #[doc = " as in struct lh_env"]
     pub partner: u8,
     #[doc = " as in struct lh_env"]
     pub partner_rtt_ns: u64,
@@ -2918,6 +2929,16 @@ unsafe extern "C" {
         flow: *mut lh_flow,
         cfg: *const lh_config,
         missing: *const lh_missing,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    );
+}
+unsafe extern "C" {
+    pub fn lhc_on_absent(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        absent: *const lh_missing,
         call: *const lh_call,
         out: *mut lh_actions,
     );
@@ -3062,7 +3083,11 @@ unsafe extern "C" {
     pub fn lhc_hello_get(m: *const lh_message, hello: *mut lh_hello);
 }
 unsafe extern "C" {
-    pub fn lhc_missing_put(m: *mut lh_message, missing: *const lh_missing) -> ::core::ffi::c_int;
+    pub fn lhc_missing_put(
+        m: *mut lh_message,
+        type_: u32,
+        missing: *const lh_missing,
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn lhc_missing_get(m: *const lh_message, missing: *mut lh_missing);
@@ -3261,7 +3286,9 @@ pub struct lh_flow_entry {
     pub tell: [lh_sack_block; 4usize],
     #[doc = " 1: by a message for each of them"]
     pub tell_each: u32,
-    pub pad: u32,
+    #[doc = " of absent: what it is to answer that will not come"]
+    pub nr_absent: u32,
+    pub absent: [lh_sack_block; 4usize],
     #[doc = " when the partner was last looked for"]
     pub partner_ns: u64,
     #[doc = " what the core asked for, 0: none"]
@@ -3276,7 +3303,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 2968usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 3000usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3295,21 +3322,24 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow_entry, tell) - 72usize];
     ["Offset of field: lh_flow_entry::tell_each"]
         [::core::mem::offset_of!(lh_flow_entry, tell_each) - 104usize];
-    ["Offset of field: lh_flow_entry::pad"][::core::mem::offset_of!(lh_flow_entry, pad) - 108usize];
+    ["Offset of field: lh_flow_entry::nr_absent"]
+        [::core::mem::offset_of!(lh_flow_entry, nr_absent) - 108usize];
+    ["Offset of field: lh_flow_entry::absent"]
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 112usize];
     ["Offset of field: lh_flow_entry::partner_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, partner_ns) - 112usize];
+        [::core::mem::offset_of!(lh_flow_entry, partner_ns) - 144usize];
     ["Offset of field: lh_flow_entry::deadline_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 120usize];
+        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 152usize];
     ["Offset of field: lh_flow_entry::armed_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 128usize];
+        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 160usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 136usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 168usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 144usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 176usize];
     ["Offset of field: lh_flow_entry::flow"]
-        [::core::mem::offset_of!(lh_flow_entry, flow) - 272usize];
+        [::core::mem::offset_of!(lh_flow_entry, flow) - 304usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 2696usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 2728usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

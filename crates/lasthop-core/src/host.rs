@@ -5,9 +5,10 @@ use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
     LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_OPTION, LH_WAIT, lh_actions, lh_call, lh_flow, lh_mac_report,
     lh_missing, lh_peer, lh_retransmit, lh_sack_block, lh_seg, lhc_edit_ack, lhc_edit_tell,
-    lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_ack, lhc_on_data,
-    lhc_on_link, lhc_on_mac, lhc_on_partner, lhc_on_release, lhc_on_sweep, lhc_on_through,
-    lhc_on_timer, lhc_on_turn, lhc_on_wait, lhc_peer_join, lhc_seg_at, lhc_store_failed,
+    lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_absent,
+    lhc_on_ack, lhc_on_data, lhc_on_link, lhc_on_mac, lhc_on_partner, lhc_on_release, lhc_on_sweep,
+    lhc_on_through, lhc_on_timer, lhc_on_turn, lhc_on_wait, lhc_peer_join, lhc_seg_at,
+    lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};
@@ -76,6 +77,11 @@ impl lh_actions {
     /// What is missing, for the agent at the hop's other end.
     pub fn tell(&self) -> &[lh_sack_block] {
         &self.tell[..(self.nr_tell as usize).min(self.tell.len())]
+    }
+
+    /// What the agent at the hop's other end has asked for and will not get.
+    pub fn absent(&self) -> &[lh_sack_block] {
+        &self.absent[..(self.nr_absent as usize).min(self.absent.len())]
     }
 
     /// Appends what is missing to an ACK that leaves over the hop, if the core wants that.
@@ -335,6 +341,27 @@ impl Host {
         let ops = self.pool.ops();
         // SAFETY: as in on_data().
         unsafe { lhc_on_partner(&ops, &mut *flow.0, config, missing, call, &mut actions) };
+        self.pool.check();
+        actions
+    }
+
+    /// The agent at the hop's other end has been asked for `absent`, and will not send it: what has
+    /// waited for that goes on.
+    pub fn on_absent(
+        &mut self,
+        flow: &mut Flow,
+        config: &Config,
+        absent: &lh_missing,
+        call: &Call,
+    ) -> Actions {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_absent(&ops, &mut *flow.0, config, absent, call, &mut actions) };
+        self.pool.check();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        unsafe { lhc_on_turn(&ops, &mut *flow.0, config, call, &mut actions) };
         self.pool.check();
         actions
     }

@@ -165,7 +165,13 @@ impl lh_message {
     /// Says what did not come. False: no block, or too many.
     pub fn put_missing(&mut self, missing: &Missing) -> bool {
         // SAFETY: two values of ours.
-        unsafe { b::lhc_missing_put(self, missing) != 0 }
+        unsafe { b::lhc_missing_put(self, b::LH_MESSAGE_MISSING, missing) != 0 }
+    }
+
+    /// Says what of that will not come. False: no block, or too many.
+    pub fn put_absent(&mut self, absent: &Missing) -> bool {
+        // SAFETY: two values of ours.
+        unsafe { b::lhc_missing_put(self, b::LH_MESSAGE_ABSENT, absent) != 0 }
     }
 
     /// Seals it.
@@ -190,10 +196,19 @@ impl lh_message {
 
     /// The body of an opened MISSING.
     pub fn missing(&self) -> Option<Missing> {
-        let mut missing = Missing::default();
+        self.list_of(b::LH_MESSAGE_MISSING)
+    }
+
+    /// The body of an opened ABSENT.
+    pub fn absent(&self) -> Option<Missing> {
+        self.list_of(b::LH_MESSAGE_ABSENT)
+    }
+
+    fn list_of(&self, kind: u32) -> Option<Missing> {
+        let mut list = Missing::default();
         // SAFETY: two values of ours.
-        unsafe { b::lhc_missing_get(self, &mut missing) };
-        (u32::from(self.type_) == b::LH_MESSAGE_MISSING).then_some(missing)
+        unsafe { b::lhc_missing_get(self, &mut list) };
+        (u32::from(self.type_) == kind).then_some(list)
     }
 }
 

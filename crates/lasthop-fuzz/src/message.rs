@@ -5,8 +5,8 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use lasthop_core::bindings::{
-    LH_MAX_PARTNERS, LH_MESSAGE_HELLO, LH_MESSAGE_MISSING, LH_MISSING_MAX, LH_OPENED, lh_flow_key,
-    lh_key, lh_keys,
+    LH_MAX_PARTNERS, LH_MESSAGE_ABSENT, LH_MESSAGE_HELLO, LH_MESSAGE_MISSING, LH_MISSING_MAX,
+    LH_OPENED, lh_flow_key, lh_key, lh_keys,
 };
 use lasthop_core::message::hello_to;
 use lasthop_core::{Hello, Message, Missing, Partners, Sender, Us};
@@ -60,7 +60,11 @@ fn said(input: &mut Input<'_>, now_ns: u64) -> (Message, u8) {
         let blocks: Vec<(u32, u32)> = (0..1 + how % 8)
             .map(|_| (input.word(), input.word()))
             .collect();
-        assert!(message.put_missing(&Missing::of(&key, &blocks)));
+        let list = Missing::of(&key, &blocks);
+        assert!(match how & 4 {
+            0 => message.put_missing(&list),
+            _ => message.put_absent(&list),
+        });
     } else {
         message.put_hello(&Hello {
             echo_epoch: if how & 2 != 0 { OURS } else { 0 },
@@ -110,8 +114,8 @@ fn travels(message: &Message, how: u8) -> Message {
 fn reads(message: &Message) {
     match u32::from(message.type_) {
         LH_MESSAGE_HELLO => assert!(message.hello().is_some() && message.missing().is_none()),
-        LH_MESSAGE_MISSING => {
-            let missing = message.missing().expect("a list");
+        LH_MESSAGE_MISSING | LH_MESSAGE_ABSENT => {
+            let missing = message.missing().or(message.absent()).expect("a list");
             assert!((1..=LH_MISSING_MAX).contains(&missing.nr));
             assert!(matches!(missing.key.family, 4 | 6));
         }
@@ -144,7 +148,7 @@ pub fn run(data: &[u8]) {
         let mut same = before.known().filter(|p| p.epoch == message.epoch);
         let known = same.next();
         assert!(same.next().is_none(), "one place for each life");
-        if taken && u32::from(message.type_) == LH_MESSAGE_MISSING {
+        if taken && u32::from(message.type_) != LH_MESSAGE_HELLO {
             assert!(known.is_some_and(|p| p.confirmed == 1));
         }
         if taken {

@@ -499,6 +499,9 @@ impl<'a, G: Gateway> World<'a, G> {
             }
             self.wire.push_back(packet);
         }
+        if !outcome.absent.is_empty() {
+            self.far_hears_absent(&outcome.absent);
+        }
     }
 
     fn forget(&mut self) {

@@ -116,7 +116,7 @@ impl Bench {
             (to.left, to.right) = (left, right);
         }
         let call = Call {
-            partner: 1,
+            partner: lasthop_core::message::can(self.config.scheme) as u8,
             ..self.call()
         };
         self.host

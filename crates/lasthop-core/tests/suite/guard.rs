@@ -119,8 +119,14 @@ fn what_was_gone_longest_is_the_queues() {
         b.config.queue_guard = 1;
         b.data(1_100, 100);
         b.now_ns += 300 * MSEC_NS;
-        let repairs = b.partner(&[(1_100, 1_200)]).nr_retransmit;
-        assert_eq!(repairs, u32::from(!left), "{before_ms} ms before");
+        let actions = b.partner(&[(1_100, 1_200)]);
+        assert_eq!(
+            actions.nr_retransmit,
+            u32::from(!left),
+            "{before_ms} ms before"
+        );
+        // And who waits for it hears that.
+        assert_eq!(actions.absent().len(), usize::from(left));
         let suspected = b.host.counter(LH_C_overflow_suspected);
         assert_eq!(suspected, u64::from(left));
     }

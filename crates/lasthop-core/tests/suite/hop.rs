@@ -42,6 +42,8 @@ pub enum Cargo {
     Packet(Vec<u8>),
     /// A message between the agents: what is missing.
     Told(Vec<(u32, u32)>),
+    /// And of that, what will not come.
+    Absent(Vec<(u32, u32)>),
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -408,7 +410,7 @@ impl Hop {
                 assert!(checksum_ok(packet));
                 Some(parse(packet, 0, None, true).expect("TCP").0)
             }
-            Cargo::Told(_) => None,
+            Cargo::Told(_) | Cargo::Absent(_) => None,
         };
         let lost = (self.loses)(end, &cargo, &segment);
         self.note(end, &cargo, &segment, lost);
@@ -441,6 +443,7 @@ impl Hop {
         let outcome = match cargo {
             Cargo::Packet(packet) => agent.on_ingress(&packet, now),
             Cargo::Told(list) => agent.on_partner(&key, &list, now),
+            Cargo::Absent(list) => agent.on_absent(&key, &list, now),
         };
         self.carry_out(end, outcome);
     }
@@ -481,6 +484,9 @@ impl Hop {
         }
         for told in outcome.told {
             self.over(end, Cargo::Told(told));
+        }
+        if !outcome.absent.is_empty() {
+            self.over(end, Cargo::Absent(outcome.absent));
         }
         if let Some(at) = self.agents[&end].next_deadline() {
             self.at(at.max(self.now), Event::Timer(end));

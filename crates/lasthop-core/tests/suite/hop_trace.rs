@@ -12,6 +12,7 @@ impl Hop {
         };
         let what = match (cargo, segment) {
             (Cargo::Told(list), _) => format!("tells{}", blocks(&mut list.iter().copied())),
+            (Cargo::Absent(list), _) => format!("has not{}", blocks(&mut list.iter().copied())),
             (_, Some(s)) if s.payload_bytes != 0 => format!("data {}", rel(s.seq)),
             (_, Some(s)) => {
                 let missing = s.missing[..usize::from(s.nr_missing)].iter();

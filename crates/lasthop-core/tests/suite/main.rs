@@ -5,6 +5,7 @@
 #[macro_use]
 mod rig;
 
+mod absent;
 mod accept;
 mod agent;
 mod bench;

@@ -290,7 +290,12 @@ fn bodies_that_make_no_sense() {
     );
     assert_eq!(opened(&|m| m.body_bytes = 48), LH_OPENED_MALFORMED);
     assert_eq!(opened(&|m| m.stream = 2), LH_OPENED_MALFORMED);
-    assert_eq!(opened(&|m| m.type_ = 3), LH_OPENED_VERSION);
+    assert_eq!(opened(&|m| m.type_ = 4), LH_OPENED_VERSION);
+    // ABSENT has the body of MISSING, and is neither without blocks.
+    let absent = |words: u64| {
+        opened(&|m| (m.type_, m.w[9]) = (LH_MESSAGE_ABSENT as u8, be(4 << 56 | words << 48)))
+    };
+    assert_eq!((absent(1), absent(0)), (LH_OPENED, LH_OPENED_MALFORMED));
     assert_eq!(opened(&|m| m.type_ = LH_MESSAGE_HELLO as u8), LH_OPENED);
     assert_eq!(
         opened(&|m| (m.type_, m.body_bytes) = (LH_MESSAGE_HELLO as u8, 32)),

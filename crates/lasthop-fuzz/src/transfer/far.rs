@@ -135,7 +135,14 @@ impl<G: Gateway> World<'_, G> {
         released
     }
 
-    /// What the far agent's timer, or the link, has it do.
+    /// The first agent answers that this will not come.
+    pub(super) fn far_hears_absent(&mut self, absent: &[(u32, u32)]) {
+        let now_ns = self.now_ns;
+        let outcomes = self.far.as_mut().map(|far| far.on_absent(absent, now_ns));
+        self.far_acts(outcomes.unwrap_or_default());
+    }
+
+    /// What the far agent's timer, or the link, or an answer has it do.
     pub(super) fn far_acts(&mut self, outcomes: Vec<Outcome>) {
         let Some(far) = &self.far else {
             return;

@@ -43,6 +43,10 @@ pub trait Gateway {
     fn on_partner(&mut self, _missing: &[(u32, u32)], _now_ns: u64) -> Vec<Outcome> {
         Vec::new()
     }
+    /// It has been asked for so much, and will not send it.
+    fn on_absent(&mut self, _absent: &[(u32, u32)], _now_ns: u64) -> Vec<Outcome> {
+        Vec::new()
+    }
     /// The MAC reports what became of a packet towards MH.
     fn on_mac(&mut self, _packet: &[u8], _report: &lh_mac_report, _now_ns: u64) -> Outcome {
         Outcome::default()
@@ -143,6 +147,12 @@ impl Gateway for Native {
     fn on_partner(&mut self, missing: &[(u32, u32)], now_ns: u64) -> Vec<Outcome> {
         let keys: Vec<Key> = self.agent.keys().copied().collect();
         let told = |key: &Key| self.agent.on_partner(key, missing, now_ns);
+        keys.iter().map(told).collect()
+    }
+
+    fn on_absent(&mut self, absent: &[(u32, u32)], now_ns: u64) -> Vec<Outcome> {
+        let keys: Vec<Key> = self.agent.keys().copied().collect();
+        let told = |key: &Key| self.agent.on_absent(key, absent, now_ns);
         keys.iter().map(told).collect()
     }
 

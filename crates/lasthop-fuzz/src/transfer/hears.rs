@@ -17,7 +17,8 @@ impl<G: Gateway> World<'_, G> {
                 self.partner(Some(rtt_ms * MSEC_NS));
             }
             1 => self.partner(None),
-            2..=4 => self.missing(),
+            2 | 3 => self.missing(),
+            4 => self.absent(),
             _ => self.reports(),
         }
     }
@@ -31,9 +32,9 @@ impl<G: Gateway> World<'_, G> {
     }
 
     /// A list of what is under way, or of anything.
-    fn missing(&mut self) {
+    fn list(&mut self) -> Vec<(u32, u32)> {
         let blocks = 1 + self.input.below(4);
-        let list: Vec<(u32, u32)> = (0..blocks)
+        (0..blocks)
             .map(|_| {
                 let (how, from) = (self.input.byte(), u32::from(self.input.short()));
                 let left = self.fh.next.wrapping_sub(from);
@@ -43,8 +44,22 @@ impl<G: Gateway> World<'_, G> {
                 };
                 (left, left.wrapping_add(bytes))
             })
-            .collect();
+            .collect()
+    }
+
+    fn missing(&mut self) {
+        let list = self.list();
         for outcome in self.gateway.on_partner(&list, self.now_ns) {
+            self.emit(outcome);
+        }
+    }
+
+    /// To either end: nothing of a list will come.
+    fn absent(&mut self) {
+        let list = self.list();
+        self.far_hears_absent(&list);
+        for outcome in self.gateway.on_absent(&list, self.now_ns) {
+            self.order.goes(self.gateway.core(), &outcome, false);
             self.emit(outcome);
         }
     }

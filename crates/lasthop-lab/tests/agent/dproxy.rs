@@ -59,6 +59,7 @@ fn repaired(way: Way, family: Family, loss: f64, bytes: u64) -> TransferReport {
     let counts = [
         "holes",
         "holes_given_up",
+        "holes_absent",
         "holes_untold",
         "waited",
         "sequenced",
@@ -86,7 +87,12 @@ fn repaired(way: Way, family: Family, loss: f64, bytes: u64) -> TransferReport {
     }
     if loss <= 0.05 {
         assert!(given_up * 10 <= lost, "{given_up} given up of {lost}");
-        assert!(twice * 50 <= lost, "{twice} came twice, {lost} lost");
+        // A repair that a busy machine delays is given up, comes after all, and from the sender, too.
+        let agents = twice.saturating_sub(resent(&report));
+        assert!(
+            agents * 50 <= lost,
+            "{agents} came twice by the agents, {lost} lost"
+        );
     }
     for end in 0..2 {
         assert_eq!(hop.count(end, "retransmit_errors"), 0);

@@ -48,7 +48,8 @@ pub fn agent(setup: &Setup) -> Agent {
 /// A HELLO of another agent that answers ours.
 pub fn hello(from: &str, epoch: u64, counter: u64, now_ns: u64) -> Message {
     let mut m = Message::new(from.parse().unwrap(), epoch, LH_STREAM_KERNEL, counter);
-    let mut hello = hello_to(None, 1, 77);
+    let can = LH_CAN_REPAIR_MISSING | LH_CAN_HEAR_ABSENT;
+    let mut hello = hello_to(None, can.into(), 77);
     (hello.echo_epoch, hello.echo_time_ns) = (OURS, now_ns.saturating_sub(5 * MSEC));
     m.put_hello(&hello);
     m.from.hw = [2, 0, 0, 0, 0, counter as u8];

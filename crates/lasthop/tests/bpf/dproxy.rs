@@ -4,8 +4,12 @@
 
 use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::Config;
-use lasthop_core::bindings::{LH_ACK, LH_ROLE_MOBILE, LH_SYN};
+use lasthop_core::bindings::{
+    LH_ACK, LH_MESSAGE_ABSENT, LH_MESSAGE_MISSING, LH_ROLE_BASE, LH_ROLE_MOBILE, LH_STREAM_KERNEL,
+    LH_SYN,
+};
 use lasthop_core::packet::{Ends, Tcp, option};
+use lasthop_core::{Message, Missing, parse};
 
 use super::channel::{PORT, agent as with_keys, all, hello};
 use super::{DROP, NEXT, in_namespace, setup};
@@ -23,9 +27,13 @@ struct Down {
 
 impl Down {
     fn new(v6: bool, ethernet: bool) -> Self {
+        Self::at(LH_ROLE_MOBILE, v6, ethernet)
+    }
+
+    fn at(role: u32, v6: bool, ethernet: bool) -> Self {
         let agent = with_keys(&Setup {
             config: Config {
-                role: LH_ROLE_MOBILE,
+                role,
                 ..Config::dproxy()
             },
             l2_bytes: if ethernet { 14 } else { 0 },
@@ -96,6 +104,29 @@ impl Down {
 
     fn comes(&self, n: u32) -> i32 {
         self.runs(Program::Ingress, &self.packet(n, SIZE), 0).retval
+    }
+
+    /// The other agent's message number `counter`: of the packets `n` on, which are missing or will not
+    /// come.
+    fn hears(&self, kind: u32, counter: u64, n: std::ops::Range<u32>) {
+        let packet = self.packet(0, SIZE);
+        let l2 = if self.ethernet { 14 } else { 0 };
+        let (_, key) = parse(&packet, l2, None, false).expect("TCP");
+        let mut m = Message::new("10.0.0.1".parse().unwrap(), 5, LH_STREAM_KERNEL, counter);
+        let theirs = Missing::of(&key, &[]).key;
+        let list = Missing::of(&theirs, &[(1 + n.start * SIZE, 1 + n.end * SIZE)]);
+        let put = match kind {
+            LH_MESSAGE_MISSING => m.put_missing(&list),
+            _ => m.put_absent(&list),
+        };
+        assert!(put);
+        if self.ethernet {
+            m.from.hw = [2, 0, 0, 0, 0, 2];
+        }
+        m.seal(&super::channel::key(1));
+        let packet = m.packet(&all(4), l2, PORT);
+        assert_eq!(self.runs(Program::Ingress, &packet, 0).retval, DROP);
+        self.counts(&[("messages_accepted", counter - 1)]);
     }
 
     /// What was released comes by.
@@ -200,6 +231,65 @@ fn what_waits_goes_on_when_the_programs_leave() {
             assert_eq!(down.agent.sweep(true).expect("sweep"), 1);
             down.counts(&[("waited", 38), ("sequenced", 38)]);
             down.at_rest();
+        }
+    });
+}
+
+/// Where an answer can carry it, what has waited goes on with it; a packet of the other family has the
+/// next kick do it.
+#[test]
+fn an_answer_turns_into_what_has_waited() {
+    in_namespace(|| {
+        for (v6, ethernet) in [(false, true), (true, true), (false, false)] {
+            let down = Down::new(v6, ethernet);
+            assert_eq!(down.comes(0), NEXT);
+            assert_eq!(down.comes(2), DROP);
+            down.hears(LH_MESSAGE_ABSENT, 3, 1..2);
+            down.counts(&[("holes_absent", 1), ("sequenced", u64::from(!v6))]);
+            if v6 {
+                let entry = down.agent.flow(0).expect("flow").expect("one");
+                assert_eq!(entry.deadline_ns, down.now);
+                let context = SkbContext {
+                    tstamp: down.now,
+                    cb: [0, entry.generation, 0, 0, 0],
+                    ..SkbContext::default()
+                };
+                let mut template = [0; 64];
+                template[12..14].copy_from_slice(&[0x86, 0xdd]);
+                let kicked = down.agent.run(Program::Kick, &template, &context, 1);
+                kicked.expect("kick");
+            }
+            down.counts(&[("sequenced", 1)]);
+            down.comes_by(2);
+            assert_eq!(down.comes(3), NEXT);
+            down.at_rest();
+        }
+    });
+}
+
+/// Who has sent data over the hop, and is asked for what it never saw, says so; what it has it sends, by
+/// the same message.
+#[test]
+fn a_request_for_what_is_not_here_is_answered() {
+    in_namespace(|| {
+        for v6 in [false, true] {
+            let mut up = Down::at(LH_ROLE_BASE, v6, true);
+            for n in [0, 1, 4] {
+                let data = Tcp {
+                    seq: 1 + n * SIZE,
+                    ack: 1,
+                    payload: vec![n as u8; SIZE as usize],
+                    ..up.tcp()
+                };
+                up.runs(Program::Egress, &data.to_mh(&up.ends), 0);
+            }
+            up.now += 100 * MSEC;
+            up.hears(LH_MESSAGE_MISSING, 3, 1..4);
+            up.counts(&[("asked", 1), ("retransmits_asked", 1), ("told_absent", 1)]);
+            let kick = up.agent.flow(0).expect("flow").expect("one").nr_absent;
+            assert_eq!(kick, u32::from(v6), "noted for a kick");
+            up.counts(&[("messages_sent", u64::from(!v6)), ("messages_unsent", 0)]);
+            up.counts(&[("retransmit_errors", 0)]);
         }
     });
 }
