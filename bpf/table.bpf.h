@@ -266,7 +266,7 @@ LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scr
 	e->used = 1;
 	e->generation++;
 	e->nr_pending = 0;
-	e->nr_tell = 0;
+	e->nr_tell = e->nr_absent = 0;
 	e->tell_each = 0;
 	e->partner = 0; /* the next flow's receiver may have none */
 	e->partner_ns = 0;

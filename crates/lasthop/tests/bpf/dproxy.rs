@@ -274,7 +274,7 @@ fn a_request_for_what_is_not_here_is_answered() {
     in_namespace(|| {
         for v6 in [false, true] {
             let mut up = Down::at(LH_ROLE_BASE, v6, true);
-            for n in [0, 1, 4] {
+            let sends = |up: &Down, n: u32| {
                 let data = Tcp {
                     seq: 1 + n * SIZE,
                     ack: 1,
@@ -282,7 +282,8 @@ fn a_request_for_what_is_not_here_is_answered() {
                     ..up.tcp()
                 };
                 up.runs(Program::Egress, &data.to_mh(&up.ends), 0);
-            }
+            };
+            [0, 1, 4].into_iter().for_each(|n| sends(&up, n));
             up.now += 100 * MSEC;
             up.hears(LH_MESSAGE_MISSING, 3, 1..4);
             up.counts(&[("asked", 1), ("retransmits_asked", 1), ("told_absent", 1)]);
@@ -290,6 +291,11 @@ fn a_request_for_what_is_not_here_is_answered() {
             assert_eq!(kick, u32::from(v6), "noted for a kick");
             up.counts(&[("messages_sent", u64::from(!v6)), ("messages_unsent", 0)]);
             up.counts(&[("retransmit_errors", 0)]);
+            // What is noted is no affair of the next connection that has the place.
+            assert_eq!(up.agent.sweep(true).expect("sweep"), 1);
+            sends(&up, 5);
+            let next = up.agent.flow(0).expect("flow").expect("one");
+            assert_eq!((next.used, next.nr_absent), (1, 0));
         }
     });
 }
