@@ -165,8 +165,7 @@ enum lh_cb {
 	LH_CB_FLOW, /* kick: index; sweep: first index */
 	LH_CB_GENERATION, /* kick: generation; sweep: number of entries, at most LH_SWEEP_MAX */
 	LH_CB_LINK, /* kick: enum lh_link */
-	LH_CB_FORCE =
-		LH_CB_LINK, /* sweep: 1 forgets also live flows, held ACKs are emitted first */
+	LH_CB_SWEEP = LH_CB_LINK, /* sweep: enum lh_sweep_of */
 	LH_CB_TO = LH_CB_FLOW, /* say: index + 1 of a partner, 0: all of the link */
 	LH_CB_FRAME =
 		LH_CB_FLOW, /* report: enum lh_mac_event, and from bit 8 on the frame's bytes */
@@ -181,6 +180,13 @@ enum lh_link {
 	LH_LINK_SAME,
 	LH_LINK_DOWN,
 	LH_LINK_UP,
+};
+
+/* Which flows a sweep forgets. What is kept of live ones is sent on first. */
+enum lh_sweep_of {
+	LH_SWEEP_OVER, /* closed and quiet, or idle */
+	LH_SWEEP_ALL,
+	LH_SWEEP_UNWANTED, /* those that the rules leave alone */
 };
 
 #define LH_SWEEP_MAX 512

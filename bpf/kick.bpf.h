@@ -125,9 +125,9 @@ LH_ENTRY int lh_flush(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *e
 	return 0;
 }
 
-/* One entry of the sweep. @return 1: it was removed. */
+/* One entry of the sweep. @of: enum lh_sweep_of. @return 1: it was removed. */
 LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
-			  struct lh_scratch *sc, u32 force)
+			  struct lh_scratch *sc, u32 of)
 {
 	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
 	struct lh_flow_entry *e;
@@ -138,15 +138,15 @@ LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
 	e = &v->entry;
 	/* What may be emitted has the family of the test run's packet. */
 	fits = (e->key.family == 6) == (skb->protocol == lh_be16(0x86dd));
-	if (force && !fits)
+	if (of != LH_SWEEP_OVER && !fits)
 		return 0;
 	if (!lh_lock(e))
 		return 0;
-	if (!e->used) {
+	if (!e->used || (of == LH_SWEEP_UNWANTED && lh_wanted(&e->key))) {
 		lh_unlock(e);
 		return 0;
 	}
-	if (force || lh_flow_over(env, &e->flow)) {
+	if (of != LH_SWEEP_OVER || lh_flow_over(env, &e->flow)) {
 		u32 copies;
 
 		lh_carry_test_run(sc);
@@ -177,13 +177,13 @@ LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
 }
 
 /* Test run by user space: forgets flows that are over in the range
- * [cb[LH_CB_FLOW], + cb[LH_CB_GENERATION]); with cb[LH_CB_FORCE] all of the
- * packet's family. @return how many. */
+ * [cb[LH_CB_FLOW], + cb[LH_CB_GENERATION]), or others of the packet's family as cb[LH_CB_SWEEP]
+ * says. @return how many. */
 SEC("tc")
 int lh_sweep(struct __sk_buff *skb)
 {
 	u32 first = skb->cb[LH_CB_FLOW], n = skb->cb[LH_CB_GENERATION];
-	u32 force = skb->cb[LH_CB_FORCE];
+	u32 of = skb->cb[LH_CB_SWEEP];
 	struct lh_scratch *sc = lh_scratch();
 	struct lh_env *env;
 	int i, removed = 0;
@@ -193,7 +193,7 @@ int lh_sweep(struct __sk_buff *skb)
 	bpf_for (i, 0, LH_SWEEP_MAX) {
 		if ((u32)i >= n)
 			break;
-		removed += lh_sweep_one(skb, first + i, env, sc, force);
+		removed += lh_sweep_one(skb, first + i, env, sc, of);
 	}
 	lh_env_done(env);
 	return removed;

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use lasthop::programs::{Agent as Bpf, Program, Setup as BpfSetup, SkbContext};
 use lasthop_core::bindings::{
-    LH_C_bypass_lock, LH_C_flows_removed, LH_C_retransmit_errors, LH_CB_FLOW, LH_CB_FORCE,
-    LH_CB_GENERATION, LH_CB_LINK, LH_FLOW_CHUNKS, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP,
+    LH_C_bypass_lock, LH_C_flows_removed, LH_C_retransmit_errors, LH_CB_FLOW, LH_CB_GENERATION,
+    LH_CB_LINK, LH_CB_SWEEP, LH_FLOW_CHUNKS, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP,
     LH_NR_COUNTERS, LH_RTT_NS2, LH_SCHEME_none, LH_SCHEME_sack, LH_SCHEME_slack, LH_SCHEME_snoop,
     lh_flow,
 };
@@ -180,7 +180,7 @@ impl Twin {
             let words = [
                 (LH_CB_FLOW, 0),
                 (LH_CB_GENERATION, FLOWS),
-                (LH_CB_FORCE, u32::from(force)),
+                (LH_CB_SWEEP, u32::from(force)),
             ];
             self.run(Program::Sweep, &template(family), now_ns, &words);
         }

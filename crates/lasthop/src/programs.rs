@@ -1,125 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The BPF programs of one device: loaded, their pools filled, attached, run, read.
 
+mod load;
+mod setup;
+
 use std::io;
 use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use lasthop_core::bindings::{
-    self, LH_BATCH_SLOTS, LH_CB_AT, LH_CB_AT_HIGH, LH_CB_FLOW, LH_CB_FORCE, LH_CB_FRAME,
-    LH_CB_GENERATION, LH_CB_LINK, LH_CB_QUEUED, LH_CB_QUEUED_HIGH, LH_CB_TO, LH_FLOW_SEGS,
-    LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP, LH_MAX_RULES, LH_SCHEME_dproxy, LH_SCHEME_rack,
-    LH_SCHEME_slack, LH_SLOT_BYTES, LH_SWEEP_MAX, LH_SYNS_PER_FLOW, lh_batch, lh_config, lh_keys,
-    lh_partners_entry, lh_rule, lh_setup, lh_us,
+    LH_CB_AT, LH_CB_AT_HIGH, LH_CB_FLOW, LH_CB_FRAME, LH_CB_GENERATION, LH_CB_LINK, LH_CB_QUEUED,
+    LH_CB_QUEUED_HIGH, LH_CB_SWEEP, LH_CB_TO, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP,
+    LH_POLICY_SEQUENCE, LH_SCHEME_dproxy, LH_SCHEME_rack, LH_SCHEME_slack, LH_SWEEP_ALL,
+    LH_SWEEP_MAX, LH_SWEEP_OVER, LH_SWEEP_UNWANTED, lh_flow_entry, lh_keys, lh_partners_entry,
+    lh_setup, lh_us,
 };
 use lasthop_core::host::heeds_the_link;
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
 
+pub use self::load::Maps;
+use self::load::{find, handle};
+pub use self::setup::{PRIORITY, STALE, Setup};
 use crate::bytes;
 use crate::mac_events::Record;
-use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
 use crate::monotonic::now_ns;
-use crate::shared::Shared;
 use crate::skb::offset;
 pub use crate::skb::{Outcome, SkbContext};
 use crate::tcx::{self, Hook};
-use crate::view::loaded_bytes;
 pub use crate::view::{Usage, View};
-
-/// The compiled programs.
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o"));
 
 /// A flow that is busy on another CPU is asked again so often.
 pub const KICKS_MAX: usize = 64;
 /// The same of a report of the MAC: each try waits for a millisecond or so.
 const REPORTS_MAX: usize = 8;
-/// Priority of local retransmissions: cfg80211 takes 256 to 263 for a user priority of 0 to 7 and
-/// looks at VLAN and DSCP otherwise; qdiscs with bands take the last four bits, 7: the first band.
-pub const PRIORITY: u32 = 256 + 7;
-/// User space has to show a sign of life this often.
-pub const STALE: Duration = Duration::from_secs(2);
+/// For so many milliseconds what waits for its turn may go on before other programs follow.
+const LET_GO_TRIES: usize = 100;
 /// The kernel's least and a bit: an Ethernet header and room for an address pair.
 const TEMPLATE_BYTES: usize = 64;
-
-/// What a device's programs are loaded with.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    /// Parameters of the core.
-    pub config: lh_config,
-    /// The device; 0 in tests that attach nowhere.
-    pub ifindex: u32,
-    /// 14 with an Ethernet header, 0 without.
-    pub l2_bytes: u32,
-    /// fwmark bits of our own packets, and which bits those are.
-    pub mark: (u32, u32),
-    /// `skb->priority` of local retransmissions.
-    pub priority: u32,
-    /// Connections that can be assisted at a time.
-    pub max_flows: u32,
-    /// Bytes of cached packets, all flows together (2 KiB each).
-    pub cache_total_bytes: u64,
-    /// Bytes of cached packets per flow.
-    pub cache_flow_bytes: u64,
-    /// --match and --exclude.
-    pub rules: Vec<lh_rule>,
-    /// UDP port of messages between agents; 0: none are heard or sent.
-    pub port: u16,
-    /// The programs' time is `__sk_buff.tstamp`, for tests.
-    pub test_clock: bool,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            config: lh_config::default(),
-            ifindex: 0,
-            l2_bytes: 14,
-            mark: (0x4000_0000, 0x4000_0000),
-            priority: PRIORITY,
-            max_flows: FLOWS_MOST,
-            cache_total_bytes: CACHE_MOST_BYTES,
-            cache_flow_bytes: 8 << 20,
-            rules: Vec::new(),
-            port: 0,
-            test_clock: false,
-        }
-    }
-}
-
-impl Setup {
-    fn raw(&self) -> lh_setup {
-        let batches = (self.cache_total_bytes / u64::from(LH_SLOT_BYTES * LH_BATCH_SLOTS)).max(4);
-        let nr_slots = batches.min(u64::from(u32::MAX / LH_SLOT_BYTES)) as u32 * LH_BATCH_SLOTS;
-        let flow_segments = self.cache_flow_bytes / u64::from(LH_SLOT_BYTES);
-        lh_setup {
-            config: self.config,
-            policy: self.config.policy(),
-            ifindex: self.ifindex,
-            l2_bytes: self.l2_bytes,
-            mark_value: self.mark.0,
-            mark_mask: self.mark.1,
-            priority: self.priority,
-            nr_slots,
-            // Every flow may hold one chunk that is hardly filled.
-            nr_chunks: nr_slots / bindings::LH_CHUNK_SEGS + self.max_flows,
-            nr_flows: self.max_flows,
-            flow_segments: flow_segments.clamp(1, u64::from(LH_FLOW_SEGS)) as u32,
-            nr_rules: self.rules.len() as u32,
-            has_match: u32::from(
-                self.rules
-                    .iter()
-                    .any(|rule| rule.action == bindings::LH_RULE_MATCH),
-            ),
-            test_clock: u32::from(self.test_clock),
-            port: u32::from(self.port),
-            can: lasthop_core::message::can(self.config.scheme),
-            stale_ns: STALE.as_nanos() as u64,
-        }
-    }
-}
 
 /// The programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +71,37 @@ impl Program {
     }
 }
 
+fn fd_of(object: &Object, program: Program) -> Result<i32> {
+    object
+        .progs()
+        .find(|p| p.name() == program.name())
+        .map(|p| p.as_fd().as_raw_fd())
+        .with_context(|| format!("no BPF program {}", program.name()))
+}
+
+/// Programs that are to follow others: loaded, on no device.
+pub struct Successor {
+    object: Object,
+    view: View,
+}
+
+impl Successor {
+    /// Loads programs that go on with `maps`, those of programs that were loaded with `before`. Takes
+    /// seconds, and is for a thread of its own.
+    ///
+    /// # Errors
+    /// As [`Agent::load`]; or what can't change without new maps does.
+    pub fn load(maps: &Maps, before: &lh_setup, setup: &Setup) -> Result<Self> {
+        let raw = setup.raw();
+        setup::same_maps(before, &raw)?;
+        let mut object = load::following(&raw, &setup.rules, maps)?;
+        Ok(Self {
+            view: load::view(&mut object, raw)?,
+            object,
+        })
+    }
+}
+
 /// Loaded programs of one device.
 pub struct Agent {
     object: Object,
@@ -172,39 +123,84 @@ impl Agent {
     /// # Errors
     /// Missing capabilities, a kernel without something that the programs need, no memory.
     pub fn load(setup: &Setup) -> Result<Self> {
-        if setup.rules.len() > LH_MAX_RULES as usize {
-            bail!(
-                "{} match and exclude rules, at most {LH_MAX_RULES}",
-                setup.rules.len()
-            );
-        }
         let raw = setup.raw();
-        let mut open = ObjectBuilder::default()
-            .open_memory(OBJECT)
-            .context("BPF object")?;
-        prepare(&mut open, &raw)?;
-        let mut object = open.load().map_err(|error| refusal(error, &raw))?;
-        fill_indices(&find(&mut object, "free_flows")?, raw.nr_flows)?;
-        fill_indices(&find(&mut object, "free_chunks")?, raw.nr_chunks)?;
-        fill_slots(&find(&mut object, "free_slots")?, raw.nr_slots)?;
-        let rules = find(&mut object, "rules")?;
-        for (i, rule) in setup.rules.iter().enumerate() {
-            rules.update(&(i as u32).to_ne_bytes(), bytes::of(rule), MapFlags::ANY)?;
-        }
-        let bss = handle(&mut object, ".bss")?;
-        let view = View {
-            shared: Shared::map(&bss)?,
-            flows: handle(&mut object, "flows")?,
-            counters: handle(&mut object, "counters")?,
-            slots: handle(&mut object, "slots")?,
-            partners: handle(&mut object, "partners")?,
-            setup: raw,
-        };
+        let mut object = load::fresh(&raw, &setup.rules)?;
         Ok(Self {
+            view: Arc::new(load::view(&mut object, raw)?),
             object,
-            view: Arc::new(view),
             links: Vec::new(),
         })
+    }
+
+    /// The maps, for programs that are to follow these ([`Successor::load`]).
+    ///
+    /// # Errors
+    /// Out of descriptors.
+    pub fn maps(&mut self) -> Result<Maps> {
+        Maps::of(&mut self.object)
+    }
+
+    /// Lets others follow these programs, on the same device and with the same maps: connections go on
+    /// as they were, with what is new. Where a scheme put in order what comes over the hop and the next
+    /// one does not, what waits goes on first. What rules leave alone by now is released.
+    ///
+    /// # Errors
+    /// The kernel does not put them in their place: then all is as before.
+    pub fn succeed(&mut self, by: Successor) -> Result<()> {
+        let next = |program: Program| fd_of(&by.object, program);
+        let programs = [next(Program::Ingress)?, next(Program::Egress)?];
+        let before = [
+            self.program_fd(Program::Ingress)?,
+            self.program_fd(Program::Egress)?,
+        ];
+        let policy = |setup: &lh_setup| setup.policy & LH_POLICY_SEQUENCE;
+        if policy(self.setup()) & !policy(&by.view.setup) != 0 {
+            self.let_go()?;
+        }
+        for (i, link) in self.links.iter().enumerate() {
+            if let Err(error) = tcx::replace(link, programs[i]) {
+                for (link, program) in self.links.iter().zip(before).take(i) {
+                    let _ = tcx::replace(link, program); // they were there a moment ago
+                }
+                return Err(error).context("replacing the programs");
+            }
+        }
+        self.object = by.object;
+        self.view = Arc::new(by.view);
+        self.sweep_of(LH_SWEEP_UNWANTED)?;
+        Ok(())
+    }
+
+    /// Lets everything go on that waits for its turn. Without a sign of life nothing more will wait.
+    fn let_go(&self) -> Result<()> {
+        let alive_ns = self.last_heartbeat_ns();
+        self.heartbeat(0);
+        let mut waiting = Vec::new();
+        self.each_flow(|index, entry| {
+            if waits(entry) {
+                waiting.push((index, entry.generation, entry.key.family.into()));
+            }
+            Ok(())
+        })?;
+        for _ in 0..LET_GO_TRIES {
+            for &(index, generation, family) in &waiting {
+                self.kick_until_done(index, generation, family, LH_LINK_SAME)?;
+            }
+            waiting.retain(|(index, ..)| {
+                self.flow(*index)
+                    .is_ok_and(|e| e.is_some_and(|e| waits(&e)))
+            });
+            if waiting.is_empty() {
+                break;
+            }
+            // A few at a time are on their way through this machine.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for (index, ..) in waiting {
+            self.sweep_range(LH_SWEEP_ALL, index, 1)?;
+        }
+        self.heartbeat(alive_ns);
+        Ok(())
     }
 
     /// What can be read of it, for other threads.
@@ -254,11 +250,7 @@ impl Agent {
     }
 
     fn program_fd(&self, program: Program) -> Result<i32> {
-        self.object
-            .progs()
-            .find(|p| p.name() == program.name())
-            .map(|p| p.as_fd().as_raw_fd())
-            .with_context(|| format!("no BPF program {}", program.name()))
+        fd_of(&self.object, program)
     }
 
     /// Runs a program over a packet (BPF_PROG_TEST_RUN), `repeat` times.
@@ -324,6 +316,16 @@ impl Agent {
             > 0)
     }
 
+    /// As often as the flow is busy on another CPU, and no more than [`KICKS_MAX`] times. True: done.
+    fn kick_until_done(&self, flow: u32, generation: u32, family: u32, link: u32) -> Result<bool> {
+        for _ in 0..KICKS_MAX {
+            if !self.kick_with(flow, generation, family, link)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Tells every flow that heeds it (something cached, gaps, an ACK to repeat) that the link went down or
     /// came up; one that stays busy on another CPU is left out. Returns how many were told, none if
     /// the scheme takes no notice.
@@ -347,13 +349,8 @@ impl Agent {
                 return Ok(());
             }
             let (generation, family) = (entry.generation, entry.key.family.into());
-            for _ in 0..KICKS_MAX {
-                let busy = self.kick_with(index, generation, family, link);
-                if !busy.map_err(io::Error::other)? {
-                    told += 1;
-                    break;
-                }
-            }
+            let done = self.kick_until_done(index, generation, family, link);
+            told += u64::from(done.map_err(io::Error::other)?);
             Ok(())
         })?;
         Ok(Some(told))
@@ -365,20 +362,31 @@ impl Agent {
     /// # Errors
     /// The kernel refuses to run the program.
     pub fn sweep(&self, force: bool) -> Result<u64> {
-        let mut removed = 0;
+        self.sweep_of(if force { LH_SWEEP_ALL } else { LH_SWEEP_OVER })
+    }
+
+    fn sweep_of(&self, of: u32) -> Result<u64> {
+        let nr_flows = self.setup.nr_flows;
+        let firsts = (0..nr_flows).step_by(LH_SWEEP_MAX as usize);
+        firsts
+            .map(|first| self.sweep_range(of, first, LH_SWEEP_MAX.min(nr_flows - first)))
+            .sum()
+    }
+
+    /// `of`: `enum lh_sweep_of`.
+    fn sweep_range(&self, of: u32, first: u32, count: u32) -> Result<u64> {
         // What is released has the family of the test run's packet.
-        let families: &[u32] = if force { &[4, 6] } else { &[4] };
+        let families: &[u32] = if of == LH_SWEEP_OVER { &[4] } else { &[4, 6] };
+        let words = [
+            (LH_CB_FLOW, first),
+            (LH_CB_GENERATION, count),
+            (LH_CB_SWEEP, of),
+        ];
+        let mut removed = 0;
         for &family in families {
-            for first in (0..self.setup.nr_flows).step_by(LH_SWEEP_MAX as usize) {
-                let count = LH_SWEEP_MAX.min(self.setup.nr_flows - first);
-                let context = context_with(&[
-                    (LH_CB_FLOW, first),
-                    (LH_CB_GENERATION, count),
-                    (LH_CB_FORCE, u32::from(force)),
-                ]);
-                let outcome = self.run(Program::Sweep, &template(family), &context, 1)?;
-                removed += outcome.retval.max(0) as u64;
-            }
+            let context = context_with(&words);
+            let outcome = self.run(Program::Sweep, &template(family), &context, 1)?;
+            removed += outcome.retval.max(0) as u64;
         }
         Ok(removed)
     }
@@ -482,21 +490,10 @@ impl Agent {
     }
 }
 
-/// Why the kernel did not take the programs, and what to do.
-fn refusal(error: libbpf_rs::Error, raw: &lh_setup) -> anyhow::Error {
-    let why = match error.kind() {
-        libbpf_rs::ErrorKind::OutOfMemory => format!(
-            "no memory for the {} MiB of the maps: lower cache_total or max_flows",
-            loaded_bytes(raw) >> 20
-        ),
-        libbpf_rs::ErrorKind::PermissionDenied => {
-            "the kernel does not let us load BPF programs: run as root".into()
-        }
-        _ => {
-            "the kernel refuses the BPF programs (RUST_LOG=lasthop=debug shows its reasons)".into()
-        }
-    };
-    anyhow::Error::new(error).context(why)
+/// Whether something of the flow waits for its turn.
+fn waits(entry: &lh_flow_entry) -> bool {
+    let q = &entry.flow.resequence;
+    entry.used != 0 && q.tail != q.head
 }
 
 fn context_with(words: &[(u32, u32)]) -> SkbContext {
@@ -515,56 +512,4 @@ fn template(family: u32) -> [u8; TEMPLATE_BYTES] {
     packet[12..14].copy_from_slice(&ether_type.to_be_bytes());
     packet[14] = if family == 6 { 0x60 } else { 0x45 };
     packet
-}
-
-/// Sizes of the maps and the constants of the programs.
-fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
-    for mut map in open.maps_mut() {
-        let name = map.name().to_string_lossy().into_owned();
-        let entries = match name.as_str() {
-            "flows" | "flow_ids" | "free_flows" => raw.nr_flows,
-            "syns" => raw.nr_flows.saturating_mul(LH_SYNS_PER_FLOW),
-            "chunks" | "free_chunks" => raw.nr_chunks,
-            "slots" => raw.nr_slots,
-            "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,
-            name if name.ends_with(".rodata") => {
-                map.set_initial_value(bytes::of(raw))
-                    .context("constants of the programs")?;
-                continue;
-            }
-            _ => continue,
-        };
-        map.set_max_entries(entries)
-            .with_context(|| format!("size of map {name}"))?;
-    }
-    Ok(())
-}
-
-fn find<'a>(object: &'a mut Object, name: &str) -> Result<MapMut<'a>> {
-    object
-        .maps_mut()
-        .find(|map| map.name().to_string_lossy().ends_with(name))
-        .with_context(|| format!("no BPF map {name}"))
-}
-
-fn handle(object: &mut Object, name: &str) -> Result<MapHandle> {
-    MapHandle::try_from(&find(object, name)?).with_context(|| format!("BPF map {name}"))
-}
-
-/// Pushes the indices so that low ones are handed out first.
-fn fill_indices(map: &MapMut<'_>, count: u32) -> Result<()> {
-    for index in (0..count).rev() {
-        map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
-            .context("filling a pool")?;
-    }
-    Ok(())
-}
-
-fn fill_slots(map: &MapMut<'_>, count: u32) -> Result<()> {
-    for first in (0..count).step_by(LH_BATCH_SLOTS as usize).rev() {
-        let slot = std::array::from_fn(|i| first + LH_BATCH_SLOTS - 1 - i as u32);
-        map.update(&[], bytes::of(&lh_batch { slot }), MapFlags::ANY)
-            .context("filling the pool of slots")?;
-    }
-    Ok(())
 }

@@ -43,6 +43,14 @@ pub fn attach(program: i32, ifindex: u32, hook: Hook) -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(checked(fd)?) })
 }
 
+/// Puts another program in the place of a link's: from one packet to the next.
+pub fn replace(link: &OwnedFd, program: i32) -> Result<()> {
+    // SAFETY: plain numbers, and null options mean defaults.
+    let result =
+        unsafe { libbpf_sys::bpf_link_update(link.as_raw_fd(), program, std::ptr::null()) };
+    checked(result).map(drop)
+}
+
 /// The device that a link is on; 0 once that is gone, also if another has its index by now.
 pub fn ifindex_of(link: &OwnedFd) -> u32 {
     // SAFETY: all zeros is a valid value of this struct of integers.

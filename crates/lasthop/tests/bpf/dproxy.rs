@@ -18,15 +18,15 @@ const MSEC: u64 = 1_000_000;
 const SIZE: u32 = 500;
 
 /// The agent, a connection whose data come over the hop, and the other agent there.
-struct Down {
-    agent: Agent,
+pub struct Down {
+    pub agent: Agent,
     ends: Ends,
     ethernet: bool,
     now: u64,
 }
 
 impl Down {
-    fn new(v6: bool, ethernet: bool) -> Self {
+    pub fn new(v6: bool, ethernet: bool) -> Self {
         Self::at(LH_ROLE_MOBILE, v6, ethernet)
     }
 
@@ -102,7 +102,7 @@ impl Down {
         tcp.to_fh(&self.ends)
     }
 
-    fn comes(&self, n: u32) -> i32 {
+    pub fn comes(&self, n: u32) -> i32 {
         self.runs(Program::Ingress, &self.packet(n, SIZE), 0).retval
     }
 
@@ -147,13 +147,13 @@ impl Down {
         self.agent.counter(counter).expect("a counter")
     }
 
-    fn counts(&self, counters: &[(&str, u64)]) {
+    pub fn counts(&self, counters: &[(&str, u64)]) {
         for &(counter, n) in counters {
             assert_eq!(self.count(counter), n, "{counter}");
         }
     }
 
-    fn at_rest(&self) {
+    pub fn at_rest(&self) {
         let usage = self.agent.usage();
         assert_eq!((usage.slots, usage.chunks), (0, 0));
         self.counts(&[("release_errors", 0), ("messages_unsent", 0)]);

@@ -7,6 +7,7 @@ mod differential;
 mod dproxy;
 mod fixtures;
 mod flood;
+mod follow;
 mod lists;
 mod memory;
 mod rack;

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The compiled programs on their way into the kernel: with maps of their own, or with those of others
+//! that they are to follow.
+
+use anyhow::{Context, Result, bail};
+use lasthop_core::bindings::{
+    LH_BATCH_SLOTS, LH_MAX_RULES, LH_SYNS_PER_FLOW, lh_batch, lh_rule, lh_setup,
+};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
+
+use crate::bytes;
+use crate::shared::Shared;
+use crate::view::{View, loaded_bytes};
+
+/// The compiled programs.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o"));
+
+/// The maps that programs have in common with those that follow them: all but what each has its own
+/// of, constants and rules.
+pub struct Maps(Vec<(String, MapHandle)>);
+
+impl Maps {
+    pub(super) fn of(object: &mut Object) -> Result<Self> {
+        let of = |map: MapMut<'_>| -> Result<(String, MapHandle)> {
+            let name = map.name().to_string_lossy().into_owned();
+            let handle = MapHandle::try_from(&map).with_context(|| format!("BPF map {name}"))?;
+            Ok((name, handle))
+        };
+        let shared = |name: &str| name != "rules" && !name.ends_with(".rodata");
+        let all = object.maps_mut().map(of).collect::<Result<Vec<_>>>()?;
+        Ok(Self(
+            all.into_iter().filter(|(name, _)| shared(name)).collect(),
+        ))
+    }
+}
+
+/// Loads the programs with maps of their own, and fills the pools.
+pub(super) fn fresh(raw: &lh_setup, rules: &[lh_rule]) -> Result<Object> {
+    let mut object = load(raw, rules, None)?;
+    fill_indices(&find(&mut object, "free_flows")?, raw.nr_flows)?;
+    fill_indices(&find(&mut object, "free_chunks")?, raw.nr_chunks)?;
+    fill_slots(&find(&mut object, "free_slots")?, raw.nr_slots)?;
+    Ok(object)
+}
+
+/// Loads them with the maps of others, whose sizes they have: what those know they know.
+pub(super) fn following(raw: &lh_setup, rules: &[lh_rule], maps: &Maps) -> Result<Object> {
+    load(raw, rules, Some(maps))
+}
+
+fn load(raw: &lh_setup, rules: &[lh_rule], maps: Option<&Maps>) -> Result<Object> {
+    if rules.len() > LH_MAX_RULES as usize {
+        bail!(
+            "{} match and exclude rules, at most {LH_MAX_RULES}",
+            rules.len()
+        );
+    }
+    let mut open = ObjectBuilder::default()
+        .open_memory(OBJECT)
+        .context("BPF object")?;
+    prepare(&mut open, raw)?;
+    if let Some(maps) = maps {
+        reuse(&mut open, maps)?;
+    }
+    let mut object = open.load().map_err(|error| refusal(error, raw))?;
+    let table = find(&mut object, "rules")?;
+    for (i, rule) in rules.iter().enumerate() {
+        table.update(&(i as u32).to_ne_bytes(), bytes::of(rule), MapFlags::ANY)?;
+    }
+    Ok(object)
+}
+
+fn reuse(open: &mut OpenObject, maps: &Maps) -> Result<()> {
+    use std::os::fd::AsFd;
+
+    for (name, handle) in &maps.0 {
+        let mut map = open
+            .maps_mut()
+            .find(|map| map.name().to_string_lossy() == *name)
+            .with_context(|| format!("no BPF map {name}"))?;
+        map.reuse_fd(handle.as_fd())
+            .with_context(|| format!("BPF map {name}"))?;
+    }
+    Ok(())
+}
+
+/// What can be read of loaded programs.
+pub(super) fn view(object: &mut Object, raw: lh_setup) -> Result<View> {
+    let bss = handle(object, ".bss")?;
+    Ok(View {
+        shared: Shared::map(&bss)?,
+        flows: handle(object, "flows")?,
+        counters: handle(object, "counters")?,
+        slots: handle(object, "slots")?,
+        partners: handle(object, "partners")?,
+        setup: raw,
+    })
+}
+
+/// Why the kernel did not take the programs, and what to do.
+fn refusal(error: libbpf_rs::Error, raw: &lh_setup) -> anyhow::Error {
+    let why = match error.kind() {
+        libbpf_rs::ErrorKind::OutOfMemory => format!(
+            "no memory for the {} MiB of the maps: lower cache_total or max_flows",
+            loaded_bytes(raw) >> 20
+        ),
+        libbpf_rs::ErrorKind::PermissionDenied => {
+            "the kernel does not let us load BPF programs: run as root".into()
+        }
+        _ => {
+            "the kernel refuses the BPF programs (RUST_LOG=lasthop=debug shows its reasons)".into()
+        }
+    };
+    anyhow::Error::new(error).context(why)
+}
+
+/// Sizes of the maps and the constants of the programs.
+fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        let entries = match name.as_str() {
+            "flows" | "flow_ids" | "free_flows" => raw.nr_flows,
+            "syns" => raw.nr_flows.saturating_mul(LH_SYNS_PER_FLOW),
+            "chunks" | "free_chunks" => raw.nr_chunks,
+            "slots" => raw.nr_slots,
+            "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,
+            name if name.ends_with(".rodata") => {
+                map.set_initial_value(bytes::of(raw))
+                    .context("constants of the programs")?;
+                continue;
+            }
+            _ => continue,
+        };
+        map.set_max_entries(entries)
+            .with_context(|| format!("size of map {name}"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn find<'a>(object: &'a mut Object, name: &str) -> Result<MapMut<'a>> {
+    object
+        .maps_mut()
+        .find(|map| map.name().to_string_lossy().ends_with(name))
+        .with_context(|| format!("no BPF map {name}"))
+}
+
+pub(super) fn handle(object: &mut Object, name: &str) -> Result<MapHandle> {
+    MapHandle::try_from(&find(object, name)?).with_context(|| format!("BPF map {name}"))
+}
+
+/// Pushes the indices so that low ones are handed out first.
+fn fill_indices(map: &MapMut<'_>, count: u32) -> Result<()> {
+    for index in (0..count).rev() {
+        map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
+            .context("filling a pool")?;
+    }
+    Ok(())
+}
+
+fn fill_slots(map: &MapMut<'_>, count: u32) -> Result<()> {
+    for first in (0..count).step_by(LH_BATCH_SLOTS as usize).rev() {
+        let slot = std::array::from_fn(|i| first + LH_BATCH_SLOTS - 1 - i as u32);
+        map.update(&[], bytes::of(&lh_batch { slot }), MapFlags::ANY)
+            .context("filling the pool of slots")?;
+    }
+    Ok(())
+}

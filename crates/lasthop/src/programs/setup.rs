@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! What a device's programs are loaded with, and the form in which they have it.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use lasthop_core::bindings::{
+    self, LH_BATCH_SLOTS, LH_FLOW_SEGS, LH_SLOT_BYTES, lh_config, lh_rule, lh_setup,
+};
+
+use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
+
+/// Priority of local retransmissions: cfg80211 takes 256 to 263 for a user priority of 0 to 7 and
+/// looks at VLAN and DSCP otherwise; qdiscs with bands take the last four bits, 7: the first band.
+pub const PRIORITY: u32 = 256 + 7;
+/// User space has to show a sign of life this often.
+pub const STALE: Duration = Duration::from_secs(2);
+/// What a device's programs are loaded with.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Parameters of the core.
+    pub config: lh_config,
+    /// The device; 0 in tests that attach nowhere.
+    pub ifindex: u32,
+    /// 14 with an Ethernet header, 0 without.
+    pub l2_bytes: u32,
+    /// fwmark bits of our own packets, and which bits those are.
+    pub mark: (u32, u32),
+    /// `skb->priority` of local retransmissions.
+    pub priority: u32,
+    /// Connections that can be assisted at a time.
+    pub max_flows: u32,
+    /// Bytes of cached packets, all flows together (2 KiB each).
+    pub cache_total_bytes: u64,
+    /// Bytes of cached packets per flow.
+    pub cache_flow_bytes: u64,
+    /// --match and --exclude.
+    pub rules: Vec<lh_rule>,
+    /// UDP port of messages between agents; 0: none are heard or sent.
+    pub port: u16,
+    /// The programs' time is `__sk_buff.tstamp`, for tests.
+    pub test_clock: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            config: lh_config::default(),
+            ifindex: 0,
+            l2_bytes: 14,
+            mark: (0x4000_0000, 0x4000_0000),
+            priority: PRIORITY,
+            max_flows: FLOWS_MOST,
+            cache_total_bytes: CACHE_MOST_BYTES,
+            cache_flow_bytes: 8 << 20,
+            rules: Vec::new(),
+            port: 0,
+            test_clock: false,
+        }
+    }
+}
+
+impl Setup {
+    /// The same for the programs.
+    pub(super) fn raw(&self) -> lh_setup {
+        let batches = (self.cache_total_bytes / u64::from(LH_SLOT_BYTES * LH_BATCH_SLOTS)).max(4);
+        let nr_slots = batches.min(u64::from(u32::MAX / LH_SLOT_BYTES)) as u32 * LH_BATCH_SLOTS;
+        let flow_segments = self.cache_flow_bytes / u64::from(LH_SLOT_BYTES);
+        lh_setup {
+            config: self.config,
+            policy: self.config.policy(),
+            ifindex: self.ifindex,
+            l2_bytes: self.l2_bytes,
+            mark_value: self.mark.0,
+            mark_mask: self.mark.1,
+            priority: self.priority,
+            nr_slots,
+            // Every flow may hold one chunk that is hardly filled.
+            nr_chunks: nr_slots / bindings::LH_CHUNK_SEGS + self.max_flows,
+            nr_flows: self.max_flows,
+            flow_segments: flow_segments.clamp(1, u64::from(LH_FLOW_SEGS)) as u32,
+            nr_rules: self.rules.len() as u32,
+            has_match: u32::from(
+                self.rules
+                    .iter()
+                    .any(|rule| rule.action == bindings::LH_RULE_MATCH),
+            ),
+            test_clock: u32::from(self.test_clock),
+            port: u32::from(self.port),
+            can: lasthop_core::message::can(self.config.scheme),
+            stale_ns: STALE.as_nanos() as u64,
+        }
+    }
+}
+
+/// Whether programs with these constants can go on with each other's maps.
+pub(super) fn same_maps(before: &lh_setup, after: &lh_setup) -> Result<()> {
+    for (what, before, after) in [
+        ("max_flows", before.nr_flows, after.nr_flows),
+        ("cache_total", before.nr_slots, after.nr_slots),
+        ("the device", before.ifindex, after.ifindex),
+        ("its kind", before.l2_bytes, after.l2_bytes),
+        ("mark", before.mark_value, after.mark_value),
+        ("mark", before.mark_mask, after.mark_mask),
+    ] {
+        if before != after {
+            bail!("{what} can't change while connections go on: attach anew");
+        }
+    }
+    Ok(())
+}
