@@ -107,7 +107,7 @@ LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actio
 	u32 shift = f->conn.wscale_mh & 15, edge;
 
 	lh_abandon(env, f, false, out);
-	if (!out->emit_held || !lh_control_usable(env, f) || !lh_after(f->hold.own_edge, f->una))
+	if (!out->emit_held || !LH_CFG(env)->clock || !lh_window_editable(env, f))
 		return;
 	edge = lh_control_edge_same(env, f, f->hold.own_edge);
 	out->held_window = lh_control_header(f, f->una, edge,

@@ -38,7 +38,12 @@ LH_INLINE void lh_control_window(struct lh_env *env, struct lh_flow *f, const st
 LH_INLINE void lh_control_mark(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       struct lh_actions *out);
 
-/* What was kept is sent on with a window as an ACK would get it now. */
+/*
+ * What was kept is sent on with a window as an ACK would get it now: with none, if MH has closed
+ * its own since, in an ACK that could not take the kept one's place (lh_hold_newer()); with MH's
+ * own, while no sample of the wired round trip lets the controller have a say. The window that it
+ * came with may reach beyond fwd_edge, and the next edge that is granted would be left of it.
+ */
 LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 #endif /* LH_WINDOW_H */

@@ -152,6 +152,30 @@ fn without_sack_released_copies_keep_the_window() {
     }
 }
 
+/// MH closes its window in an ACK that can't take the kept one's place, as it brings data: the
+/// copies must not open it again (invariant I16). FH would send what MH refuses, and know an edge
+/// that the controller does not, left of which the next one that it grants would be.
+#[test]
+fn released_copies_do_not_open_a_window_that_closed() {
+    let mut rig = rig(false);
+    rig.burst(200, 0, 1_000, 3);
+    ack!(rig, 212, 0 => hold, resend [0]);
+    let closing = Tcp {
+        window: 0,
+        payload: vec![1; 10],
+        ..rig.pure(0, &[])
+    };
+    expect!(rig.mh_sends(215, closing), pass);
+    assert!(rig.flow().is_held());
+    let end = rig.flow().raw().hold.until_ns;
+    let outcomes = rig.agent.on_timer(end);
+    let copies: Vec<_> = outcomes.iter().flat_map(|(_, out)| &out.to_fh).collect();
+    assert_eq!(copies.len(), 3);
+    for copy in copies {
+        assert_eq!(window(copy), 0);
+    }
+}
+
 /// A unit of the scale is less than a segment: asking for a segment more than what is
 /// rounded let only every other delivery through.
 #[test]

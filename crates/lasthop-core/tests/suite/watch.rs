@@ -494,7 +494,7 @@ impl Watch {
             if let (Some(known), false) = (self.pure_edge, self.sack) {
                 self.stays(edge, known.min(self.own_edge));
             }
-            if self.usable(flow) && self.own_edge > last.ack {
+            if self.usable(flow) {
                 self.stays(edge, last.edge.min(self.own_edge));
                 assert!(
                     edge <= last.edge.max(self.own_edge),

@@ -4,7 +4,7 @@
 use lasthop_core::bindings::*;
 use lasthop_core::{Config, MSEC_NS, Segment};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, ack_of};
 use crate::brake::{MSS, bench};
 
 /// FH is braked to `c_bytes`, and knows `edge`.
@@ -109,4 +109,31 @@ fn a_sender_with_the_patience_for_three_repairs_sees_the_holes() {
         assert_eq!(out.retransmits().len(), 1, "repaired here");
         assert_eq!(out.blank_sack == 0, shown, "{wired_ms} ms of wire");
     }
+}
+
+/// The copies of what was kept tell FH of a window that had opened. The controller, which learns the
+/// wired round trip only then, must not take that back (invariant I16).
+#[test]
+fn what_a_released_copy_grants_is_known() {
+    let mut b = held(7, 20 * MSS, 20 * MSS);
+    b.config.suppress = LH_SUPPRESS_ON;
+    let f = b.flow.raw_mut();
+    f.control.state = LH_CONTROL_FREE as u8;
+    f.flags |= LH_FLOW_SACK_SEEN;
+    f.wired.rtt_ns = 0;
+    for n in 1..4 {
+        b.data(n * MSS, MSS);
+    }
+    let ack = |window, blocks: &[(u32, u32)]| Segment {
+        window,
+        ..ack_of(MSS, blocks)
+    };
+    b.segment_from_mh(&ack(300, &[]));
+    b.now_ns += 10 * MSEC_NS;
+    let out = b.segment_from_mh(&ack(1_000, &[(2 * MSS, 4 * MSS)]));
+    assert_eq!(out.verdict, LH_DROP);
+    b.now_ns = b.flow.raw().hold.until_ns;
+    let out = b.timer();
+    assert_eq!((out.emit_held, out.held_window), (1, 1_000));
+    assert_eq!(b.flow.raw().hold.fwd_edge, MSS + (1_000 << 7));
 }
