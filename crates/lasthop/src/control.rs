@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::runtime;
+use crate::{priority, runtime};
 
 /// A client or server that stalls must not hold the other up.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -35,6 +35,12 @@ const ANSWER: Duration = Duration::from_secs(10);
 const BUSY: &str = "busy\n";
 /// The owner may remove file and directory while we claim them; more often than this is an error.
 const CLAIM_TRIES: usize = 10;
+/// What a socket's name begins with that is a process's and not a device's: those have no colon.
+const OF_PROCESS: char = ':';
+/// Name of the socket of the one daemon of a network namespace.
+pub const DAEMON: &str = ":daemon";
+/// A process that reads its configuration again loads programs meanwhile.
+const RELOAD: Duration = Duration::from_secs(60);
 
 /// Directory of this network namespace.
 ///
@@ -73,7 +79,7 @@ impl Question {
         };
         let send = move || {
             let _place = place;
-            lower_priority();
+            priority::of_answers();
             let mut out = BufWriter::new(Patient {
                 stream,
                 until: Instant::now() + ANSWER,
@@ -112,12 +118,6 @@ impl Drop for Answering {
     }
 }
 
-/// Formatting a long table is nobody's traffic.
-fn lower_priority() {
-    // SAFETY: no pointers; 0 means this thread.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 0) };
-}
-
 /// Waits for a slow reader, but not for ever: neither per write nor for the whole.
 struct Patient {
     stream: UnixStream,
@@ -151,10 +151,11 @@ pub struct Control {
 }
 
 impl Control {
-    /// Takes the device's lock and opens its socket.
+    /// Takes the lock of a device, or as [`DAEMON`] or [`of_attach`] of the process itself, and opens its
+    /// socket.
     ///
     /// # Errors
-    /// Another process has the device; the message names it.
+    /// Another process has it; the message names that.
     pub fn claim(runtime_dir: &Path, device: &str) -> Result<Self> {
         let directory = directory(runtime_dir)?;
         let lock_path = directory.join(format!("{device}.lock"));
@@ -248,10 +249,11 @@ fn take_lock(directory: &Path, path: &Path, device: &str) -> Result<Flock<File>>
             Ok(lock) if has_name(&lock, path) => return Ok(lock),
             Ok(_) => {}
             Err((_, Errno::EWOULDBLOCK)) => {
-                bail!(
-                    "{device} is attached already, by process {}: end that one first",
-                    owner(path)
-                );
+                let taken = match device {
+                    DAEMON => "a daemon serves this network namespace already",
+                    _ => &format!("{device} is attached already"),
+                };
+                bail!("{taken}, by process {}: end that one first", owner(path));
             }
             Err((_, error)) => {
                 return Err(error).with_context(|| format!("cannot lock {}", path.display()));
@@ -302,16 +304,44 @@ pub struct Answers {
 /// # Errors
 /// No right to ask, or nobody serves the device.
 pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
+    let asked =
+        |name: &str| !name.starts_with(OF_PROCESS) && device.is_none_or(|wanted| wanted == name);
+    let (answers, served) = ask_those(runtime_dir, asked, request, PATIENCE)?;
+    match device {
+        Some(name) if !served => bail!("{name} is not attached: see `lasthop status`"),
+        _ => Ok(answers),
+    }
+}
+
+/// Asks all serving processes of this network namespace to read their configuration again.
+///
+/// # Errors
+/// No right to ask, or nobody serves anything.
+pub fn reload(runtime_dir: &Path) -> Result<Answers> {
+    let of_process = |name: &str| name.starts_with(OF_PROCESS);
+    match ask_those(runtime_dir, of_process, "reload", RELOAD)? {
+        (_, false) => bail!("nothing is served in this network namespace"),
+        (answers, true) => Ok(answers),
+    }
+}
+
+/// Asks the owners of the sockets with these names. Whether there is any.
+fn ask_those(
+    runtime_dir: &Path,
+    names: impl Fn(&str) -> bool,
+    request: &str,
+    patience: Duration,
+) -> Result<(Answers, bool)> {
     let mut answers = Answers::default();
     let mut served = false;
     let directory = directory(runtime_dir)?;
     runtime::check(&directory)?;
     for socket in sockets(&directory)? {
         let name = socket.file_stem().unwrap_or_default().to_string_lossy();
-        if device.is_some_and(|wanted| wanted != name) {
+        if !names(&name) {
             continue;
         }
-        match ask(&socket, request) {
+        match ask(&socket, request, patience) {
             Ok(text) if text == BUSY => answers.silent.push(format!(
                 "{name}: process {} answers {ANSWERING_MAX} others: ask again",
                 owner(&socket.with_extension("lock"))
@@ -321,22 +351,24 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
             Err(error) => answers.silent.push(format!(
                 "{name}: process {} {}",
                 owner(&socket.with_extension("lock")),
-                silence(&error),
+                silence(&error, patience),
             )),
         }
         served = true;
     }
-    match device {
-        Some(name) if !served => bail!("{name} is not attached: see `lasthop status`"),
-        _ => Ok(answers),
-    }
+    Ok((answers, served))
 }
 
-fn silence(error: &io::Error) -> String {
+/// Name of the socket of this process, which attaches.
+pub fn of_attach() -> String {
+    format!("{OF_PROCESS}attach-{}", std::process::id())
+}
+
+fn silence(error: &io::Error, patience: Duration) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
             "has not answered for {} s: it is still loading, or stopped or stuck and its programs let everything pass",
-            PATIENCE.as_secs()
+            patience.as_secs()
         ),
         ErrorKind::PermissionDenied => "may not be asked: run as root".into(),
         _ => format!("does not answer: {error}"),
@@ -366,9 +398,9 @@ fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(sockets)
 }
 
-fn ask(socket: &Path, request: &str) -> io::Result<String> {
+fn ask(socket: &Path, request: &str, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     writeln!(stream, "{request}")?;
     let mut text = String::new();

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! `lasthop attach`: loads and attaches, then supplies what the programs can't do themselves.
+//! `lasthop attach` and `lasthop daemon`: load and attach, then supply what the programs can't do
+//! themselves.
 //!
 //! One thread does everything: events of the ring buffers (a flow's timer is due: run lh_kick),
 //! the heartbeat, the sweep, devices that go and come back, and what `status` asks. So if it is
-//! stuck anywhere, the heartbeat stops, and the programs let everything pass. Only answers are
-//! made and sent on threads of their own: tables are long, and who asked may read slowly.
+//! stuck anywhere, the heartbeat stops, and the programs let everything pass; and so does what the
+//! service manager's watchdog is fed. Only answers are made and sent, and programs loaded, on threads
+//! of their own: tables are long, who asked may read slowly, and the verifier takes its time.
 
+mod change;
 mod hello;
 mod live;
+mod notify;
 mod options;
 mod place;
+mod reload;
+pub mod settings;
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -20,35 +26,39 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use self::live::{Live, load};
+use self::notify::Manager;
+use self::options::Common;
 pub use self::options::Options;
 use self::place::Place;
+use self::reload::Reload;
+use self::settings::{Devices, Wanted};
 use crate::carrier::Carrier;
+use crate::control::{self, Control, Question};
 use crate::device::{self, Device};
 use crate::mac_events::is_socket;
 use crate::monotonic::now_ns;
-use crate::privilege;
 use crate::programs::Agent;
+use crate::{priority, privilege};
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 const SWEEP: Duration = Duration::from_secs(1);
-/// How soon a device that went or came back is noticed.
+/// How soon a device that went or came back is noticed, where the kernel does not tell.
 const LOOK: Duration = Duration::from_millis(200);
-/// Above this process, who carries other people's traffic.
-const NICE: i32 = -10;
+/// How soon programs that are loaded take the place of others.
+const FOLLOW: Duration = Duration::from_millis(10);
 
-/// Attaches and serves until SIGINT, SIGTERM or SIGHUP, or with `once` until a device goes away.
+/// Serves what is ordered until SIGINT or SIGTERM; devices that were named (`attach`) also until
+/// SIGHUP, by which others are read anew, and with `once` until a device goes away.
 ///
 /// # Errors
 /// Something is missing, or a device is served already: nothing stays attached.
 pub fn run(options: &Options) -> Result<()> {
     device::check_machine()?;
-    let devices: Vec<Device> = options
-        .devices
-        .iter()
-        .map(|name| Device::find(name))
-        .collect::<Result<_>>()?;
-    check_distinct(&devices)?;
+    let wanted = options.orders.read()?;
+    warn_of_rest(&wanted);
+    let devices = present(&wanted, &options.orders.devices)?;
+    let named = matches!(options.orders.devices, Devices::Named(_));
     let signals = block_signals()?;
     let carrier = Carrier::open().unwrap_or_else(|error| {
         tracing::warn!(
@@ -56,73 +66,189 @@ pub fn run(options: &Options) -> Result<()> {
         );
         Carrier::deaf()
     });
-    raise_priority();
-    let mut places: Vec<Place> = devices
-        .iter()
-        .map(|device| Place::claim(device, options))
-        .collect::<Result<_>>()?;
-    let result = attach_all(&mut places, &devices, options).and_then(|()| {
-        let asks_again = options.mac_events.as_deref().is_some_and(is_socket);
+    priority::raise();
+    let common = Common {
+        runtime_dir: wanted.runtime_dir.clone(),
+        json: options.json,
+    };
+    let process = match named {
+        true => control::of_attach(),
+        false => control::DAEMON.to_owned(),
+    };
+    let mut daemon = Daemon {
+        options,
+        process: Control::claim(&common.runtime_dir, &process)?,
+        places: claim_all(wanted, &devices, &common)?,
+        common,
+        signals,
+        carrier,
+        reload: None,
+        asked: Vec::new(),
+        manager: Manager::from_environment(),
+    };
+    let result = daemon.attach_all(&devices).and_then(|()| {
+        let sources = daemon
+            .places
+            .iter()
+            .map(|p| p.settings.mac_events.as_deref());
+        let asks_again = !named || sources.flatten().any(is_socket);
         privilege::drop_all_but_needed(asks_again);
-        serve(&mut places, &signals, &carrier, options)
+        daemon.serve()
     });
-    for place in &mut places {
-        place.leave(options);
+    daemon.manager.stopping();
+    for place in &mut daemon.places {
+        place.leave(&daemon.common);
     }
     result
 }
 
-/// Loads all before it attaches the first: from then on somebody has to be served.
-fn attach_all(places: &mut [Place], devices: &[Device], options: &Options) -> Result<()> {
-    let agents: Vec<Agent> = devices
+/// At the mobile end most schemes only watch: who orders that should know.
+fn warn_of_rest(wanted: &Wanted) {
+    let mut resting: Vec<&str> = wanted
+        .devices
         .iter()
-        .map(|device| load(device, &options.setup))
-        .collect::<Result<_>>()?;
-    for ((place, device), agent) in places.iter_mut().zip(devices).zip(agents) {
-        place.attach(agent, device, options)?;
-    }
-    Ok(())
-}
-
-fn block_signals() -> Result<SignalFd> {
-    let mut set = SigSet::empty();
-    set.add(Signal::SIGINT);
-    set.add(Signal::SIGTERM);
-    set.add(Signal::SIGHUP); // the terminal is gone: what is kept back must go out all the same
-    set.thread_block().context("blocking signals")?;
-    SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).context("signalfd")
-}
-
-fn raise_priority() {
-    // SAFETY: no pointers; 0 means this process.
-    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) } != 0 {
-        tracing::info!("no right to a higher priority: repairs by timer may come late");
+        .filter(|(_, settings)| settings.setup.config.rests())
+        .map(|(_, settings)| settings.scheme.as_str())
+        .collect();
+    resting.dedup();
+    for scheme in resting {
+        eprintln!(
+            "lasthop: at the mobile end of a hop scheme {scheme} can't tell the hop's losses from others and only watches: use --scheme snack with an agent at the other end"
+        );
     }
 }
 
-fn serve(
-    places: &mut [Place],
-    signals: &SignalFd,
-    carrier: &Carrier,
-    options: &Options,
-) -> Result<()> {
-    let (mut next_beat, mut next_sweep, mut next_look) = (
-        Instant::now(),
-        Instant::now() + SWEEP,
-        Instant::now() + LOOK,
-    );
-    loop {
-        wait(
-            places,
-            signals,
-            carrier,
-            next_beat.min(next_sweep).min(next_look),
-        )?;
-        if signals.read_signal().context("signalfd")?.is_some() {
-            return Ok(());
+/// The devices that are wanted and there. Those that were named have to be.
+fn present(wanted: &Wanted, by: &Devices) -> Result<Vec<Option<Device>>> {
+    let find = |(name, _): &(String, settings::Settings)| match by {
+        Devices::Named(_) => Device::find(name).map(Some),
+        Devices::Sections => Ok(Device::find(name)
+            .inspect_err(|error| tracing::warn!("{error:#}; waiting for it"))
+            .ok()),
+    };
+    let devices: Vec<Option<Device>> = wanted.devices.iter().map(find).collect::<Result<_>>()?;
+    check_distinct(&devices)?;
+    Ok(devices)
+}
+
+fn claim_all(wanted: Wanted, devices: &[Option<Device>], common: &Common) -> Result<Vec<Place>> {
+    let claim = |((name, settings), device): ((String, settings::Settings), &Option<Device>)| {
+        let real = device.as_ref().map_or(&name, |device| &device.name);
+        let mut place = Place::claim(real, settings, common)?;
+        place.ordered = name;
+        Ok(place)
+    };
+    wanted.devices.into_iter().zip(devices).map(claim).collect()
+}
+
+/// The serving process.
+struct Daemon<'a> {
+    options: &'a Options,
+    common: Common,
+    /// Above `process`, for the daemon is one as long as it serves any.
+    places: Vec<Place>,
+    process: Control,
+    signals: SignalFd,
+    carrier: Carrier,
+    /// A reload that is under way, and who has asked for another one since.
+    reload: Option<Reload>,
+    asked: Vec<Question>,
+    manager: Manager,
+}
+
+/// When what is done from time to time is due.
+struct Due {
+    beat: Instant,
+    sweep: Instant,
+    look: Instant,
+}
+
+impl Due {
+    fn now() -> Self {
+        let now = Instant::now();
+        Self {
+            beat: now,
+            sweep: now + SWEEP,
+            look: now + LOOK,
         }
-        let links = carrier.changed();
-        for place in places.iter_mut() {
+    }
+
+    fn next(&self) -> Instant {
+        self.beat.min(self.sweep).min(self.look)
+    }
+}
+
+impl Daemon<'_> {
+    /// Loads all before it attaches the first: from then on somebody has to be served.
+    fn attach_all(&mut self, devices: &[Option<Device>]) -> Result<()> {
+        let there = || self.places.iter().zip(devices);
+        let load = |(place, device): (&Place, &Option<Device>)| {
+            let device = device.as_ref()?;
+            Some(load(device, &place.settings.setup))
+        };
+        let agents: Vec<Option<Agent>> = there()
+            .map(|both| load(both).transpose())
+            .collect::<Result<_>>()?;
+        for ((place, device), agent) in self.places.iter_mut().zip(devices).zip(agents) {
+            if let (Some(device), Some(agent)) = (device, agent) {
+                place.attach(agent, device, &self.common)?;
+            }
+        }
+        if self.places.is_empty() {
+            self.say_idle();
+        }
+        Ok(())
+    }
+
+    /// A service that was just installed touches nothing.
+    fn say_idle(&self) {
+        tracing::warn!(
+            "no device is to be served: write a section for each, as [device.wlan0], and call lasthop reload"
+        );
+    }
+
+    fn serve(&mut self) -> Result<()> {
+        let mut due = Due::now();
+        self.manager.ready(self.places.len());
+        loop {
+            self.wait(due.next())?;
+            match self.signals.read_signal().context("signalfd")? {
+                Some(signal) if self.reads_again(signal.ssi_signo) => self.begin_reload(None),
+                Some(_) => return Ok(()),
+                None => {}
+            }
+            let links = self.carrier.changed();
+            self.serve_all(links);
+            self.answer_process();
+            let now = Instant::now();
+            if now >= due.beat {
+                due.beat = now + HEARTBEAT;
+                self.beat();
+            }
+            if now >= due.sweep {
+                due.sweep = now + SWEEP;
+                for place in &mut self.places {
+                    place.live.iter().for_each(sweep);
+                    place.say_hello();
+                }
+            }
+            if now >= due.look || links {
+                due.look = now + LOOK;
+                if self.look()? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// SIGHUP has a service read its files; to `attach` it says that the terminal is gone.
+    fn reads_again(&self, signal: u32) -> bool {
+        signal == Signal::SIGHUP as u32 && matches!(self.options.orders.devices, Devices::Sections)
+    }
+
+    /// Events, the MAC's reports and questions of all devices. `links`: some link has changed.
+    fn serve_all(&mut self, links: bool) {
+        for place in &mut self.places {
             place.hear_the_mac();
             if let Some(live) = &mut place.live {
                 if links {
@@ -131,31 +257,114 @@ fn serve(
                 live.serve();
             }
             for question in place.control.questions() {
-                place.answer(question, options);
-            }
-        }
-        let now = Instant::now();
-        if now >= next_beat {
-            next_beat = now + HEARTBEAT;
-            places
-                .iter()
-                .filter_map(|p| p.live.as_ref())
-                .for_each(|l| l.agent.heartbeat(now_ns()));
-        }
-        if now >= next_sweep {
-            next_sweep = now + SWEEP;
-            for place in places.iter_mut() {
-                place.live.iter().for_each(sweep);
-                place.say_hello();
-            }
-        }
-        if now >= next_look {
-            next_look = now + LOOK;
-            if look(places, options)? {
-                return Ok(());
+                place.answer(question);
             }
         }
     }
+
+    /// What the process itself is asked, and how far it is with that.
+    fn answer_process(&mut self) {
+        for question in self.process.questions() {
+            match question.request.as_str() {
+                "reload" => self.begin_reload(Some(question)),
+                other => tracing::debug!("asked for {other:?}, which nobody knows"),
+            }
+        }
+        if self
+            .reload
+            .as_mut()
+            .is_some_and(|r| r.goes_on(&mut self.places))
+        {
+            self.reload = None;
+            self.manager.ready(self.places.len());
+            if self.places.is_empty() {
+                self.say_idle();
+            }
+            if !self.asked.is_empty() {
+                self.begin_reload(None);
+            }
+        }
+    }
+
+    /// Whoever asks while one is under way gets the next: the files may have changed since.
+    fn begin_reload(&mut self, question: Option<Question>) {
+        self.asked.extend(question);
+        if self.reload.is_some() {
+            return;
+        }
+        self.manager.reloading();
+        let orders = &self.options.orders;
+        let mut reload = Reload::begin(orders, &self.common, &mut self.places);
+        self.asked.drain(..).for_each(|q| reload.asked_by(q));
+        self.reload = Some(reload);
+    }
+
+    fn beat(&mut self) {
+        let lives = self.places.iter().filter_map(|place| place.live.as_ref());
+        lives.for_each(|live| live.agent.heartbeat(now_ns()));
+        self.manager.alive();
+    }
+
+    /// Sleeps until an event, a question, a signal, a change of a link or `until`.
+    fn wait(&self, until: Instant) -> Result<()> {
+        let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
+        fds.extend(self.carrier.fd().map(readable));
+        fds.extend(self.process.fds().map(readable));
+        for place in &self.places {
+            fds.extend(place.control.fds().map(readable));
+            fds.extend(place.mac_fd().map(readable));
+            if let Some(live) = &place.live {
+                fds.push(readable(live.ring_fd()));
+            }
+        }
+        let mut left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+        if self.reload.is_some() {
+            left = left.min(FOLLOW); // a thread that loads tells nobody when it is done
+        }
+        match poll(
+            &mut fds,
+            PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX),
+        ) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(error) => Err(error).context("poll"),
+        }
+    }
+
+    /// Looks for devices that went or came back. True: it is time to end.
+    fn look(&mut self) -> Result<bool> {
+        for place in &mut self.places {
+            if place.follows(&self.common) {
+                continue;
+            }
+            if let Some(live) = &mut place.live {
+                live.agent.detach(); // before anybody hears of it
+                let text = if self.options.once {
+                    format!("{} is gone: ending, because of --once", place.name)
+                } else {
+                    format!("{} is gone: waiting for it", place.name)
+                };
+                place.say("gone", &text, &self.common);
+                place.live = None;
+                if self.options.once {
+                    return Ok(true);
+                }
+            }
+            if device::ifindex(&place.name).is_some() {
+                place.come_back(&self.common);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn block_signals() -> Result<SignalFd> {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGINT);
+    set.add(Signal::SIGTERM);
+    set.add(Signal::SIGHUP); // of a terminal that is gone, too: what is kept back must go out all the same
+    set.thread_block().context("blocking signals")?;
+    SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).context("signalfd")
 }
 
 fn sweep(live: &Live) {
@@ -167,59 +376,14 @@ fn sweep(live: &Live) {
     }
 }
 
-/// Sleeps until an event, a question, a signal, a change of a link or `until`.
-fn wait(places: &[Place], signals: &SignalFd, carrier: &Carrier, until: Instant) -> Result<()> {
-    let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-    fds.extend(carrier.fd().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
-    for place in places {
-        for fd in place.control.fds() {
-            fds.push(PollFd::new(fd, PollFlags::POLLIN));
-        }
-        fds.extend(place.mac_fd().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
-        if let Some(live) = &place.live {
-            fds.push(PollFd::new(live.ring_fd(), PollFlags::POLLIN));
-        }
-    }
-    let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
-    match poll(
-        &mut fds,
-        PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX),
-    ) {
-        Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
-        Err(error) => Err(error).context("poll"),
-    }
-}
-
-/// Looks for devices that went or came back. True: it is time to end.
-fn look(places: &mut [Place], options: &Options) -> Result<bool> {
-    for place in places {
-        if place.follows(options) {
-            continue;
-        }
-        if let Some(live) = &mut place.live {
-            live.agent.detach(); // before anybody hears of it
-            let text = if options.once {
-                format!("{} is gone: ending, because of --once", place.name)
-            } else {
-                format!("{} is gone: waiting for it", place.name)
-            };
-            place.say("gone", &text, options);
-            place.live = None;
-            if options.once {
-                return Ok(true);
-            }
-        }
-        if device::ifindex(&place.name).is_some() {
-            place.come_back(options);
-        }
-    }
-    Ok(false)
-}
-
 /// Checks that no device is meant twice, by whichever of its names.
-fn check_distinct(devices: &[Device]) -> Result<()> {
+fn check_distinct(devices: &[Option<Device>]) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
-    match devices.iter().find(|device| !seen.insert(device.ifindex)) {
+    match devices
+        .iter()
+        .flatten()
+        .find(|device| !seen.insert(device.ifindex))
+    {
         Some(twice) => bail!("device {} is named twice", twice.name),
         None => Ok(()),
     }

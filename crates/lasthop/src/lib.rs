@@ -5,6 +5,7 @@
 mod bytes;
 mod carrier;
 pub mod check;
+pub mod cli;
 pub mod columns;
 pub mod config;
 pub mod control;
@@ -18,6 +19,7 @@ pub mod memory;
 pub mod monotonic;
 mod netlink;
 pub mod peers;
+mod priority;
 mod privilege;
 pub mod programs;
 pub mod queue;

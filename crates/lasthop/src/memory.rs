@@ -57,7 +57,7 @@ impl Room {
 }
 
 /// What the file asks for; none: as fits.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Of all devices together.
     pub memory_bytes: Option<u64>,

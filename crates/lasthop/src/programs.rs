@@ -86,6 +86,11 @@ pub struct Successor {
 }
 
 impl Successor {
+    /// The device that they are for.
+    pub fn ifindex(&self) -> u32 {
+        self.view.setup.ifindex
+    }
+
     /// Loads programs that go on with `maps`, those of programs that were loaded with `before`. Takes
     /// seconds, and is for a thread of its own.
     ///

@@ -3,7 +3,7 @@
 
 use crate::check;
 use crate::peers::PEER_FIELDS;
-use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, STATUS_FIELDS};
+use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, RELOAD_FIELDS, STATUS_FIELDS};
 use crate::split::SPLIT_FIELDS;
 
 /// The reference of all fields, as docs/json.md holds it.
@@ -26,13 +26,15 @@ pub fn page() -> String {
          ## `lasthop flows -j`, a line per connection\n\n{}\n\
          ## `lasthop peers -j`, a line per agent at the other end of a link\n\n{}\n\
          ## `lasthop check -j`, a line per check\n\n{}\n\
-         ## `lasthop attach -j`, a line per event\n\n{}\n\
+         ## `lasthop attach -j`, `lasthop daemon -j`, a line per event\n\n{}\n\
+         ## `lasthop reload -j`, a line per device\n\n{}\n\
          ## `lasthop split -j`, a line per event\n\n{}",
         table(STATUS_FIELDS),
         table(FLOW_FIELDS),
         table(PEER_FIELDS),
         table(check::FIELDS),
         table(EVENT_FIELDS),
+        table(RELOAD_FIELDS),
         table(SPLIT_FIELDS),
     )
 }

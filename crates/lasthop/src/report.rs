@@ -326,6 +326,53 @@ pub fn keys(object: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// Fields of a line of `lasthop reload -j`, in order.
+pub const RELOAD_FIELDS: &[Field] = &[
+    (
+        "dev",
+        "",
+        "device; null where the files themselves are wrong",
+    ),
+    (
+        "reload",
+        "",
+        "`changed`, `unchanged`, `added` (by a new section), `removed` (without one), or `failed`: as before",
+    ),
+    ("error", "", "why it failed; else null"),
+    (
+        "scheme",
+        "",
+        "of a device that was served before: its scheme now",
+    ),
+    (
+        "flows",
+        "",
+        "connections in its table, which went on; null while it is away",
+    ),
+];
+
+/// One line of what came of `lasthop reload`.
+pub fn reload_for_people(value: &Value) -> String {
+    let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let dev = match value["dev"].as_str() {
+        Some(dev) => format!("{dev}: "),
+        None => String::new(),
+    };
+    match (
+        value["reload"].as_str().unwrap_or_default(),
+        value["flows"].as_u64(),
+    ) {
+        ("failed", _) => format!("{dev}still as before: {}", text("error")),
+        ("changed", Some(flows)) => {
+            format!(
+                "{dev}changed (scheme {}), {flows} connections go on",
+                text("scheme")
+            )
+        }
+        (what, _) => format!("{dev}{what}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

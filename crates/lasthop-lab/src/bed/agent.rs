@@ -44,6 +44,20 @@ impl AgentHandle {
         })
     }
 
+    /// `lasthop daemon --config CONFIG` in `namespace`, which is to serve `device` among others; returns
+    /// once that is attached.
+    pub(crate) fn daemon((namespace, device): (&Namespace, &str), config: &Path) -> Result<Self> {
+        let mut command = Command::new(process::find_binary(BINARY)?);
+        command.args(["daemon", "--config"]).arg(config);
+        let mut service = Service::start(command, BINARY, namespace, None)?;
+        service.wait_for_line(&format!("{BINARY}: attached to {device}"))?;
+        Ok(Self {
+            service,
+            namespace: namespace.clone(),
+            device: device.to_owned(),
+        })
+    }
+
     /// Waits until it prints another line that begins with `prefix`, such as that it is attached
     /// to a device that came back.
     ///

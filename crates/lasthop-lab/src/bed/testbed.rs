@@ -2,7 +2,7 @@
 //! The test bed: the hosts of a topology, wired, with the emulators running.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -311,6 +311,19 @@ impl TestBed {
     /// As [`TestBed::start_agent`].
     pub fn start_waiting_agent(&self, scheme: &str, extra_args: &[&str]) -> Result<AgentHandle> {
         self.attach(self.first_place()?, scheme, extra_args)
+    }
+
+    /// Starts a daemon with that configuration, in which the agent's device has a section, and waits
+    /// until that is attached.
+    ///
+    /// # Errors
+    /// As [`TestBed::start_agent`].
+    pub fn start_daemon(&self, config: &Path) -> Result<AgentHandle> {
+        let place = self.first_place()?;
+        let at = (self.station(&place.host)?, place.device.as_str());
+        let mut agent = AgentHandle::daemon(at, config)?;
+        self.note_helper("daemon", agent.process_mut())?;
+        Ok(agent)
     }
 
     pub(super) fn first_place(&self) -> Result<&Place> {

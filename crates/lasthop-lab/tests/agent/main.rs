@@ -17,6 +17,7 @@ mod local;
 mod many;
 mod outage;
 mod rack;
+mod reload;
 mod repairs;
 mod rights;
 mod robust;

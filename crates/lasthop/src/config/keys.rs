@@ -153,6 +153,9 @@ pub fn defaults() -> String {
     for key in &KEYS[BEFORE_PARAMS..] {
         all += &entry(key.text, key.key, key.shown);
     }
-    all.truncate(all.trim_end().len());
-    all + "\n"
+    all + &comment(
+        "A section for each device that `lasthop daemon` is to serve: without one it serves none. In it \
+         any of the keys above but memory and runtime_dir, for this device alone. Files in \
+         /etc/lasthop/conf.d that end in .toml are read after this one, in the order of their names.",
+    ) + "\n# [device.wlan0]\n"
 }

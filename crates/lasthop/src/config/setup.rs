@@ -4,7 +4,7 @@
 use anyhow::Result;
 use lasthop_core::bindings::LH_MESSAGE_PORT;
 
-use super::{File, Profile, scheme_id};
+use super::file::{File, Profile, scheme_id};
 use crate::memory::{Asked, Room};
 use crate::programs::Setup;
 use crate::units;
@@ -46,7 +46,8 @@ impl File {
         })
     }
 
-    fn memory(&self) -> Asked {
+    /// Sizes that it asks for.
+    pub fn memory(&self) -> Asked {
         Asked {
             memory_bytes: self.memory_bytes,
             max_flows: self.max_flows,

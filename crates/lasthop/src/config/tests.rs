@@ -4,6 +4,9 @@ use lasthop_core::bindings::{
     LH_TIMER_AFTER_DUP, lh_config,
 };
 
+use lasthop_core::params;
+use toml::Value;
+
 use super::*;
 use crate::memory::Room;
 
@@ -226,4 +229,93 @@ fn a_choice_is_a_word_or_true_or_false() {
         error("clock = 3"),
         "x.toml:1: clock: write one of \"off\", \"auto\", \"always\""
     );
+}
+
+/// The configuration in these files, the first one lasthop.toml, the others in conf.d.
+fn written(files: &[(&str, &str)]) -> anyhow::Result<Configuration> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("conf.d")).unwrap();
+    for (name, text) in files {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    Configuration::read(&dir.path().join(files[0].0))
+}
+
+#[test]
+fn a_device_has_what_its_section_says_and_else_what_all_have() {
+    let all = written(&[
+        (
+            "lasthop.toml",
+            "scheme = \"snoop\"\nexclude = [\":22\"]\nmax_local = 4\n\n[device.wlan0]\nmax_local = 5\n\n[device.wwan0]\nscheme = \"rack\"\nexclude = []\n",
+        ),
+        (
+            "conf.d/20-site.toml",
+            "dup_thresh = 2\n[device.wlan0]\nkey = \"/etc/lasthop/key\"\n",
+        ),
+        ("conf.d/10-early.toml", "dup_thresh = 3\n[device.ppp0]\n"),
+        ("conf.d/10-early.toml.dpkg-new", "nonsense\n"),
+    ])
+    .unwrap();
+    let names: Vec<&str> = all.devices.keys().map(String::as_str).collect();
+    assert_eq!(names, ["ppp0", "wlan0", "wwan0"]);
+    let wlan0 = &all.devices["wlan0"];
+    assert_eq!(wlan0.scheme.as_deref(), Some("snoop"));
+    assert_eq!(wlan0.config().max_local, 5);
+    assert_eq!(wlan0.config().dup_thresh, 2, "the later file wins");
+    assert_eq!(wlan0.key.as_deref(), Some(Path::new("/etc/lasthop/key")));
+    assert_eq!(wlan0.exclude, [":22"]);
+    let wwan0 = &all.devices["wwan0"];
+    assert_eq!(wwan0.scheme.as_deref(), Some("rack"));
+    assert!(wwan0.exclude.is_empty() && wwan0.key.is_none());
+    assert_eq!(wwan0.config().max_local, 4);
+    assert_eq!(all.common.config().max_local, 4);
+}
+
+#[test]
+fn errors_in_sections_name_file_and_line() {
+    let of = |text: &str| {
+        let error = written(&[("lasthop.toml", ""), ("conf.d/a.toml", text)]).unwrap_err();
+        let error = error.to_string();
+        let (_, named) = error.split_once("conf.d/").expect("the file");
+        named.to_owned()
+    };
+    for (text, expected) in [
+        (
+            "[device.wlan0]\n\nmax_local = 0\n",
+            "a.toml:3: max_local: 0 is not from 1 to 100",
+        ),
+        (
+            "[device.wlan0]\nshceme = \"rack\"\n",
+            "a.toml:2: unknown key 'shceme': did you mean 'scheme'?",
+        ),
+        (
+            "[device.wlan0]\nhold_min = \"2s\"\n",
+            "a.toml:2: hold_min: is above hold_max",
+        ),
+        (
+            "[device.wlan0]\nmemory = \"8MiB\"\n",
+            "a.toml:2: memory: is for all devices: write it above the first section",
+        ),
+        (
+            "device = \"wlan0\"\n",
+            "a.toml:1: device: write a section for each, as [device.wlan0]",
+        ),
+        (
+            "[device]\nwlan0 = 3\n",
+            "a.toml:1: device: write a section for each, as [device.wlan0]",
+        ),
+        (
+            "\n[device.\"a b\"]\n",
+            "a.toml:2: 'a b' can't be the name of a device",
+        ),
+    ] {
+        assert_eq!(of(text), expected);
+    }
+    let twice = of("[device.wlan0]\n[device.wlan0]\n");
+    assert!(
+        twice.starts_with("a.toml:2: ") && !twice.contains('\n'),
+        "{twice}"
+    );
+    let missing = written(&[("conf.d/a.toml", "")]).map(|all| all.devices.len());
+    assert_eq!(missing.unwrap(), 0, "and no conf.d beside it");
 }

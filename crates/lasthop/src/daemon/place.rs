@@ -11,7 +11,8 @@ use lasthop_core::bindings::lh_keys;
 use serde_json::{Value, json};
 
 use super::live::{Live, load};
-use super::options::Options;
+use super::options::Common;
+use super::settings::Settings;
 use crate::check::is_radio;
 use crate::control::{Control, Question};
 use crate::device::{self, Device};
@@ -19,62 +20,72 @@ use crate::keyfile;
 use crate::mac_events::{Lag, Source, is_socket};
 use crate::monotonic::now_ns;
 use crate::peers;
-use crate::programs::Agent;
+use crate::priority;
+use crate::programs::{Agent, Successor};
 use crate::report::{self, Served};
 
 /// How soon it is tried again to attach to a device that came back.
 const RETRY: Duration = Duration::from_secs(2);
 
+/// What a device is to be served with, once its programs are loaded.
+pub(super) struct Following {
+    pub(super) settings: Settings,
+    pub(super) loading: JoinHandle<Result<Successor>>,
+}
+
 /// One device that we serve, there or away.
 pub(super) struct Place {
     pub(super) name: String,
+    /// By which name it was ordered.
+    pub(super) ordered: String,
     started: Instant,
     /// Above `control`, for the links must go before the lock.
     pub(super) live: Option<Live>,
     /// The programs for a device that came back. To clear the cache's memory takes half a second,
     /// in which the other devices must be served.
-    loading: Option<JoinHandle<Result<Agent>>>,
+    pub(super) loading: Option<JoinHandle<Result<Agent>>>,
+    /// What it is to be served with next.
+    pub(super) following: Option<Following>,
     retry: Instant,
     complaint: String,
     /// A name of the device's that another agent holds.
     not_ours: String,
-    keys: Option<lh_keys>,
-    mac_events: Option<Source>,
+    pub(super) settings: Settings,
+    pub(super) keys: Option<lh_keys>,
+    pub(super) mac_events: Option<Source>,
     mac_lag: Lag,
     pub(super) control: Control,
 }
 
 impl Place {
-    pub(super) fn claim(device: &Device, options: &Options) -> Result<Self> {
-        let source = options.mac_events.as_deref();
-        if source.is_some_and(|source| !is_socket(source)) && !is_radio(device) {
-            tracing::warn!(
-                "{}: no radio, as far as /sys tells: mac80211 reports frames of radios only, not of a bridge or VLAN above one",
-                device.name
-            );
-        }
+    /// Takes the device's name, whether there is such a device by now or not.
+    pub(super) fn claim(name: &str, settings: Settings, common: &Common) -> Result<Self> {
+        let source = settings.mac_events.as_deref();
         Ok(Self {
-            name: device.name.clone(),
+            name: name.to_owned(),
+            ordered: name.to_owned(),
             started: Instant::now(),
             live: None,
             loading: None,
+            following: None,
             retry: Instant::now(),
             complaint: String::new(),
             not_ours: String::new(),
-            keys: options.keys.as_deref().map(keyfile::read).transpose()?,
+            keys: settings.keys.as_deref().map(keyfile::read).transpose()?,
             mac_events: source.map(Source::open).transpose()?,
             mac_lag: Lag::default(),
-            control: Control::claim(&options.runtime_dir, &device.name)?,
+            control: Control::claim(&common.runtime_dir, name)?,
+            settings,
         })
     }
 
-    fn event(&self, event: &str, options: &Options) -> Value {
+    fn event(&self, event: &str) -> Value {
         let view = self.live.as_ref().map(|live| live.agent.view());
         let mut object = json!({
             "event": event,
             "dev": self.name,
             "ifindex": self.live.as_ref().map(|live| live.ifindex),
-            "scheme": options.scheme,
+            "scheme": self.settings.scheme,
         });
         if event != "attached" {
             object["counters"] = report::counters(view.as_deref());
@@ -83,10 +94,10 @@ impl Place {
     }
 
     /// Says something on standard output at once: others wait for the line.
-    pub(super) fn say(&self, event: &str, text: &str, options: &Options) {
+    pub(super) fn say(&self, event: &str, text: &str, common: &Common) {
         let mut out = std::io::stdout().lock();
-        let line = if options.json {
-            self.event(event, options).to_string()
+        let line = if common.json {
+            self.event(event).to_string()
         } else {
             format!("lasthop: {text}")
         };
@@ -94,14 +105,16 @@ impl Place {
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 
-    pub(super) fn attach(
-        &mut self,
-        agent: Agent,
-        device: &Device,
-        options: &Options,
-    ) -> Result<()> {
+    pub(super) fn attach(&mut self, agent: Agent, device: &Device, common: &Common) -> Result<()> {
         if let Some(source) = &self.mac_events {
             source.follow(device.ifindex)?;
+            let path = self.settings.mac_events.as_deref();
+            if path.is_some_and(|path| !is_socket(path)) && !is_radio(device) {
+                tracing::warn!(
+                    "{}: no radio, as far as /sys tells: mac80211 reports frames of radios only, not of a bridge or VLAN above one",
+                    device.name
+                );
+            }
         }
         let live =
             Live::start(agent, device, self.keys.as_ref()).with_context(|| self.name.clone())?;
@@ -109,16 +122,16 @@ impl Place {
         self.live = Some(live);
         let text = format!(
             "attached to {} (scheme {}, {mib} MiB)",
-            self.name, options.scheme
+            self.name, self.settings.scheme
         );
-        self.say("attached", &text, options);
+        self.say("attached", &text, common);
         Ok(())
     }
 
     /// Takes up a device that came back: first loads, on another thread, then attaches. Failing is
     /// no reason to end: the others are still served, and it may work soon.
-    pub(super) fn come_back(&mut self, options: &Options) {
-        let Err(error) = self.try_come_back(options) else {
+    pub(super) fn come_back(&mut self, common: &Common) {
+        let Err(error) = self.try_come_back(common) else {
             return;
         };
         self.retry = Instant::now() + RETRY;
@@ -129,15 +142,18 @@ impl Place {
         }
     }
 
-    fn try_come_back(&mut self, options: &Options) -> Result<()> {
+    fn try_come_back(&mut self, common: &Common) -> Result<()> {
         if Instant::now() < self.retry {
             return Ok(());
         }
         let device = Device::find(&self.name)?;
         let Some(loading) = self.loading.take_if(|loading| loading.is_finished()) else {
             if self.loading.is_none() {
-                let setup = options.setup.clone();
-                let load = move || load(&device, &setup);
+                let setup = self.settings.setup.clone();
+                let load = move || {
+                    priority::of_loading();
+                    load(&device, &setup)
+                };
                 self.loading = Some(std::thread::Builder::new().spawn(load)?);
             }
             return Ok(());
@@ -149,16 +165,16 @@ impl Place {
         if loaded != (device.ifindex, device.l2_bytes) {
             return Ok(()); // it went and came back once more meanwhile: load anew
         }
-        self.attach(agent, &device, options)?;
+        self.attach(agent, &device, common)?;
         self.complaint.clear();
         Ok(())
     }
 
     /// Has the question answered: on a thread of its own, for reading a full table takes seconds,
     /// and who asks may read slowly. Only what needs the programs themselves is done here.
-    pub(super) fn answer(&mut self, question: Question, options: &Options) {
+    pub(super) fn answer(&mut self, question: Question) {
         let view = self.live.as_ref().map(|live| live.agent.view());
-        let (name, scheme) = (self.name.clone(), options.scheme.clone());
+        let (name, scheme) = (self.name.clone(), self.settings.scheme.clone());
         match question.request.as_str() {
             "status" => {
                 let uptime_s = self.started.elapsed().as_secs_f64();
@@ -189,7 +205,7 @@ impl Place {
                     })
                 })
             }),
-            "key reload" => question.say(self.reload_keys(options)),
+            "key reload" => question.say(self.reload_keys()),
             "link up" => question.say(self.link(true, &scheme)),
             "link down" => question.say(self.link(false, &scheme)),
             other => {
@@ -227,9 +243,9 @@ impl Place {
     }
 
     /// Takes the keys that are in the file by now. What is wrong there leaves those that we have.
-    fn reload_keys(&mut self, options: &Options) -> String {
+    fn reload_keys(&mut self) -> String {
         let name = &self.name;
-        let Some(path) = &options.keys else {
+        let Some(path) = &self.settings.keys else {
             return format!("{name}: attached without a key file\n");
         };
         let done = keyfile::read(path).and_then(|keys| {
@@ -260,7 +276,7 @@ impl Place {
 
     /// Whether the device that is served is still there. Renamed, it is followed, and so is what
     /// `status` and the others call it; where that name is another agent's the old one stays.
-    pub(super) fn follows(&mut self, options: &Options) -> bool {
+    pub(super) fn follows(&mut self, common: &Common) -> bool {
         let Some(live) = self.live.as_ref().filter(|live| live.agent.attached()) else {
             return false;
         };
@@ -270,12 +286,12 @@ impl Place {
         if name == self.name || name == self.not_ours {
             return true;
         }
-        match Control::claim(&options.runtime_dir, &name) {
+        match Control::claim(&common.runtime_dir, &name) {
             Ok(control) => {
                 let text = format!("{} is {name} now", self.name);
                 self.control = control;
                 self.name = name;
-                self.say("renamed", &text, options);
+                self.say("renamed", &text, common);
             }
             Err(error) => {
                 tracing::warn!(
@@ -289,7 +305,7 @@ impl Place {
     }
 
     /// Takes the programs off, then lets go what they kept back.
-    pub(super) fn leave(&mut self, options: &Options) {
+    pub(super) fn leave(&mut self, common: &Common) {
         let Some(live) = &mut self.live else { return };
         live.agent.detach();
         if let Err(error) = live.agent.sweep(true) {
@@ -299,7 +315,7 @@ impl Place {
             tracing::info!("{}: {}", self.name, self.mac_lag);
         }
         let text = format!("detached from {}", self.name);
-        self.say("detached", &text, options);
+        self.say("detached", &text, common);
         self.live = None;
     }
 }

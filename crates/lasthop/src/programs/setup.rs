@@ -16,7 +16,7 @@ pub const PRIORITY: u32 = 256 + 7;
 /// User space has to show a sign of life this often.
 pub const STALE: Duration = Duration::from_secs(2);
 /// What a device's programs are loaded with.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     /// Parameters of the core.
     pub config: lh_config,

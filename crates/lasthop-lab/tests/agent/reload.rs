@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! `lasthop daemon` and `lasthop reload`: what is new applies to the connections that there are, and
+//! nothing of them is lost.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::process::find_binary;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::data::host::Host;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::devices::programs_attached;
+use super::{PATIENCE, able, able_alone, check, counter, fast_link, wait_until, wait_until_empty};
+
+/// A daemon on the base station, and its file.
+struct Served {
+    bed: TestBed,
+    agent: AgentHandle,
+    directory: TempDir,
+}
+
+impl Served {
+    fn start(loss: f64, text: &str) -> Self {
+        let bed = TestBed::up(&fast_link(loss)).expect("test bed");
+        let directory = tempfile::tempdir().expect("directory");
+        fs::write(directory.path().join("lasthop.toml"), text).expect("file");
+        let agent = bed.start_daemon(&directory.path().join("lasthop.toml"));
+        Self {
+            agent: agent.expect("daemon"),
+            bed,
+            directory,
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.directory.path().join("lasthop.toml")
+    }
+
+    /// `lasthop reload` with this in the file: its lines, and what it complains of.
+    fn reload(&self, text: &str) -> (Vec<Value>, String) {
+        fs::write(self.file(), text).expect("file");
+        reload(&self.bed)
+    }
+}
+
+fn reload(bed: &TestBed) -> (Vec<Value>, String) {
+    read(start_reload(bed))
+}
+
+fn start_reload(bed: &TestBed) -> Child {
+    let binary = find_binary("lasthop").expect("lasthop");
+    let mut command = Command::new(binary);
+    command.args(["reload", "-j"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = bed.run_in(Host::Bs, || command.spawn());
+    child.expect("namespace").expect("lasthop reload")
+}
+
+fn read(child: Child) -> (Vec<Value>, String) {
+    let output = child.wait_with_output().expect("lasthop reload");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.success(), errors.is_empty(), "{errors}");
+    (lines.collect(), errors)
+}
+
+/// What became of wl0 in a reload that nothing is wrong with.
+fn of_wl0((lines, errors): (Vec<Value>, String)) -> String {
+    assert_eq!(errors, "");
+    let line = lines.iter().find(|line| line["dev"] == "wl0");
+    line.expect("wl0")["reload"]
+        .as_str()
+        .expect("a word")
+        .to_owned()
+}
+
+/// How long nothing arrives at the most, of all connections together, until `over`.
+fn longest_pause(running: &RunningTransfer, mut over: impl FnMut() -> bool) -> Duration {
+    let (mut at, mut last) = (Instant::now(), running.received_bytes());
+    let mut longest = Duration::ZERO;
+    while !over() {
+        thread::sleep(Duration::from_millis(2));
+        let bytes = running.received_bytes();
+        if bytes != last {
+            longest = longest.max(at.elapsed());
+            (at, last) = (Instant::now(), bytes);
+        }
+    }
+    longest.max(at.elapsed())
+}
+
+/// Parameters, rules and the scheme change under connections that lose packets: none is lost, none
+/// begins anew, every byte is right, and data hardly pause.
+fn under_traffic(flows: usize, bytes: u64) {
+    let section = |text: &str| format!("[device.wl0]\n{text}\n");
+    let mut served = Served::start(0.02, &section("scheme = \"rack\""));
+    let transfer = Transfer::new().flows(flows).bytes(bytes).deadline(PATIENCE);
+    let running = transfer.start(&served.bed).expect("transfer");
+    running.wait_for_all_flows().expect("flows");
+    let enough = Instant::now() + Duration::from_millis(1_500);
+    let before = longest_pause(&running, || Instant::now() > enough);
+    let created = counter(&mut served.agent, "flows_created");
+    let resumed = counter(&mut served.agent, "resynchronised");
+    for text in [
+        "scheme = \"rack\"\nmax_local = 7",
+        "scheme = \"rack\"\nexclude = [\"203.0.113.0/24\"]",
+        "scheme = \"sack\"",
+        "scheme = \"rack\"",
+    ] {
+        fs::write(served.file(), section(text)).expect("file");
+        let mut child = start_reload(&served.bed);
+        let pause = longest_pause(&running, || child.try_wait().expect("wait").is_some());
+        assert_eq!(of_wl0(read(child)), "changed", "{text}");
+        eprintln!("{flows} flows, {text:?}: longest pause {pause:?}, {before:?} before");
+        assert!(
+            pause < (4 * before).max(Duration::from_millis(200)),
+            "{pause:?}, {before:?} before"
+        );
+        let status = served.agent.status().expect("status");
+        assert!(text.contains(status["scheme"].as_str().expect("scheme")));
+    }
+    assert!(!running.is_finished(), "the reloads came too late");
+    assert_eq!(of_wl0(reload(&served.bed)), "unchanged");
+    let report = running.wait().expect("transfer");
+    check(&report);
+    assert_eq!(counter(&mut served.agent, "flows_created"), created);
+    assert_eq!(counter(&mut served.agent, "resynchronised"), resumed);
+    assert!(counter(&mut served.agent, "local_retransmits") > 0);
+    wait_until_empty(&mut served.agent);
+    served.agent.stop().expect("stop");
+    assert_eq!(programs_attached(&served.bed), 0);
+}
+
+#[test]
+fn connections_go_on_through_reloads() {
+    if able_alone() {
+        under_traffic(20, 3_000_000);
+    }
+}
+
+#[test]
+#[ignore = "two hundred connections for half a minute"]
+fn two_hundred_connections_go_on_through_reloads() {
+    if able_alone() {
+        under_traffic(200, 800_000);
+    }
+}
+
+/// What is excluded in mid-transfer is let go at once, with what was kept of it; what is not excluded any
+/// more is taken up.
+#[test]
+fn rules_are_for_connections_that_there_are() {
+    if !able() {
+        return;
+    }
+    let mut served = Served::start(0.01, "[device.wl0]\n");
+    // Long enough for two reloads of a machine that has much to do.
+    let transfer = Transfer::new()
+        .flows(4)
+        .bytes(16_000_000)
+        .deadline(PATIENCE);
+    let running = transfer.start(&served.bed).expect("transfer");
+    running.wait_for_all_flows().expect("flows");
+    let excluded = "[device.wl0]\nexclude = [\"0.0.0.0/0\"]\n";
+    assert_eq!(of_wl0(served.reload(excluded)), "changed");
+    let status = served.agent.status().expect("status");
+    assert_eq!(
+        (&status["flows"], &status["cache_bytes"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(of_wl0(served.reload("[device.wl0]\n")), "changed");
+    wait_until("taken up in mid-stream", || {
+        let status = served.agent.status().expect("status");
+        (status["flows"] == 4, status.to_string())
+    });
+    assert!(!running.is_finished());
+    check(&running.wait().expect("transfer"));
+    wait_until_empty(&mut served.agent);
+}
+
+/// What is wrong in a file is said with its line, and all stays as it is; so does what takes other maps.
+#[test]
+fn what_is_wrong_changes_nothing() {
+    if !able() {
+        return;
+    }
+    let mut served = Served::start(0.0, "[device.wl0]\nscheme = \"snoop\"\n");
+    for (text, says) in [
+        (
+            "[device.wl0]\nscheme = \"snop\"\n",
+            "lasthop.toml:2: scheme: no scheme 'snop'",
+        ),
+        ("[device.wl0\n", "lasthop.toml:1: "),
+        (
+            "[device.wl0]\nmax_flows = 100\n",
+            "wl0: still as before: max_flows can't change",
+        ),
+        (
+            "[device.wl0]\nkey = \"/nonexistent/key\"\n",
+            "wl0: still as before: ",
+        ),
+        (
+            "[device.wl0]\nscheme = \"csnoop\"\n",
+            "device wl0: scheme csnoop goes by",
+        ),
+    ] {
+        let (_, errors) = served.reload(text);
+        assert!(errors.contains(says), "{text:?}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        assert_eq!(served.agent.status().expect("status")["scheme"], "snoop");
+    }
+    assert_eq!(programs_attached(&served.bed), 2);
+}
+
+/// Sections come and go, and so do devices; SIGHUP is as good as `lasthop reload`.
+#[test]
+fn devices_come_and_go_with_their_sections() {
+    if !able() {
+        return;
+    }
+    let mut served = Served::start(0.0, "[device.wl0]\n");
+    let both = "[device.wl0]\n\n[device.late0]\nscheme = \"snoop\"\n";
+    let (lines, errors) = served.reload(both);
+    assert_eq!(errors, "");
+    let of = |dev: &str| {
+        lines
+            .iter()
+            .find(|line| line["dev"] == dev)
+            .expect("a line")
+    };
+    assert_eq!(
+        (&of("wl0")["reload"], &of("late0")["reload"]),
+        (&"unchanged".into(), &"added".into())
+    );
+    let ip = |words: &str| {
+        let words: Vec<&str> = ["ip"].into_iter().chain(words.split(' ')).collect();
+        served.bed.command(Host::Bs, &words).expect("ip");
+    };
+    ip("link add late0 type veth peer name late1");
+    served
+        .agent
+        .wait_for_line("lasthop: attached to late0")
+        .expect("attached");
+    let ip = |words: &str| {
+        let words: Vec<&str> = ["ip"].into_iter().chain(words.split(' ')).collect();
+        served.bed.command(Host::Bs, &words).expect("ip");
+    };
+    ip("link del late0");
+    served
+        .agent
+        .wait_for_line("lasthop: late0 is gone")
+        .expect("gone");
+    fs::write(served.file(), "[device.late0]\n").expect("file");
+    kill(Pid::from_raw(served.agent.pid()), Signal::SIGHUP).expect("SIGHUP");
+    served
+        .agent
+        .wait_for_line("lasthop: detached from wl0")
+        .expect("detached");
+    assert_eq!(programs_attached(&served.bed), 0);
+    let (lines, errors) = served.reload("");
+    assert_eq!(
+        (lines[0]["reload"].as_str(), errors.as_str()),
+        (Some("removed"), "")
+    );
+    let (lines, _) = served.reload("[device.wl0]\n");
+    assert_eq!(lines[0]["reload"], "added");
+    served
+        .agent
+        .wait_for_line("lasthop: attached to wl0")
+        .expect("attached");
+    assert_eq!(programs_attached(&served.bed), 2);
+    served.agent.stop().expect("stop");
+}
+
+/// `attach` reads its file again, too, and what its command line says wins as before. One daemon is enough
+/// for a network namespace.
+#[test]
+fn attach_reads_its_file_again() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let directory = tempfile::tempdir().expect("directory");
+    let file = directory.path().join("a.toml");
+    fs::write(&file, "max_local = 5\n").expect("file");
+    let path = file.to_str().expect("path");
+    let mut agent = bed
+        .start_agent("snoop", &["--config", path])
+        .expect("agent");
+    fs::write(&file, "max_local = 6\nscheme = \"rack\"\n").expect("file");
+    let (lines, errors) = reload(&bed);
+    assert_eq!(
+        (lines[0]["reload"].as_str(), errors.as_str()),
+        (Some("changed"), "")
+    );
+    assert_eq!(agent.status().expect("status")["scheme"], "snoop");
+    let second = bed.start_daemon(&file).expect_err("no section");
+    assert!(format!("{second:#}").contains("lasthop"), "{second:#}");
+    agent.stop().expect("stop");
+}

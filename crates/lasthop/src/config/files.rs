@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Where the configuration comes from: a file, the directory conf.d beside it, and in each the keys for
+//! all devices and a section for each device that has others.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::Deserialize;
+use toml::{Spanned, Value};
+
+use super::file::{File, names};
+
+/// Read if it exists and no other is named.
+pub const DEFAULT_PATH: &str = "/etc/lasthop/lasthop.toml";
+/// Beside the file, for what packages and scripts add to it.
+const DIRECTORY: &str = "conf.d";
+/// Keys that are the process's, and can't be of one device.
+const OF_ALL: [&str; 2] = ["memory", "runtime_dir"];
+/// Longest name of a device, as the kernel has it.
+const NAME_BYTES: usize = 15;
+
+/// The text of one file.
+pub(super) struct Source {
+    name: String,
+    text: String,
+}
+
+impl Source {
+    pub(super) fn new(name: &str, text: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("cannot read the configuration {}", path.display()))?;
+        Ok(Self::new(&path.display().to_string(), &text))
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        line_of(&self.text, offset)
+    }
+}
+
+/// All that the files say.
+#[derive(Debug, Clone, Default)]
+pub struct Configuration {
+    /// Of every device.
+    pub common: File,
+    /// Devices that have a section, with what is common to all where the section says nothing else.
+    pub devices: BTreeMap<String, File>,
+}
+
+/// A key as it stands in a file.
+struct Entry<'a> {
+    source: &'a Source,
+    line: usize,
+    key: String,
+    value: Value,
+}
+
+/// One file's part: what is common, and each section's.
+type Entries<'a> = (Vec<Entry<'a>>, Vec<(String, Vec<Entry<'a>>)>);
+
+/// The sections, with the places of their keys, which a plain table has not.
+#[derive(Deserialize)]
+struct Sections {
+    #[serde(default)]
+    device: BTreeMap<Spanned<String>, BTreeMap<String, Spanned<Value>>>,
+}
+
+impl Configuration {
+    /// Reads a file, and those of the directory conf.d beside it that end in .toml, in the order of
+    /// their names: what comes later wins.
+    ///
+    /// # Errors
+    /// `FILE:LINE: what is wrong`, in one line.
+    pub fn read(path: &Path) -> Result<Self> {
+        let mut sources = vec![Source::read(path)?];
+        for path in beside(path)? {
+            sources.push(Source::read(&path)?);
+        }
+        Self::of(&sources)
+    }
+
+    /// Reads the file that is named, else the default one if it exists, else nothing.
+    ///
+    /// # Errors
+    /// As [`Configuration::read`].
+    pub fn read_or_default(path: Option<&Path>) -> Result<Self> {
+        match path {
+            Some(path) => Self::read(path),
+            None if Path::new(DEFAULT_PATH).exists() => Self::read(Path::new(DEFAULT_PATH)),
+            None => Ok(Self::default()),
+        }
+    }
+
+    pub(super) fn of(sources: &[Source]) -> Result<Self> {
+        let parts: Vec<Entries<'_>> = sources.iter().map(entries).collect::<Result<_>>()?;
+        let mut common = File::default();
+        for (entries, _) in &parts {
+            common.take(entries)?;
+        }
+        let mut devices = BTreeMap::new();
+        for (device, entries) in parts.iter().flat_map(|(_, sections)| sections) {
+            let file: &mut File = devices
+                .entry(device.clone())
+                .or_insert_with(|| common.clone());
+            file.take(entries)?;
+        }
+        Ok(Self { common, devices })
+    }
+}
+
+impl File {
+    /// Sets what the entries of one file, or of one section, say.
+    fn take(&mut self, entries: &[Entry<'_>]) -> Result<()> {
+        for entry in entries {
+            let Entry {
+                source, line, key, ..
+            } = entry;
+            self.set(key, entry.value.clone()).map_err(|error| {
+                let name = &source.name;
+                let line = line_of_quoted(&source.text, *line, &error);
+                match names().any(|name| name == key) {
+                    true => anyhow!("{name}:{line}: {key}: {error}"),
+                    false => anyhow!("{name}:{line}: {error}"),
+                }
+            })?;
+        }
+        self.check_pairs().map_err(|(key, error)| {
+            let at = entries.iter().rfind(|entry| entry.key == key);
+            let at = at.map_or(String::new(), |at| {
+                format!("{}:{}: ", at.source.name, at.line)
+            });
+            anyhow!("{at}{key}: {error}")
+        })
+    }
+}
+
+/// Takes a file apart, in the order of its lines.
+fn entries(source: &Source) -> Result<Entries<'_>> {
+    let name = &source.name;
+    let wrong = |error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| source.line(span.start));
+        anyhow!("{name}:{line}: {}", error.message().replace('\n', " "))
+    };
+    let table: BTreeMap<String, Spanned<Value>> = toml::from_str(&source.text).map_err(wrong)?;
+    let mut sections = Vec::new();
+    if let Some(device) = table.get("device") {
+        let line = source.line(device.span().start);
+        let tables = device.get_ref().as_table();
+        if !tables.is_some_and(|all| all.values().all(Value::is_table)) {
+            bail!("{name}:{line}: device: write a section for each, as [device.wlan0]");
+        }
+        let found: Sections = toml::from_str(&source.text).map_err(wrong)?;
+        for (device, table) in found.device {
+            sections.push(section(source, &device, table)?);
+        }
+    }
+    let keys = table.into_iter().filter(|(key, _)| key != "device");
+    Ok((in_order(source, keys), sections))
+}
+
+fn section<'a>(
+    source: &'a Source,
+    device: &Spanned<String>,
+    table: BTreeMap<String, Spanned<Value>>,
+) -> Result<(String, Vec<Entry<'a>>)> {
+    let (name, line) = (&source.name, source.line(device.span().start));
+    let device = device.get_ref();
+    let sane = |c: char| !c.is_whitespace() && c != '/' && c != ':';
+    if device.is_empty() || device.len() > NAME_BYTES || !device.chars().all(sane) {
+        bail!("{name}:{line}: '{device}' can't be the name of a device");
+    }
+    let entries = in_order(source, table.into_iter());
+    match entries.iter().find(|entry| OF_ALL.contains(&&*entry.key)) {
+        Some(entry) => bail!(
+            "{name}:{}: {}: is for all devices: write it above the first section",
+            entry.line,
+            entry.key
+        ),
+        None => Ok((device.clone(), entries)),
+    }
+}
+
+fn in_order<'a>(
+    source: &'a Source,
+    keys: impl Iterator<Item = (String, Spanned<Value>)>,
+) -> Vec<Entry<'a>> {
+    let mut keys: Vec<_> = keys.collect();
+    keys.sort_by_key(|(_, value)| value.span().start);
+    let entry = |(key, value): (String, Spanned<Value>)| Entry {
+        source,
+        line: source.line(value.span().start),
+        key,
+        value: value.into_inner(),
+    };
+    keys.into_iter().map(entry).collect()
+}
+
+/// The files of conf.d beside `path`.
+fn beside(path: &Path) -> Result<Vec<PathBuf>> {
+    let directory = path.parent().unwrap_or(Path::new("")).join(DIRECTORY);
+    let found = match fs::read_dir(&directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.with_context(|| format!("cannot read {}", directory.display()))?,
+    };
+    let mut paths: Vec<PathBuf> = found
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+        .collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset.min(text.len())].matches('\n').count() + 1
+}
+
+/// The line of the list element that an error quotes, at or after the line of its key.
+fn line_of_quoted(text: &str, line: usize, error: &str) -> usize {
+    let quoted = error
+        .strip_prefix('\'')
+        .and_then(|rest| rest.split_once('\''));
+    let Some((element, _)) = quoted else {
+        return line;
+    };
+    let mut below = text.lines().skip(line - 1);
+    below
+        .position(|l| l.contains(element))
+        .map_or(line, |n| line + n)
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Reading the configuration again: which devices are served, and each of them how.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::change::told;
+use super::options::Common;
+use super::place::Place;
+use super::settings::{Orders, Wanted};
+use crate::control::Question;
+use crate::device;
+
+/// A reload that is under way: programs are being loaded.
+#[derive(Default)]
+pub(super) struct Reload {
+    /// Who wants to know what came of it.
+    asked: Vec<Question>,
+    lines: Vec<Value>,
+}
+
+impl Reload {
+    /// Reads what is ordered, and begins to do it. What is wrong in the files leaves all as it is.
+    pub(super) fn begin(orders: &Orders, common: &Common, places: &mut Vec<Place>) -> Self {
+        let mut reload = Self::default();
+        match orders.read() {
+            Ok(wanted) => reload.change(wanted, common, places),
+            Err(error) => {
+                tracing::warn!("still as before: {error:#}");
+                reload.lines.push(told(None, "failed", Some(&error)));
+            }
+        }
+        reload
+    }
+
+    /// One more who wants to know.
+    pub(super) fn asked_by(&mut self, question: Question) {
+        self.asked.push(question);
+    }
+
+    fn change(&mut self, wanted: Wanted, common: &Common, places: &mut Vec<Place>) {
+        if wanted.runtime_dir != common.runtime_dir {
+            tracing::warn!("runtime_dir stays what it was until the process is started anew");
+        }
+        let names = |name: &String| device::real_name(name);
+        let kept: BTreeSet<String> = wanted.devices.iter().map(|(name, _)| names(name)).collect();
+        places.retain_mut(|place| {
+            let stays = kept.contains(&place.name) || kept.contains(&place.ordered);
+            if !stays {
+                place.leave(common);
+                self.lines.push(told(Some(&place.name), "removed", None));
+            }
+            stays
+        });
+        for (name, settings) in wanted.devices {
+            let real = device::real_name(&name);
+            let place = places
+                .iter_mut()
+                .find(|place| place.name == real || place.ordered == name);
+            let line = match place {
+                Some(place) => place.change(settings),
+                None => match Place::claim(&real, settings, common) {
+                    Ok(place) => {
+                        places.push(place); // and looked at like one that came back
+                        Some(told(Some(&real), "added", None))
+                    }
+                    Err(error) => Some(told(Some(&real), "failed", Some(&error))),
+                },
+            };
+            self.lines.extend(line);
+        }
+    }
+
+    /// Goes on. True: all is done, and who asked has been told.
+    pub(super) fn goes_on(&mut self, places: &mut [Place]) -> bool {
+        let done = places.iter_mut().filter_map(Place::follow_up);
+        self.lines.extend(done);
+        if places.iter().any(|place| place.following.is_some()) {
+            return false;
+        }
+        let failed = |line: &&Value| line["reload"] == "failed";
+        for line in self.lines.iter().filter(failed) {
+            tracing::warn!("reload: {line}");
+        }
+        let text: String = self.lines.iter().map(|line| format!("{line}\n")).collect();
+        for question in self.asked.drain(..) {
+            question.say(text.clone());
+        }
+        true
+    }
+}
