@@ -9,6 +9,10 @@
 #include "../core/flow.h"
 #include "../core/partner.h"
 
+/* Counts up when something in the maps means something else, although it looks the same: an agent
+ * of another number does not go on with what one has learned (`lasthop daemon --take-over`). */
+#define LH_LAYOUT 1
+
 #define LH_SLOT_BYTES 2048
 #define LH_SLOT_PKT_BYTES (LH_SLOT_BYTES - 32)
 #define LH_CACHE_PKT_MAX (LH_SLOT_PKT_BYTES - 128) /* larger packets pass uncached */

@@ -72,6 +72,7 @@ pub const LH_PARTNER_RTT_NS: u64 = 30000000000;
 pub const LH_PARTNER_DRIFT: u32 = 10000;
 pub const LH_PARTNER_RATE: u32 = 1000;
 pub const LH_PARTNER_BURST: u32 = 256;
+pub const LH_LAYOUT: u32 = 1;
 pub const LH_SLOT_BYTES: u32 = 2048;
 pub const LH_SLOT_PKT_BYTES: u32 = 2016;
 pub const LH_CACHE_PKT_MAX: u32 = 1888;

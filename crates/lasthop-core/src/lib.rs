@@ -30,6 +30,10 @@ pub mod bindings {
     include!("bindings.rs");
 }
 
+/// A name for the layout of all that the BPF maps hold: programs with the same may go on with each
+/// other's maps. Where only the meaning of a field changes, `LH_LAYOUT` (bpf/abi.h) has to.
+pub const LAYOUT: &str = env!("LASTHOP_LAYOUT");
+
 pub use agent::{Agent, Outcome, Setup};
 pub use config::{Config, MSEC_NS, SEC_NS};
 pub use host::{Actions, Call, Entry, Flow, Host};

@@ -96,6 +96,12 @@ pub struct Attach {
     after_help = "Example, /etc/lasthop/lasthop.toml:\n  [device.wlan0]\n  scheme = \"rack\""
 )]
 pub struct Daemon {
+    /// Take the place of the daemon that runs, of this or of another version, with its connections
+    ///
+    /// It serves until this one does, and goes on if this one can't. Where there is none this one begins
+    /// as usual.
+    #[arg(long)]
+    pub take_over: bool,
     /// Configuration file [default: /etc/lasthop/lasthop.toml if it exists]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

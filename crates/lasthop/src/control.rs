@@ -7,7 +7,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -96,6 +96,11 @@ impl Question {
         }
     }
 
+    /// The way back, for an answer of another kind.
+    pub fn into_stream(self) -> UnixStream {
+        self.stream
+    }
+
     /// Answers with a text.
     pub fn say(self, text: String) {
         self.answer(move |out| out.write_all(text.as_bytes()));
@@ -147,7 +152,9 @@ pub struct Control {
     directory: PathBuf,
     socket: PathBuf,
     lock_path: PathBuf,
-    _lock: Flock<File>,
+    lock: Flock<File>,
+    /// Another process has both by now, and their files.
+    given: bool,
 }
 
 impl Control {
@@ -160,9 +167,7 @@ impl Control {
         let directory = directory(runtime_dir)?;
         let lock_path = directory.join(format!("{device}.lock"));
         let mut lock = take_lock(&directory, &lock_path, device)?;
-        lock.set_len(0)?;
-        lock.rewind()?;
-        write!(lock, "{}", std::process::id())?;
+        sign(&mut lock)?;
         let socket = directory.join(format!("{device}.sock"));
         let _ = fs::remove_file(&socket); // of a process that was killed: we have the lock
         let listener = UnixListener::bind(&socket)
@@ -175,7 +180,42 @@ impl Control {
             directory,
             socket,
             lock_path,
-            _lock: lock,
+            lock,
+            given: false,
+        })
+    }
+
+    /// Lock and socket, for a process that takes both over.
+    pub fn parts(&self) -> [BorrowedFd<'_>; 2] {
+        [self.lock.as_fd(), self.listener.as_fd()]
+    }
+
+    /// Another process has taken both over: their files stay.
+    pub fn give(&mut self) {
+        self.given = true;
+    }
+
+    /// Takes over what another process had claimed as `device`: its [`Control::parts`].
+    ///
+    /// # Errors
+    /// The descriptors are not what they should be.
+    pub fn take(runtime_dir: &Path, device: &str, [lock, listener]: [OwnedFd; 2]) -> Result<Self> {
+        let directory = directory(runtime_dir)?;
+        // It is locked already, by this very description of the file.
+        let lock = Flock::lock(File::from(lock), FlockArg::LockExclusiveNonblock);
+        let mut lock = lock
+            .map_err(|(_, error)| error)
+            .context("a lock that is another's")?;
+        sign(&mut lock)?;
+        Ok(Self {
+            listener: UnixListener::from(listener),
+            clients: Vec::new(),
+            answering: Arc::default(),
+            socket: directory.join(format!("{device}.sock")),
+            lock_path: directory.join(format!("{device}.lock")),
+            directory,
+            lock,
+            given: false,
         })
     }
 
@@ -266,6 +306,13 @@ fn take_lock(directory: &Path, path: &Path, device: &str) -> Result<Flock<File>>
     );
 }
 
+/// Says in the file whose the lock is.
+fn sign(lock: &mut Flock<File>) -> io::Result<()> {
+    lock.set_len(0)?;
+    lock.rewind()?;
+    write!(lock, "{}", std::process::id())
+}
+
 fn has_name(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(ours), Ok(named)) => (ours.dev(), ours.ino()) == (named.dev(), named.ino()),
@@ -282,6 +329,9 @@ fn owner(lock_path: &Path) -> String {
 
 impl Drop for Control {
     fn drop(&mut self) {
+        if self.given {
+            return;
+        }
         let _ = fs::remove_file(&self.socket);
         let _ = fs::remove_file(&self.lock_path);
         // Fails while other devices of the namespace are served. Namespaces come and go.

@@ -9,6 +9,7 @@
 //! of their own: tables are long, who asked may read slowly, and the verifier takes its time.
 
 mod change;
+mod handover;
 mod hello;
 mod live;
 mod notify;
@@ -16,8 +17,10 @@ mod options;
 mod place;
 mod reload;
 pub mod settings;
+mod takeover;
 
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -45,6 +48,8 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 const SWEEP: Duration = Duration::from_secs(1);
 /// How soon a device that went or came back is noticed, where the kernel does not tell.
 const LOOK: Duration = Duration::from_millis(200);
+/// How soon a flow is asked again that was busy.
+const AGAIN: Duration = Duration::from_millis(1);
 /// How soon programs that are loaded take the place of others.
 const FOLLOW: Duration = Duration::from_millis(10);
 
@@ -75,18 +80,38 @@ pub fn run(options: &Options) -> Result<()> {
         true => control::of_attach(),
         false => control::DAEMON.to_owned(),
     };
+    let taken = match options.take_over {
+        true => takeover::take_over(&common)?,
+        false => None,
+    };
+    let is_next = taken.is_some();
+    let (process, places) = match taken {
+        Some(taken) => taken,
+        None => (
+            Control::claim(&common.runtime_dir, &process)?,
+            claim_all(wanted, &devices, &common)?,
+        ),
+    };
     let mut daemon = Daemon {
         options,
-        process: Control::claim(&common.runtime_dir, &process)?,
-        places: claim_all(wanted, &devices, &common)?,
+        process,
+        places,
         common,
         signals,
         carrier,
         reload: None,
         asked: Vec::new(),
+        next: None,
         manager: Manager::from_environment(),
     };
-    let result = daemon.attach_all(&devices).and_then(|()| {
+    let begun = match is_next {
+        true => {
+            daemon.go_on();
+            Ok(())
+        }
+        false => daemon.attach_all(&devices),
+    };
+    let result = begun.and_then(|()| {
         let sources = daemon
             .places
             .iter()
@@ -95,11 +120,21 @@ pub fn run(options: &Options) -> Result<()> {
         privilege::drop_all_but_needed(asks_again);
         daemon.serve()
     });
+    if matches!(result, Ok(End::HandedOver)) {
+        return Ok(());
+    }
     daemon.manager.stopping();
     for place in &mut daemon.places {
         place.leave(&daemon.common);
     }
-    result
+    result.map(drop)
+}
+
+/// Why it ends.
+enum End {
+    Ordered,
+    /// Another process serves it all by now.
+    HandedOver,
 }
 
 /// At the mobile end most schemes only watch: who orders that should know.
@@ -153,6 +188,8 @@ struct Daemon<'a> {
     /// A reload that is under way, and who has asked for another one since.
     reload: Option<Reload>,
     asked: Vec<Question>,
+    /// The process that is about to take over.
+    next: Option<UnixStream>,
     manager: Manager,
 }
 
@@ -207,15 +244,28 @@ impl Daemon<'_> {
         );
     }
 
-    fn serve(&mut self) -> Result<()> {
+    /// In the place of a daemon from before: what the files say by now applies at once.
+    fn go_on(&mut self) {
+        self.manager.is_main();
+        for place in &self.places {
+            let text = format!("{} taken over", place.name);
+            place.say("taken_over", &text, &self.common);
+        }
+        self.begin_reload(None);
+    }
+
+    fn serve(&mut self) -> Result<End> {
         let mut due = Due::now();
         self.manager.ready(self.places.len());
         loop {
             self.wait(due.next())?;
             match self.signals.read_signal().context("signalfd")? {
                 Some(signal) if self.reads_again(signal.ssi_signo) => self.begin_reload(None),
-                Some(_) => return Ok(()),
+                Some(_) => return Ok(End::Ordered),
                 None => {}
+            }
+            if self.is_taken() {
+                return Ok(End::HandedOver);
             }
             let links = self.carrier.changed();
             self.serve_all(links);
@@ -235,7 +285,7 @@ impl Daemon<'_> {
             if now >= due.look || links {
                 due.look = now + LOOK;
                 if self.look()? {
-                    return Ok(());
+                    return Ok(End::Ordered);
                 }
             }
         }
@@ -267,6 +317,7 @@ impl Daemon<'_> {
         for question in self.process.questions() {
             match question.request.as_str() {
                 "reload" => self.begin_reload(Some(question)),
+                handover::REQUEST => self.hand_over(question),
                 other => tracing::debug!("asked for {other:?}, which nobody knows"),
             }
         }
@@ -289,7 +340,7 @@ impl Daemon<'_> {
     /// Whoever asks while one is under way gets the next: the files may have changed since.
     fn begin_reload(&mut self, question: Option<Question>) {
         self.asked.extend(question);
-        if self.reload.is_some() {
+        if self.reload.is_some() || self.next.is_some() {
             return;
         }
         self.manager.reloading();
@@ -297,6 +348,43 @@ impl Daemon<'_> {
         let mut reload = Reload::begin(orders, &self.common, &mut self.places);
         self.asked.drain(..).for_each(|q| reload.asked_by(q));
         self.reload = Some(reload);
+    }
+
+    /// Gives all to another process, and serves it until that does.
+    fn hand_over(&mut self, question: Question) {
+        if self.reload.is_some() || self.next.is_some() {
+            tracing::warn!("busy: not handed over, ask again");
+            return;
+        }
+        let stream = question.into_stream();
+        match handover::give(&stream, &self.process, &mut self.places) {
+            Ok(()) => self.next = Some(stream),
+            Err(error) => tracing::warn!("not handed over: {error:#}"),
+        }
+    }
+
+    /// Whether another process has taken over. If it has failed all goes on here.
+    fn is_taken(&mut self) -> bool {
+        match self.next.as_ref().and_then(handover::taken) {
+            Some(true) => {
+                self.process.give();
+                for place in &mut self.places {
+                    let text = format!("{} handed over", place.name);
+                    place.say("handed_over", &text, &self.common);
+                    place.give();
+                }
+                true
+            }
+            Some(false) => {
+                tracing::warn!("the process that was to take over is gone: going on");
+                self.next = None;
+                if !self.asked.is_empty() {
+                    self.begin_reload(None);
+                }
+                false
+            }
+            None => false,
+        }
     }
 
     fn beat(&mut self) {
@@ -311,6 +399,7 @@ impl Daemon<'_> {
         let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
         fds.extend(self.carrier.fd().map(readable));
         fds.extend(self.process.fds().map(readable));
+        fds.extend(self.next.iter().map(|next| readable(next.as_fd())));
         for place in &self.places {
             fds.extend(place.control.fds().map(readable));
             fds.extend(place.mac_fd().map(readable));
@@ -321,6 +410,10 @@ impl Daemon<'_> {
         let mut left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
         if self.reload.is_some() {
             left = left.min(FOLLOW); // a thread that loads tells nobody when it is done
+        }
+        let lives = || self.places.iter().filter_map(|place| place.live.as_ref());
+        if lives().any(Live::waits) {
+            left = left.min(AGAIN);
         }
         match poll(
             &mut fds,

@@ -36,6 +36,7 @@ fn attach(args: &Attach) -> Result<()> {
                 mac_events: args.mac_events.clone(),
             },
         },
+        take_over: false,
         once: args.once,
         json: args.json,
     })
@@ -48,6 +49,7 @@ fn serve(args: &Daemon) -> Result<()> {
             devices: Devices::Sections,
             overrides: Overrides::default(),
         },
+        take_over: args.take_over,
         once: false,
         json: args.json,
     })

@@ -208,6 +208,27 @@ impl Agent {
         Ok(())
     }
 
+    /// Puts programs in the place of those that another process has attached by these links, to go on
+    /// with its maps.
+    ///
+    /// # Errors
+    /// The kernel does not put them there: then those of before are.
+    pub fn take_over(by: Successor, links: Vec<OwnedFd>) -> Result<Self> {
+        for (link, program) in links.iter().zip([Program::Ingress, Program::Egress]) {
+            tcx::replace(link, fd_of(&by.object, program)?).context("replacing the programs")?;
+        }
+        Ok(Self {
+            object: by.object,
+            view: Arc::new(by.view),
+            links,
+        })
+    }
+
+    /// The links by which the programs are on the device, of ingress and of egress; none: on none.
+    pub fn links(&self) -> &[OwnedFd] {
+        &self.links
+    }
+
     /// What can be read of it, for other threads.
     pub fn view(&self) -> Arc<View> {
         Arc::clone(&self.view)

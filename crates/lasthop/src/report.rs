@@ -303,7 +303,7 @@ pub const EVENT_FIELDS: &[Field] = &[
     (
         "event",
         "",
-        "`attached`, `renamed` (`dev` is the new name), `gone` (the device went away) or `detached`",
+        "`attached`, `renamed` (`dev` is the new name), `gone` (the device went away), `detached`, or between two daemons `handed_over` and `taken_over`",
     ),
     ("dev", "", "device"),
     ("ifindex", "", "its index; null once it is gone"),

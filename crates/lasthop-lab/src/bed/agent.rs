@@ -45,12 +45,20 @@ impl AgentHandle {
     }
 
     /// `lasthop daemon --config CONFIG` in `namespace`, which is to serve `device` among others; returns
-    /// once that is attached.
-    pub(crate) fn daemon((namespace, device): (&Namespace, &str), config: &Path) -> Result<Self> {
+    /// once that is attached, or taken over from the daemon that there is.
+    pub(crate) fn daemon(
+        (namespace, device): (&Namespace, &str),
+        config: &Path,
+        take_over: bool,
+    ) -> Result<Self> {
         let mut command = Command::new(process::find_binary(BINARY)?);
         command.args(["daemon", "--config"]).arg(config);
+        command.args(take_over.then_some("--take-over"));
         let mut service = Service::start(command, BINARY, namespace, None)?;
-        service.wait_for_line(&format!("{BINARY}: attached to {device}"))?;
+        service.wait_for_line(&match take_over {
+            true => format!("{BINARY}: {device} taken over"),
+            false => format!("{BINARY}: attached to {device}"),
+        })?;
         Ok(Self {
             service,
             namespace: namespace.clone(),

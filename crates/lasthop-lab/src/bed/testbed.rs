@@ -319,9 +319,21 @@ impl TestBed {
     /// # Errors
     /// As [`TestBed::start_agent`].
     pub fn start_daemon(&self, config: &Path) -> Result<AgentHandle> {
+        self.daemon(config, false)
+    }
+
+    /// The same, in the place of the daemon that there is.
+    ///
+    /// # Errors
+    /// As [`TestBed::start_agent`].
+    pub fn take_over(&self, config: &Path) -> Result<AgentHandle> {
+        self.daemon(config, true)
+    }
+
+    fn daemon(&self, config: &Path, take_over: bool) -> Result<AgentHandle> {
         let place = self.first_place()?;
         let at = (self.station(&place.host)?, place.device.as_str());
-        let mut agent = AgentHandle::daemon(at, config)?;
+        let mut agent = AgentHandle::daemon(at, config, take_over)?;
         self.note_helper("daemon", agent.process_mut())?;
         Ok(agent)
     }

@@ -3,7 +3,9 @@
 //! nothing of them is lost.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -309,4 +311,142 @@ fn attach_reads_its_file_again() {
     let second = bed.start_daemon(&file).expect_err("no section");
     assert!(format!("{second:#}").contains("lasthop"), "{second:#}");
     agent.stop().expect("stop");
+}
+
+/// Another process takes over under traffic, twice, the second time with another scheme in the file: no
+/// connection is lost or begins anew, and data hardly pause. The one from before ends by itself.
+fn taken_over(flows: usize, bytes: u64) {
+    let served = Served::start(0.02, "[device.wl0]\n");
+    let Served {
+        bed,
+        mut agent,
+        directory,
+    } = served;
+    let file = directory.path().join("lasthop.toml");
+    let transfer = Transfer::new().flows(flows).bytes(bytes).deadline(PATIENCE);
+    let running = transfer.start(&bed).expect("transfer");
+    running.wait_for_all_flows().expect("flows");
+    let enough = Instant::now() + Duration::from_millis(1_500);
+    let before = longest_pause(&running, || Instant::now() > enough);
+    let created = counter(&mut agent, "flows_created");
+    for text in ["[device.wl0]\n", "[device.wl0]\nscheme = \"sack\"\n"] {
+        fs::write(&file, text).expect("file");
+        let was = agent.pid();
+        let next = bed.take_over(&file).expect("take over");
+        agent.wait().expect("the one from before ends");
+        agent = next;
+        assert_ne!(agent.pid(), was);
+        let enough = Instant::now() + Duration::from_millis(500);
+        let pause = longest_pause(&running, || Instant::now() > enough);
+        eprintln!("{flows} flows: longest pause {pause:?} after that, {before:?} before");
+        assert!(pause < (4 * before).max(Duration::from_millis(200)));
+        assert_eq!(programs_attached(&bed), 2);
+        assert_eq!(counter(&mut agent, "flows_created"), created);
+    }
+    wait_until("the scheme of the file", || {
+        let status = agent.status().expect("status");
+        (status["scheme"] == "sack", status.to_string())
+    });
+    assert!(!running.is_finished(), "it came too late");
+    check(&running.wait().expect("transfer"));
+    assert_eq!(counter(&mut agent, "flows_created"), created);
+    assert_eq!(counter(&mut agent, "resynchronised"), 0);
+    wait_until_empty(&mut agent);
+    agent.stop().expect("stop");
+    assert_eq!(programs_attached(&bed), 0);
+    let left = runtime_files(&bed);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// What is in the runtime directory of the base station's network namespace.
+fn runtime_files(bed: &TestBed) -> Vec<String> {
+    let directory = bed.run_in(Host::Bs, || {
+        lasthop::control::directory(Path::new("/run/lasthop"))
+    });
+    let entries = fs::read_dir(directory.expect("namespace").expect("directory"));
+    let names = entries.into_iter().flatten().flatten();
+    names
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn another_process_takes_over() {
+    if able_alone() {
+        taken_over(20, 3_500_000);
+    }
+}
+
+#[test]
+#[ignore = "two hundred connections for half a minute"]
+fn another_process_takes_two_hundred_connections_over() {
+    if able_alone() {
+        taken_over(200, 800_000);
+    }
+}
+
+/// One that can't take over leaves all to the one from before; without one it begins as usual.
+#[test]
+fn who_cannot_take_over_leaves_all_as_it_is() {
+    if !able() {
+        return;
+    }
+    let served = Served::start(0.01, "[device.wl0]\n");
+    let transfer = Transfer::new().flows(4).bytes(4_000_000);
+    let running = transfer.deadline(PATIENCE).start(&served.bed);
+    let running = running.expect("transfer");
+    running.wait_for_all_flows().expect("flows");
+    // No right to load programs.
+    let binary = find_binary("lasthop").expect("lasthop");
+    let file = served.file();
+    let output = served.bed.run_in(Host::Bs, || {
+        let mut command = Command::new("setpriv");
+        command.args([
+            "--bounding-set=-bpf,-sys_admin",
+            "--inh-caps=-bpf,-sys_admin",
+        ]);
+        command
+            .arg(binary)
+            .args(["daemon", "--take-over", "--config"]);
+        command.arg(&file).output()
+    });
+    let output = output.expect("namespace").expect("setpriv");
+    assert!(!output.status.success());
+    // Whoever asks and says nothing more is gone.
+    let socket = served.bed.run_in(Host::Bs, || {
+        lasthop::control::directory(Path::new("/run/lasthop"))
+    });
+    let socket = socket
+        .expect("namespace")
+        .expect("directory")
+        .join(":daemon.sock");
+    for _ in 0..3 {
+        let mut stream = UnixStream::connect(&socket).expect("socket");
+        writeln!(stream, "hand over").expect("asked");
+        let mut first = [0; 1];
+        stream.read_exact(&mut first).expect("an answer");
+    }
+    check(&running.wait().expect("transfer"));
+    assert_eq!(
+        of_wl0(served.reload("[device.wl0]\nscheme = \"snoop\"\n")),
+        "changed"
+    );
+    assert_eq!(programs_attached(&served.bed), 2);
+    let file = served.file();
+    served.agent.stop().expect("stop");
+    let output = served.bed.run_in(Host::Bs, || {
+        let mut command = Command::new("timeout");
+        command.args(["--preserve-status", "-s", "INT", "8"]);
+        command.arg(find_binary("lasthop").expect("lasthop"));
+        command
+            .args(["daemon", "--take-over", "--config"])
+            .arg(file);
+        command.output()
+    });
+    let output = output.expect("namespace").expect("timeout");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("attached to wl0"),
+        "{said}"
+    );
 }

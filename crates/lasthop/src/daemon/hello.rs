@@ -27,6 +27,11 @@ impl Hello {
         Ok(Self::default())
     }
 
+    /// Goes on with the life that another process of the agent has begun.
+    pub(super) fn go_on() -> Self {
+        Self::default()
+    }
+
     /// Says hello to all of the link, and to each of those who were heard.
     pub(super) fn say(&mut self, agent: &Agent, device: &str) -> Result<()> {
         let us = who_we_are(device, agent.setup().l2_bytes);

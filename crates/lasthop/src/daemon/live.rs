@@ -20,7 +20,7 @@ use crate::programs::{Agent, KICKS_MAX, Setup};
 pub(super) struct Live {
     pub(super) agent: Agent,
     ring: RingBuffer<'static>,
-    queue: Rc<RefCell<VecDeque<lh_event>>>,
+    queue: Queue,
     pub(super) ifindex: u32,
     hello: Hello,
     /// The link was there when it was last asked.
@@ -30,17 +30,7 @@ pub(super) struct Live {
 impl Live {
     /// `keys`: by which other agents are known; none: no messages.
     pub(super) fn start(mut agent: Agent, device: &Device, keys: Option<&lh_keys>) -> Result<Self> {
-        let queue = Rc::new(RefCell::new(VecDeque::new()));
-        let sink = Rc::clone(&queue);
-        let events = agent.events()?;
-        let mut builder = RingBufferBuilder::new();
-        builder.add(&events, move |raw: &[u8]| {
-            if let Some(event) = bytes::read::<lh_event>(raw) {
-                sink.borrow_mut().push_back(event);
-            }
-            0
-        })?;
-        let ring = builder.build().context("ring buffer")?;
+        let (ring, queue) = ring_of(&mut agent)?;
         if let Some(id) = Agent::found_on(device.ifindex) {
             bail!("another lasthop serves it, BPF program {id} on it: end that one first");
         }
@@ -65,6 +55,20 @@ impl Live {
             ifindex: device.ifindex,
             hello,
             running: device::running(&device.name).unwrap_or(true),
+        })
+    }
+
+    /// Goes on with programs that are attached already, in the place of another process's.
+    pub(super) fn take_over(mut agent: Agent, name: &str) -> Result<Self> {
+        agent.heartbeat(now_ns());
+        let (ring, queue) = ring_of(&mut agent)?;
+        Ok(Self {
+            ifindex: agent.setup().ifindex,
+            agent,
+            ring,
+            queue,
+            hello: Hello::go_on(),
+            running: device::running(name).unwrap_or(true),
         })
     }
 
@@ -96,27 +100,49 @@ impl Live {
         }
     }
 
-    /// Does the work that the programs asked for.
+    /// Does the work that the programs asked for. A flow that is busy on another CPU is asked again by
+    /// the next call, soon: where that CPU stands still, as one of a virtual machine may, others have to
+    /// be served meanwhile.
     pub(super) fn serve(&self) {
         self.ring.consume_raw();
-        while let Some(event) = self.queue.borrow_mut().pop_front() {
-            for _ in 0..KICKS_MAX {
-                match self.agent.kick(event.flow, event.generation, event.family) {
-                    Ok(true) => continue,
-                    Ok(false) => break,
-                    Err(error) => {
-                        tracing::debug!("kick: {error:#}");
-                        break;
-                    }
+        let asked = std::mem::take(&mut *self.queue.borrow_mut());
+        for (event, tries) in asked {
+            match self.agent.kick(event.flow, event.generation, event.family) {
+                Ok(true) if tries < KICKS_MAX => {
+                    self.queue.borrow_mut().push_back((event, tries + 1));
                 }
+                Ok(_) => {}
+                Err(error) => tracing::debug!("kick: {error:#}"),
             }
         }
+    }
+
+    /// Whether some flow is to be asked again.
+    pub(super) fn waits(&self) -> bool {
+        !self.queue.borrow().is_empty()
     }
 
     pub(super) fn ring_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor belongs to self.ring, which outlives the borrow.
         unsafe { BorrowedFd::borrow_raw(self.ring.epoll_fd()) }
     }
+}
+
+/// Events on their way from the programs, and how often each was tried in vain.
+type Queue = Rc<RefCell<VecDeque<(lh_event, usize)>>>;
+
+fn ring_of(agent: &mut Agent) -> Result<(RingBuffer<'static>, Queue)> {
+    let queue = Queue::default();
+    let sink = Rc::clone(&queue);
+    let events = agent.events()?;
+    let mut builder = RingBufferBuilder::new();
+    builder.add(&events, move |raw: &[u8]| {
+        if let Some(event) = bytes::read::<lh_event>(raw) {
+            sink.borrow_mut().push_back((event, 0));
+        }
+        0
+    })?;
+    Ok((builder.build().context("ring buffer")?, queue))
 }
 
 /// Loads the programs for a device.

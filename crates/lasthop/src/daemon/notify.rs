@@ -33,6 +33,11 @@ impl Manager {
         self.tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
     }
 
+    /// This process is the service from now on.
+    pub(super) fn is_main(&self) {
+        self.tell(&[NotifyState::MainPid(std::process::id())]);
+    }
+
     /// The configuration is being read again; [`Manager::ready`] ends that.
     pub(super) fn reloading(&self) {
         // For Type=notify-reload; other types ignore the time.

@@ -33,6 +33,18 @@ pub(super) struct Following {
     pub(super) loading: JoinHandle<Result<Successor>>,
 }
 
+/// What another process knew of a device, and has given away but for its [`Control`].
+pub(super) struct Taken {
+    pub(super) dev: String,
+    pub(super) ordered: String,
+    pub(super) uptime_s: f64,
+    pub(super) settings: Settings,
+    pub(super) keys: Option<lh_keys>,
+    pub(super) mac_events: Option<Source>,
+    /// None: the device is away.
+    pub(super) live: Option<Live>,
+}
+
 /// One device that we serve, there or away.
 pub(super) struct Place {
     pub(super) name: String,
@@ -77,6 +89,41 @@ impl Place {
             control: Control::claim(&common.runtime_dir, name)?,
             settings,
         })
+    }
+
+    /// Goes on where another process was until now. `live`: the programs, if the device is there.
+    pub(super) fn taken(given: Taken, control: Control) -> Self {
+        let before = Duration::try_from_secs_f64(given.uptime_s).unwrap_or_default();
+        let now = Instant::now();
+        Self {
+            name: given.dev,
+            ordered: given.ordered,
+            started: now.checked_sub(before).unwrap_or(now),
+            live: given.live,
+            loading: None,
+            following: None,
+            retry: now,
+            complaint: String::new(),
+            not_ours: String::new(),
+            keys: given.keys,
+            mac_events: given.mac_events,
+            mac_lag: Lag::default(),
+            control,
+            settings: given.settings,
+        }
+    }
+
+    /// How long it has been served.
+    pub(super) fn uptime_s(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Lets it go without a word to the device: another process serves it by now.
+    pub(super) fn give(&mut self) {
+        self.control.give();
+        if let Some(live) = &mut self.live {
+            live.agent.detach(); // our links alone: the device has its own by the other process
+        }
     }
 
     fn event(&self, event: &str) -> Value {
@@ -177,7 +224,7 @@ impl Place {
         let (name, scheme) = (self.name.clone(), self.settings.scheme.clone());
         match question.request.as_str() {
             "status" => {
-                let uptime_s = self.started.elapsed().as_secs_f64();
+                let uptime_s = self.uptime_s();
                 question.answer(move |out| {
                     let served = Served {
                         device: &name,

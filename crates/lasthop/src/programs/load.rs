@@ -2,6 +2,8 @@
 //! The compiled programs on their way into the kernel: with maps of their own, or with those of others
 //! that they are to follow.
 
+use std::os::fd::{AsFd, OwnedFd};
+
 use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::{
     LH_BATCH_SLOTS, LH_MAX_RULES, LH_SYNS_PER_FLOW, lh_batch, lh_rule, lh_setup,
@@ -17,14 +19,15 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o")
 
 /// The maps that programs have in common with those that follow them: all but what each has its own
 /// of, constants and rules.
-pub struct Maps(Vec<(String, MapHandle)>);
+pub struct Maps(pub(crate) Vec<(String, OwnedFd)>);
 
 impl Maps {
     pub(super) fn of(object: &mut Object) -> Result<Self> {
-        let of = |map: MapMut<'_>| -> Result<(String, MapHandle)> {
+        let of = |map: MapMut<'_>| -> Result<(String, OwnedFd)> {
             let name = map.name().to_string_lossy().into_owned();
-            let handle = MapHandle::try_from(&map).with_context(|| format!("BPF map {name}"))?;
-            Ok((name, handle))
+            let fd = map.as_fd().try_clone_to_owned();
+            let fd = fd.with_context(|| format!("BPF map {name}"))?;
+            Ok((name, fd))
         };
         let shared = |name: &str| name != "rules" && !name.ends_with(".rodata");
         let all = object.maps_mut().map(of).collect::<Result<Vec<_>>>()?;
@@ -56,7 +59,9 @@ fn load(raw: &lh_setup, rules: &[lh_rule], maps: Option<&Maps>) -> Result<Object
         );
     }
     let mut open = ObjectBuilder::default()
-        .open_memory(OBJECT)
+        // Names of maps begin with it, and are the same in another process so.
+        .name("lasthop")
+        .and_then(|builder| builder.open_memory(OBJECT))
         .context("BPF object")?;
     prepare(&mut open, raw)?;
     if let Some(maps) = maps {
@@ -71,14 +76,12 @@ fn load(raw: &lh_setup, rules: &[lh_rule], maps: Option<&Maps>) -> Result<Object
 }
 
 fn reuse(open: &mut OpenObject, maps: &Maps) -> Result<()> {
-    use std::os::fd::AsFd;
-
-    for (name, handle) in &maps.0 {
+    for (name, fd) in &maps.0 {
         let mut map = open
             .maps_mut()
             .find(|map| map.name().to_string_lossy() == *name)
             .with_context(|| format!("no BPF map {name}"))?;
-        map.reuse_fd(handle.as_fd())
+        map.reuse_fd(fd.as_fd())
             .with_context(|| format!("BPF map {name}"))?;
     }
     Ok(())

@@ -62,7 +62,7 @@ impl Default for Setup {
 
 impl Setup {
     /// The same for the programs.
-    pub(super) fn raw(&self) -> lh_setup {
+    pub(crate) fn raw(&self) -> lh_setup {
         let batches = (self.cache_total_bytes / u64::from(LH_SLOT_BYTES * LH_BATCH_SLOTS)).max(4);
         let nr_slots = batches.min(u64::from(u32::MAX / LH_SLOT_BYTES)) as u32 * LH_BATCH_SLOTS;
         let flow_segments = self.cache_flow_bytes / u64::from(LH_SLOT_BYTES);
@@ -93,6 +93,25 @@ impl Setup {
     }
 }
 
+impl Setup {
+    /// What programs with these constants and rules were loaded with.
+    pub fn of_raw(raw: &lh_setup, rules: Vec<lh_rule>) -> Self {
+        Self {
+            config: raw.config,
+            ifindex: raw.ifindex,
+            l2_bytes: raw.l2_bytes,
+            mark: (raw.mark_value, raw.mark_mask),
+            priority: raw.priority,
+            max_flows: raw.nr_flows,
+            cache_total_bytes: u64::from(raw.nr_slots) * u64::from(LH_SLOT_BYTES),
+            cache_flow_bytes: u64::from(raw.flow_segments) * u64::from(LH_SLOT_BYTES),
+            rules,
+            port: raw.port as u16,
+            test_clock: raw.test_clock != 0,
+        }
+    }
+}
+
 /// Whether programs with these constants can go on with each other's maps.
 pub(super) fn same_maps(before: &lh_setup, after: &lh_setup) -> Result<()> {
     for (what, before, after) in [
@@ -108,4 +127,33 @@ pub(super) fn same_maps(before: &lh_setup, after: &lh_setup) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is taken over from another process has the same maps.
+    #[test]
+    fn constants_tell_what_was_set() {
+        for setup in [
+            Setup::default(),
+            Setup {
+                ifindex: 7,
+                l2_bytes: 0,
+                max_flows: 77,
+                cache_total_bytes: 3 << 20,
+                cache_flow_bytes: 100 * 2048,
+                port: 30_467,
+                config: lh_config::dproxy(),
+                rules: vec![lh_rule::default()],
+                ..Setup::default()
+            },
+        ] {
+            let raw = setup.raw();
+            let again = Setup::of_raw(&raw, setup.rules.clone());
+            assert_eq!(again.raw(), raw);
+            assert!(same_maps(&raw, &again.raw()).is_ok());
+        }
+    }
 }

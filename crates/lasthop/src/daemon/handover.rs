@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! From one daemon to the next, perhaps of another version, while packets pass: the one that runs gives
+//! locks, sockets, maps and links away (SCM_RIGHTS), the next loads its programs with those maps, puts
+//! them in place and says so. Until then the first one serves, and if the next one fails it goes on.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use lasthop_core::LAYOUT;
+use lasthop_core::bindings::{lh_rule, lh_setup};
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+use serde::{Deserialize, Serialize};
+
+use super::place::Place;
+use super::settings::Settings;
+use crate::bytes;
+use crate::control::{Control, DAEMON, directory};
+use crate::memory::Asked;
+use crate::programs::{Maps, Setup};
+
+/// What is asked for.
+pub(super) const REQUEST: &str = "hand over";
+/// What the next one says when it serves.
+const TAKEN: &[u8] = b"taken\n";
+/// The one that gives does not wait; the one that takes has to load nothing before all is there.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Descriptors of one message; a device has some twenty.
+const FDS_MAX: usize = 64;
+/// Longest line.
+const LINE_BYTES: usize = 64 << 10;
+
+/// What goes before the devices.
+#[derive(Serialize, Deserialize)]
+struct Greeting {
+    /// [`LAYOUT`] of the maps.
+    layout: String,
+    devices: usize,
+    fds: usize,
+}
+
+/// What is said of a device, beside its descriptors: lock, socket, two links, maps.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    dev: String,
+    ordered: String,
+    uptime_s: f64,
+    scheme: String,
+    /// `struct lh_setup`, byte by byte.
+    setup: Vec<u8>,
+    /// `struct lh_rule`s.
+    rules: Vec<u8>,
+    keys: Option<PathBuf>,
+    mac_events: Option<PathBuf>,
+    memory_bytes: Option<u64>,
+    max_flows: Option<u32>,
+    cache_total_bytes: Option<u64>,
+    /// Names of the maps; none: the device is away, and has no links either.
+    maps: Vec<String>,
+    fds: usize,
+}
+
+/// A device that another daemon has served until now.
+pub(super) struct Given {
+    pub(super) dev: String,
+    pub(super) ordered: String,
+    pub(super) uptime_s: f64,
+    pub(super) settings: Settings,
+    pub(super) control: Control,
+    /// None: it is away.
+    pub(super) live: Option<GivenLive>,
+}
+
+/// The programs that are on it.
+pub(super) struct GivenLive {
+    pub(super) raw: lh_setup,
+    pub(super) maps: Maps,
+    pub(super) links: Vec<OwnedFd>,
+}
+
+/// Sends a line, and descriptors with its first byte. The stream does not wait.
+fn send(stream: &UnixStream, line: &str, fds: &[RawFd]) -> Result<()> {
+    let text = format!("{line}\n");
+    let rights = [ControlMessage::ScmRights(fds)];
+    let control: &[ControlMessage<'_>] = if fds.is_empty() { &[] } else { &rights };
+    let bytes = [IoSlice::new(text.as_bytes())];
+    let sent = sendmsg::<()>(stream.as_raw_fd(), &bytes, control, MsgFlags::empty(), None)?;
+    if sent != text.len() {
+        bail!("the next process does not read");
+    }
+    Ok(())
+}
+
+/// Gives everything that is served to who is at the other end of `stream`; nothing of it is given up
+/// before [`taken`].
+pub(super) fn give(stream: &UnixStream, process: &Control, places: &mut [Place]) -> Result<()> {
+    let parts = process.parts().map(|fd| fd.as_raw_fd());
+    let greeting = Greeting {
+        layout: LAYOUT.to_owned(),
+        devices: places.len(),
+        fds: parts.len(),
+    };
+    send(stream, &serde_json::to_string(&greeting)?, &parts)?;
+    for place in places {
+        let maps = match &mut place.live {
+            Some(live) => live.agent.maps()?,
+            None => Maps(Vec::new()),
+        };
+        let links = place.live.iter().flat_map(|live| live.agent.links());
+        let mut fds: Vec<RawFd> = place.control.parts().map(|fd| fd.as_raw_fd()).to_vec();
+        fds.extend(links.map(AsRawFd::as_raw_fd));
+        fds.extend(maps.0.iter().map(|(_, fd)| fd.as_raw_fd()));
+        let header = header(place, &maps, fds.len());
+        send(stream, &serde_json::to_string(&header)?, &fds)?;
+    }
+    Ok(())
+}
+
+fn header(place: &Place, maps: &Maps, fds: usize) -> Header {
+    let settings = &place.settings;
+    let raw = place.live.as_ref().map(|live| *live.agent.setup());
+    let rules = &settings.setup.rules;
+    Header {
+        dev: place.name.clone(),
+        ordered: place.ordered.clone(),
+        uptime_s: place.uptime_s(),
+        scheme: settings.scheme.clone(),
+        setup: bytes::of(&raw.unwrap_or(settings.setup.raw())).to_vec(),
+        rules: rules.iter().flat_map(bytes::of).copied().collect(),
+        keys: settings.keys.clone(),
+        mac_events: settings.mac_events.clone(),
+        memory_bytes: settings.asked.memory_bytes,
+        max_flows: settings.asked.max_flows,
+        cache_total_bytes: settings.asked.cache_total_bytes,
+        maps: maps.0.iter().map(|(name, _)| name.clone()).collect(),
+        fds,
+    }
+}
+
+/// Whether the next process serves by now: true; it is gone: false; none: it is still at it.
+pub(super) fn taken(mut stream: &UnixStream) -> Option<bool> {
+    let mut word = [0; TAKEN.len()];
+    match stream.read(&mut word) {
+        Ok(n) => Some(word[..n] == *TAKEN),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+        Err(_) => Some(false),
+    }
+}
+
+/// What a daemon that runs gives; none: there is no such daemon in this network namespace.
+pub(super) struct Taking {
+    stream: UnixStream,
+    /// The daemon's own lock and socket.
+    pub(super) process: Control,
+    pub(super) given: Vec<Given>,
+}
+
+impl Taking {
+    /// Asks the daemon that runs.
+    ///
+    /// # Errors
+    /// It gives nothing, or its maps have another layout.
+    pub(super) fn ask(runtime_dir: &Path) -> Result<Option<Self>> {
+        let socket = directory(runtime_dir)?.join(format!("{DAEMON}.sock"));
+        let mut stream = match UnixStream::connect(&socket) {
+            Err(error)
+                if [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused]
+                    .contains(&error.kind()) =>
+            {
+                return Ok(None);
+            }
+            other => other.with_context(|| format!("cannot ask {}", socket.display()))?,
+        };
+        stream.set_read_timeout(Some(PATIENCE))?;
+        writeln!(stream, "{REQUEST}")?;
+        let mut reader = Reader::new(&stream);
+        let (line, fds) = reader.line(|greeting: &Greeting| greeting.fds)?;
+        if line.layout != LAYOUT {
+            bail!(
+                "the daemon that runs keeps its connections in another layout ({}, here {LAYOUT}): it can't be followed, end it and start this one",
+                line.layout
+            );
+        }
+        let process = Control::take(runtime_dir, DAEMON, parts(fds)?.0)?;
+        let mut given = Vec::new();
+        for _ in 0..line.devices {
+            let (header, fds) = reader.line(|header: &Header| header.fds)?;
+            given.push(read(runtime_dir, header, fds)?);
+        }
+        Ok(Some(Self {
+            stream,
+            process,
+            given,
+        }))
+    }
+
+    /// Tells the daemon from before that it is over.
+    pub(super) fn done(&mut self) -> Result<()> {
+        self.stream
+            .write_all(TAKEN)
+            .context("the daemon from before")
+    }
+
+    /// Leaves all to the daemon from before.
+    pub(super) fn refuse(&mut self) {
+        self.process.give();
+        self.given.iter_mut().for_each(|given| given.control.give());
+    }
+}
+
+/// Lock and socket, and what else there is.
+fn parts(fds: Vec<OwnedFd>) -> Result<([OwnedFd; 2], Vec<OwnedFd>)> {
+    let mut fds = fds.into_iter();
+    let (Some(lock), Some(listener)) = (fds.next(), fds.next()) else {
+        bail!("the daemon that runs gives no lock and no socket");
+    };
+    Ok(([lock, listener], fds.collect()))
+}
+
+fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> {
+    let (control, mut fds) = parts(fds)?;
+    let raw: lh_setup = bytes::read(&header.setup).context("constants of the programs")?;
+    let rules = header.rules.chunks_exact(size_of::<lh_rule>());
+    let rules: Option<Vec<lh_rule>> = rules.map(bytes::read).collect();
+    let live = if header.maps.is_empty() {
+        None
+    } else if fds.len() == 2 + header.maps.len() {
+        let maps = fds.split_off(2);
+        Some(GivenLive {
+            raw,
+            maps: Maps(header.maps.into_iter().zip(maps).collect()),
+            links: fds,
+        })
+    } else {
+        bail!(
+            "{}: {} descriptors are missing",
+            header.dev,
+            2 + header.maps.len() - fds.len().min(2 + header.maps.len())
+        );
+    };
+    Ok(Given {
+        control: Control::take(runtime_dir, &header.dev, control)?,
+        dev: header.dev,
+        ordered: header.ordered,
+        uptime_s: header.uptime_s,
+        settings: Settings {
+            scheme: header.scheme,
+            setup: Setup {
+                ifindex: 0,
+                l2_bytes: Setup::default().l2_bytes,
+                ..Setup::of_raw(&raw, rules.context("rules")?)
+            },
+            keys: header.keys,
+            mac_events: header.mac_events,
+            asked: Asked {
+                memory_bytes: header.memory_bytes,
+                max_flows: header.max_flows,
+                cache_total_bytes: header.cache_total_bytes,
+            },
+        },
+        live,
+    })
+}
+
+/// Lines, and the descriptors that came with them, however the messages were cut.
+struct Reader<'a> {
+    stream: &'a UnixStream,
+    text: Vec<u8>,
+    fds: Vec<OwnedFd>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(stream: &'a UnixStream) -> Self {
+        Self {
+            stream,
+            text: Vec::new(),
+            fds: Vec::new(),
+        }
+    }
+
+    fn line<T: for<'de> Deserialize<'de>>(
+        &mut self,
+        fds: impl Fn(&T) -> usize,
+    ) -> Result<(T, Vec<OwnedFd>)> {
+        let end = loop {
+            if let Some(end) = self.text.iter().position(|&byte| byte == b'\n') {
+                break end;
+            }
+            if self.text.len() > LINE_BYTES {
+                bail!("the daemon that runs says too much");
+            }
+            self.more()?;
+        };
+        let line: Vec<u8> = self.text.drain(..=end).collect();
+        let line: T = serde_json::from_slice(&line).context("what the daemon that runs says")?;
+        let wanted = fds(&line);
+        if self.fds.len() < wanted {
+            bail!(
+                "the daemon that runs gives {} of {wanted} descriptors",
+                self.fds.len()
+            );
+        }
+        Ok((line, self.fds.drain(..wanted).collect()))
+    }
+
+    fn more(&mut self) -> Result<()> {
+        let mut bytes = [0; 4096];
+        let mut space = nix::cmsg_space!([RawFd; FDS_MAX]);
+        let mut slices = [IoSliceMut::new(&mut bytes)];
+        let fd = self.stream.as_fd().as_raw_fd();
+        let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+        let message = recvmsg::<()>(fd, &mut slices, Some(&mut space), flags)
+            .context("the daemon that runs does not answer")?;
+        for control in message.cmsgs()? {
+            if let ControlMessageOwned::ScmRights(fds) = control {
+                // SAFETY: descriptors that the kernel has just given to this process.
+                let owned = fds
+                    .into_iter()
+                    .map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
+                self.fds.extend(owned);
+            }
+        }
+        let n = message.bytes;
+        if n == 0 {
+            bail!("the daemon that runs does not hand over: see what it says");
+        }
+        self.text.extend_from_slice(&bytes[..n]);
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! `lasthop daemon --take-over`: serves what another daemon has served until now, with its connections.
+
+use anyhow::{Context, Result};
+
+use super::handover::{Given, GivenLive, Taking};
+use super::live::Live;
+use super::options::Common;
+use super::place::{Place, Taken};
+use super::settings::Settings;
+use crate::control::Control;
+use crate::keyfile;
+use crate::mac_events::Source;
+use crate::programs::{Agent, Setup, Successor};
+
+/// Takes over all that a daemon serves in this network namespace: its lock, and the devices. None: there
+/// is no daemon.
+///
+/// # Errors
+/// It can't be followed, or the programs can't be loaded: then it goes on.
+pub(super) fn take_over(common: &Common) -> Result<Option<(Control, Vec<Place>)>> {
+    let Some(mut taking) = Taking::ask(&common.runtime_dir)? else {
+        return Ok(None);
+    };
+    let loaded: Result<Vec<_>> = taking.given.iter().map(load).collect();
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            taking.refuse();
+            return Err(error);
+        }
+    };
+    let given = std::mem::take(&mut taking.given);
+    let mut places = Vec::new();
+    let mut failed = None;
+    for (given, by) in given.into_iter().zip(loaded) {
+        match place(given, by) {
+            Ok(place) => places.push(place),
+            Err(error) => failed = Some(error),
+        }
+    }
+    // Programs that were put in place already serve the one from before as well: the maps are the same.
+    if let Some(error) = failed.or_else(|| taking.done().err()) {
+        places.iter_mut().for_each(Place::give);
+        taking.refuse();
+        return Err(error);
+    }
+    Ok(Some((taking.process, places)))
+}
+
+/// The programs for one of its devices, with the maps that there are; none: it is away.
+fn load(given: &Given) -> Result<Option<Successor>> {
+    let Some(live) = &given.live else {
+        return Ok(None);
+    };
+    let setup = Setup {
+        ifindex: live.raw.ifindex,
+        l2_bytes: live.raw.l2_bytes,
+        ..given.settings.setup.clone()
+    };
+    Successor::load(&live.maps, &live.raw, &setup)
+        .map(Some)
+        .with_context(|| given.dev.clone())
+}
+
+fn place(given: Given, by: Option<Successor>) -> Result<Place> {
+    let mut control = given.control;
+    let taken = taken(
+        given.live,
+        by,
+        given.settings,
+        (given.dev, given.ordered, given.uptime_s),
+    );
+    match taken {
+        Ok(taken) => Ok(Place::taken(taken, control)),
+        Err(error) => {
+            control.give();
+            Err(error)
+        }
+    }
+}
+
+fn taken(
+    live: Option<GivenLive>,
+    by: Option<Successor>,
+    settings: Settings,
+    (dev, ordered, uptime_s): (String, String, f64),
+) -> Result<Taken> {
+    let keys = settings.keys.as_deref().map(keyfile::read).transpose()?;
+    let source = settings
+        .mac_events
+        .as_deref()
+        .map(Source::open)
+        .transpose()?;
+    let live = match (live, by) {
+        (Some(live), Some(by)) => {
+            let agent = Agent::take_over(by, live.links).with_context(|| dev.clone())?;
+            Some(Live::take_over(agent, &dev)?)
+        }
+        _ => None,
+    };
+    if let (Some(source), Some(live)) = (&source, &live) {
+        source.follow(live.ifindex)?;
+    }
+    Ok(Taken {
+        dev,
+        ordered,
+        uptime_s,
+        settings,
+        keys,
+        mac_events: source,
+        live,
+    })
+}
