@@ -58,10 +58,14 @@ Capture on both devices of the base station, which the headers suffice for (as r
   lasthop-lab shell bs demo -- tcpdump -i wl0 -s 128 -w /tmp/demo.wl0.pcap &
 then, after a transfer and without root:
   lasthop-lab replay --wired /tmp/demo.eth0.pcap --lossy /tmp/demo.wl0.pcap --from 3s --to 3500ms
+or, to look at it in Wireshark:
+  lasthop-lab replay --wired /tmp/demo.eth0.pcap --lossy /tmp/demo.wl0.pcap --pcapng /tmp/demo.pcapng
+  tshark -r /tmp/demo.pcapng -Y 'frame.comment contains \"lasthop: held\"'
 
 A line: time in s, flow, DATA to or ACK from MH or TIMER, sequence number relative to the flow's
 first (+ payload), what the agent did with it, and the flow afterwards: C of the window controller (*:
-it holds), newest sojourn q on the hop, una, bytes out and sacked. crates/lasthop-lab/docs/replay.md";
+it holds), newest sojourn q on the hop, una, bytes out and sacked. crates/lasthop-lab/docs/replay.md;
+display filters: crates/lasthop-lab/docs/wireshark.md";
 
 /// Test bed for lasthop: five hosts in series on this machine, FH - WAN emulator - BS - wireless
 /// emulator - MH, and real TCP transfers between them.
