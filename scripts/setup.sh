@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|lint
+#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|wireshark|lint
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -52,9 +52,10 @@ rust_packages() {
 }
 
 # What is not built here needs no tools of ours.
-builds() { [ "$goal" != sim ] && [ "$goal" != ns2 ]; }
+builds() { [ "$goal" != sim ] && ! is_package; }
+is_package() { [ "$goal" = ns2 ] || [ "$goal" = wireshark ]; }
 
-[ "$goal" = ns2 ] || need gcc gcc
+is_package || need gcc gcc
 if builds; then
 	need pkg-config pkg-config
 	need_file /usr/include/libelf.h libelf-dev
@@ -96,6 +97,10 @@ sim)
 ns2)
 	need ns ns2
 	;;
+wireshark)
+	# Of the test of `lasthop-lab replay --pcapng` alone, and with its libraries 130 MB: not for all.
+	need tshark tshark
+	;;
 picture)
 	need python3 python3
 	;;
@@ -135,7 +140,7 @@ disable_service() {
 	fi
 }
 
-# The ns-3 module is C and C++ only, and ns-2 is a package.
+# The ns-3 module is C and C++ only, and ns-2 and tshark are packages.
 have_tools() {
 	! builds || { have_clang && at_least cargo 1.85; }
 }

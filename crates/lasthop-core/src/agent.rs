@@ -266,18 +266,19 @@ impl Agent {
     /// Runs every flow whose deadline has come, the earliest first.
     pub fn on_timer(&mut self, now_ns: u64) -> Vec<(Key, Outcome)> {
         let mut done = Vec::new();
-        let due: Vec<Key> = self
-            .timers
-            .iter()
-            .take_while(|&&(at, _)| at <= now_ns)
-            .map(|&(_, key)| key)
-            .collect();
-        for key in due {
+        for key in self.due(now_ns) {
             if let Some(outcome) = self.kick(&key, now_ns) {
                 done.push((key, outcome));
             }
         }
         done
+    }
+
+    /// The flows whose deadline has come, the earliest first: for who wants to look at the agent
+    /// between their timers.
+    pub fn due(&self, now_ns: u64) -> Vec<Key> {
+        let due = self.timers.iter().take_while(|&&(at, _)| at <= now_ns);
+        due.map(|&(_, key)| key).collect()
     }
 
     /// Runs one flow's timer, due or not.

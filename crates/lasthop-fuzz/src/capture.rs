@@ -19,6 +19,7 @@ pub fn run(data: &[u8]) {
     let first = usize::from(input.short());
     DIR.with_borrow(|dir| {
         let (wired, lossy) = (dir.path().join("wired"), dir.path().join("lossy"));
+        let pcapng = Some(dir.path().join("pcapng"));
         std::fs::write(&wired, input.bytes(first)).expect("write");
         std::fs::write(&lossy, input.bytes(usize::MAX)).expect("write");
         let options = ReplayOptions {
@@ -30,6 +31,7 @@ pub fn run(data: &[u8]) {
             from: 0,
             to: None,
             json: true,
+            pcapng,
         };
         let mut out = std::io::sink();
         if let Err(error) = replay::run(&options, &mut out) {

@@ -18,6 +18,7 @@ const EXAMPLES: &str = "Examples (as root, but for --engine ns3):
   lasthop-lab compare --engine ns3 --loss 2% --cc cubic --scheme none,rack
   lasthop-lab compare --rate 20mbit --rtt 110ms --loss 2% --cc reno --scheme none,rack
   lasthop-lab compare --rate-wave 30mbit,10mbit,2s --jitter 5ms --scheme none,rack
+  lasthop-lab compare --loss 2% --cc cubic --scheme none,rack --flent /tmp/out.flent.gz
   lasthop-lab compare --rtt 20ms --flows 3 --flow-rtt 20ms,50ms,200ms --scheme none,rack
   lasthop-lab grid --quick --out /tmp/grid
   lasthop-lab up --name demo --loss 5%
@@ -58,10 +59,14 @@ Capture on both devices of the base station, which the headers suffice for (as r
   lasthop-lab shell bs demo -- tcpdump -i wl0 -s 128 -w /tmp/demo.wl0.pcap &
 then, after a transfer and without root:
   lasthop-lab replay --wired /tmp/demo.eth0.pcap --lossy /tmp/demo.wl0.pcap --from 3s --to 3500ms
+or, to look at it in Wireshark:
+  lasthop-lab replay --wired /tmp/demo.eth0.pcap --lossy /tmp/demo.wl0.pcap --pcapng /tmp/d.pcapng
+  tshark -r /tmp/d.pcapng -Y 'frame.comment contains \"lasthop: held\"'
 
 A line: time in s, flow, DATA to or ACK from MH or TIMER, sequence number relative to the flow's
-first (+ payload), what the agent did with it, and the flow afterwards: C of the window controller (*:
-it holds), newest sojourn q on the hop, una, bytes out and sacked. crates/lasthop-lab/docs/replay.md";
+first (+ payload), what the agent did with it, and the flow afterwards: C of the window controller
+(*: it holds), newest sojourn q on the hop, una, bytes out and sacked.
+crates/lasthop-lab/docs/replay.md; display filters: crates/lasthop-lab/docs/wireshark.md";
 
 /// Test bed for lasthop: five hosts in series on this machine, FH - WAN emulator - BS - wireless
 /// emulator - MH, and real TCP transfers between them.

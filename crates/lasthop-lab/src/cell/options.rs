@@ -13,7 +13,7 @@ use crate::bed::transfer::Transfer;
 use crate::bed::transfer::sockets::SocketLimits;
 use crate::cell::beside::BesideOptions;
 use crate::cell::engine::EngineOptions;
-use crate::cell::watch::WatchOptions;
+use crate::cell::watch::{FLENT_SUFFIX, WatchOptions};
 use crate::data::ends::Agents;
 use crate::data::link::LinkOptions;
 use crate::data::page::PageOptions;
@@ -310,6 +310,19 @@ impl CompareOptions {
         Ok(())
     }
 
+    /// The file of `--flent` for a cell: the file itself if there is but one cell, otherwise one
+    /// beside it that is named after the cell, `FILE-CC-SCHEME-SEED.flent.gz`.
+    pub fn flent_file(&self, cell: &Cell) -> Option<PathBuf> {
+        let given = self.watch.flent.as_ref()?;
+        if self.cells().len() == 1 {
+            return Some(given.clone());
+        }
+        let name = given.file_name()?.to_string_lossy().into_owned();
+        let stem = name.strip_suffix(FLENT_SUFFIX)?;
+        let Cell { cc, scheme, seed } = cell;
+        Some(given.with_file_name(format!("{stem}-{cc}-{scheme}-{seed}{FLENT_SUFFIX}")))
+    }
+
     /// The longest that a transfer, or all loads of a page, may take.
     pub fn longest_cell(&self) -> Duration {
         let traffic = &self.traffic;
@@ -394,6 +407,30 @@ mod tests {
     }
 
     #[test]
+    fn each_cell_has_a_file_of_its_own() {
+        let files = |words: &str| {
+            let options = parse(&format!("--flent /tmp/out.flent.gz {words}")).unwrap();
+            let files = options.cells();
+            let files = files.iter().map(|cell| options.flent_file(cell).unwrap());
+            files.map(|file| file.display().to_string()).collect()
+        };
+        let one: Vec<String> = files("--cc reno --scheme rack");
+        assert_eq!(one, ["/tmp/out.flent.gz"]);
+        let four: Vec<String> = files("--flow-cc cubic,bbr --scheme none,rack --seed 1,3");
+        let expected = ["none-1", "rack-1", "none-3", "rack-3"];
+        assert_eq!(
+            four,
+            expected.map(|cell| format!("/tmp/out-cubic+bbr-{cell}.flent.gz"))
+        );
+        assert_eq!(
+            parse("")
+                .unwrap()
+                .flent_file(&parse("").unwrap().cells()[0]),
+            None
+        );
+    }
+
+    #[test]
     fn flow_cc_replaces_cc() {
         let options = parse("--flow-cc cubic,bbr --flows 4 --scheme none").unwrap();
         assert_eq!(options.cells()[0].cc, "cubic+bbr");
@@ -452,6 +489,7 @@ mod tests {
             ("--outage 1s", "START,LENGTH"),
             ("--sample-interval 1ms", "5ms"),
             ("--outage-events", "--outage"),
+            ("--flent out.json", ".flent.gz"),
         ] {
             let error = parse(words).unwrap_err();
             assert!(error.contains(hint), "{words}: {error}");

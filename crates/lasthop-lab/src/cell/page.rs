@@ -55,6 +55,7 @@ mod tests {
             ("--page --flows 2", "--flows"),
             ("--page --direction both", "--direction"),
             ("--page --samples FILE", "--samples"),
+            ("--page --flent x.flent.gz", "--flent"),
             ("--page --page-protocol http3", "--page-protocol"),
         ] {
             let error = parse(words).unwrap_err();

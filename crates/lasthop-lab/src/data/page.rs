@@ -144,7 +144,7 @@ pub struct PageOptions {
 }
 
 /// What says how the lab's own transfers go, none of which there are.
-const NOT_WITH_PAGES: [&str; 16] = [
+const NOT_WITH_PAGES: [&str; 17] = [
     "arrivals",
     "neighbours",
     "flows",
@@ -158,6 +158,7 @@ const NOT_WITH_PAGES: [&str; 16] = [
     "duration_ns",
     "warmup_ns",
     "samples",
+    "flent",
     "outage",
     "sample_interval_ns",
     "flow_rtt_ns",

@@ -65,6 +65,7 @@ pub(super) fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (traffic.opener != Default::default(), "opener"),
         (traffic.transfers > 1, "transfers"),
         (watch.samples.is_some(), "samples"),
+        (watch.flent.is_some(), "flent"),
         (options.page.page, "page"),
     ])
 }

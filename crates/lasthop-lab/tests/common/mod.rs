@@ -9,9 +9,11 @@ pub fn skipped(test: &str) -> bool {
     if nix::unistd::geteuid().is_root() {
         return false;
     }
-    let _ = writeln!(
-        std::io::stderr(),
-        "skipped: {test}: network namespaces need root"
-    );
+    skip(test, "network namespaces need root");
     true
+}
+
+/// Says why a test is skipped.
+pub fn skip(test: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
 }

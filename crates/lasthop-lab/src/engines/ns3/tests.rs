@@ -43,6 +43,7 @@ fn each_engine_refuses_what_only_the_other_has() {
         "--jitter 1ms",
         "--family 6",
         "--samples /tmp/x",
+        "--flent /tmp/x.flent.gz",
         "--batch-up 10ms",
         "--ack-thin 2",
         "--sender bs",

@@ -3,12 +3,13 @@
 
 mod beside;
 mod events;
+mod flent;
 mod outage;
 mod page;
 pub mod samples;
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use linkemu::DirectionStats;
@@ -49,6 +50,8 @@ struct Measured {
     after: Counters,
     end: Snapshot,
     report: TransferReport,
+    /// When the transfer began.
+    began: SystemTime,
     /// The upload beside a download.
     upload: Option<Upload>,
     /// Arrivals and neighbours.
@@ -126,6 +129,10 @@ fn run(options: &CompareOptions, cell: &Cell, progress: &dyn Fn(f64)) -> Result<
     if let Some(path) = &options.watch.samples {
         samples::write(path, &measured.report.moments)?;
     }
+    if let Some(path) = options.flent_file(cell) {
+        let moments = &measured.report.moments;
+        flent::write(&path, (options, cell), measured.began, moments)?;
+    }
     let upload = measured.upload.as_ref();
     let up_failure = || {
         upload?
@@ -160,6 +167,7 @@ fn measure_transfer(
     let whole = options.traffic.bytes.is_some();
     let mut before = Counters::read(bed, helper, sender)?;
     let running = options.watched_transfer(cell).start(bed)?;
+    let began = SystemTime::now() - running.started().elapsed();
     let upload = match direction {
         Direction::Both => Some(options.transfer(cell, Way::Up).start(bed)?),
         Direction::Down | Direction::Up => None,
@@ -214,6 +222,7 @@ fn measure_transfer(
         after,
         end,
         report,
+        began,
         upload: upload.map(|report| Upload { bytes, report }),
         beside: beside.map(beside::Running::stop).transpose()?,
         untold,

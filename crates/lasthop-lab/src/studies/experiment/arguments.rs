@@ -26,6 +26,10 @@ pub(super) fn check(key: &str, value: Option<&str>) -> Result<(), Wrong> {
         let what = format!("`{key}` is set by the runner: see `seeds` and `series`");
         return Err(Wrong::Key(what));
     }
+    if key == "flent" {
+        let what = "`flent` names one file, which every run would write: use `compare`";
+        return Err(Wrong::Key(what.to_owned()));
+    }
     let command = CompareLine::command();
     let options = || command.get_arguments();
     let Some(option) = options().find(|arg| arg.get_long() == Some(key)) else {
@@ -68,6 +72,9 @@ mod tests {
         assert!(matches!(check("rate", None), Err(Wrong::Value(_))));
         assert!(
             matches!(check("rates", Some("2mbit")), Err(Wrong::Key(what)) if what.contains("`rate`"))
+        );
+        assert!(
+            matches!(check("flent", Some("x.flent.gz")), Err(Wrong::Key(what)) if what.contains("compare"))
         );
         assert!(
             matches!(check("seed", Some("1")), Err(Wrong::Key(what)) if what.contains("seeds"))

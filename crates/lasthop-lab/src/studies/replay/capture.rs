@@ -19,6 +19,8 @@ pub struct Frame {
     pub at_ns: u64,
     /// From the Ethernet header on; what the capture left out is zeros.
     pub bytes: Vec<u8>,
+    /// So many of them the capture has.
+    pub captured_bytes: usize,
 }
 
 /// What later records of a file refer to.
@@ -170,5 +172,9 @@ fn padded(at_ns: u64, captured: &[u8], original_bytes: u32) -> Result<Frame> {
     }
     let mut bytes = captured.to_vec();
     bytes.resize(original_bytes.max(captured.len()), 0);
-    Ok(Frame { at_ns, bytes })
+    Ok(Frame {
+        at_ns,
+        bytes,
+        captured_bytes: captured.len(),
+    })
 }

@@ -3,8 +3,13 @@
 //! decides at each packet. The agent's repairs and edits change nothing of what follows: the
 //! captures are as they are.
 
+mod call;
 mod capture;
+mod decision;
+#[cfg(test)]
+mod decision_tests;
 mod network;
+mod pcapng;
 mod player;
 mod step;
 #[cfg(test)]
@@ -19,8 +24,10 @@ use ipnet::IpNet;
 use lasthop_core::bindings::{LH_C_uncached_size, LH_FLOW_SEGS, LH_SLOT_BYTES};
 use lasthop_core::{Limits, Setup, counters};
 
+use self::call::{Call, Side};
 use self::capture::{Capture, Frame};
-use self::player::{Player, Side};
+use self::pcapng::Pcapng;
+use self::player::Player;
 pub use self::step::markdown;
 use self::step::{Counters, Step};
 use crate::base::units;
@@ -65,6 +72,11 @@ pub struct ReplayOptions {
     /// JSON Lines; `lasthop-lab fields replay` describes them
     #[arg(short, long)]
     pub json: bool,
+
+    /// Write the packets into a pcapng file, too, for Wireshark: each with comments and a verdict
+    /// that say what the agent did with it, and those that the agent sent itself
+    #[arg(long, value_name = "FILE")]
+    pub pcapng: Option<PathBuf>,
 }
 
 /// Replays the captures; a line per packet and timer, and the counters at the end, go to `out`.
@@ -72,19 +84,29 @@ pub struct ReplayOptions {
 ///
 /// # Errors
 /// In one line: a file that is no capture or is damaged, no TCP of the mobile hosts in it, a bad
-/// configuration; an `out` that cannot be written.
+/// configuration; an `out` or a `--pcapng` that cannot be written.
 pub fn run(options: &ReplayOptions, out: &mut dyn Write) -> Result<()> {
     let mut player = Player::new(setup(options)?);
     let mut sources = [
         Source::open(options, Side::Wired)?,
         Source::open(options, Side::Lossy)?,
     ];
+    let mut pcapng = create_pcapng(options)?;
     let mut printer = Printer::new(options, out);
-    let replayed = replay(options, &mut sources, &mut player, &mut printer);
+    let replayed = replay(
+        options,
+        &mut sources,
+        &mut player,
+        &mut printer,
+        &mut pcapng,
+    );
+    // What there is of it can be looked at whatever went wrong.
+    let written = pcapng.map_or(Ok(()), Pcapng::finish);
     if player.clock().is_some() && !is_output_error(&replayed) {
         printer.counters(&player)?;
     }
     replayed?;
+    written?;
     for source in &sources {
         source.check_used(options)?;
     }
@@ -95,6 +117,29 @@ pub fn run(options: &ReplayOptions, out: &mut dyn Write) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The file of `--pcapng`. It must not be one of those that are read: it would be emptied before.
+fn create_pcapng(options: &ReplayOptions) -> Result<Option<Pcapng>> {
+    let Some(path) = &options.pcapng else {
+        return Ok(None);
+    };
+    let same = |other: &PathBuf| match (path.canonicalize(), other.canonicalize()) {
+        (Ok(path), Ok(other)) => path == other,
+        _ => false,
+    };
+    if let Some(capture) = [&options.wired, &options.lossy]
+        .into_iter()
+        .find(|p| same(p))
+    {
+        bail!(
+            "--pcapng {}: is the capture that is replayed: name another file",
+            capture.display()
+        );
+    }
+    let about = "lasthop-lab replay: captured packets, what the agent decides about each, and what \
+                 it sends itself (interfaces agent-to-fh, agent-to-mh)";
+    Pcapng::create(path, about).map(Some)
 }
 
 /// The configuration's part that the native agent knows.
@@ -131,6 +176,7 @@ fn replay(
     sources: &mut [Source; 2],
     player: &mut Player,
     printer: &mut Printer,
+    pcapng: &mut Option<Pcapng>,
 ) -> Result<()> {
     for source in &mut *sources {
         source.advance()?;
@@ -150,8 +196,15 @@ fn replay(
             return Ok(());
         }
         let packet = network::ip_packet(&frame.bytes).map_or(&[][..], |packet| packet.bytes);
-        player.packet(source.side, packet, frame.at_ns, &mut |step| {
-            printer.step(&step)
+        player.packet(source.side, packet, frame.at_ns, &mut |call| {
+            let shown = printer.shows(call);
+            if let Some(pcapng) = pcapng {
+                pcapng.call(call, &frame, shown)?;
+            }
+            match &call.step {
+                Some(step) if shown => printer.step(step),
+                _ => Ok(()),
+            }
         })?;
         source.advance()?;
     }
@@ -227,7 +280,7 @@ impl Source {
 struct Printer<'a> {
     out: &'a mut dyn Write,
     json: bool,
-    from_s: f64,
+    from_ns: u64,
     /// Flows that people have been told the names of.
     named: BTreeSet<usize>,
 }
@@ -237,15 +290,17 @@ impl<'a> Printer<'a> {
         Self {
             out,
             json: options.json,
-            from_s: options.from as f64 / 1e9,
+            from_ns: options.from,
             named: BTreeSet::new(),
         }
     }
 
+    /// Whether it is not before `--from`.
+    fn shows(&self, call: &Call) -> bool {
+        call.clock.now_ns.saturating_sub(call.clock.start_ns) >= self.from_ns
+    }
+
     fn step(&mut self, step: &Step) -> Result<()> {
-        if step.time_s < self.from_s {
-            return Ok(());
-        }
         if self.json {
             let line = serde_json::to_string(step)?;
             return writeln!(self.out, "{line}").context("standard output");

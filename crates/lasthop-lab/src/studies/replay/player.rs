@@ -4,21 +4,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use lasthop_core::{Agent, Key, Outcome, SEC_NS, Segment, Setup, parse};
+use lasthop_core::{Agent, Key, SEC_NS, Segment, Setup, parse};
 
+use super::call::{Call, Reasons, Side};
 use super::step::{Clock, Kind, Step};
 
 /// How often flows that are over are forgotten, as the daemon does.
 const SWEEP_NS: u64 = SEC_NS;
-
-/// Which capture a packet is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// Before the agent: towards MH.
-    Wired,
-    /// From MH.
-    Lossy,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Known {
@@ -59,7 +51,7 @@ impl Player {
 
     /// Runs the timers that are due before `at_ns`, then hands the packet over: an IP packet
     /// captured at `at_ns` nanoseconds. Time never runs backwards: a packet that is late in the
-    /// capture counts as of now. `say` is given each call of the agent for a TCP flow.
+    /// capture counts as of now. `say` is given each call of the agent.
     ///
     /// # Errors
     /// Those of `say`.
@@ -68,7 +60,7 @@ impl Player {
         side: Side,
         packet: &[u8],
         at_ns: u64,
-        say: &mut dyn FnMut(Step) -> Result<()>,
+        say: &mut dyn FnMut(&Call) -> Result<()>,
     ) -> Result<()> {
         let clock = self.clock.unwrap_or(Clock {
             start_ns: at_ns,
@@ -81,23 +73,31 @@ impl Player {
             self.swept_ns = clock.now_ns;
             self.agent.sweep(clock.now_ns);
         }
-        let parsed = parse(packet, 0, None, side == Side::Wired);
+        let parsed = parse(packet, 0, None, side == Side::Wired).ok();
+        let before = Reasons::read(&self.agent);
         let (kind, outcome) = match side {
             Side::Wired => (Kind::Data, self.agent.on_egress(packet, clock.now_ns)),
             Side::Lossy => (Kind::Ack, self.agent.on_ingress(packet, clock.now_ns)),
         };
+        let reasons = Reasons::read(&self.agent).since(&before);
+        let mut call = Call::new(clock, &outcome, reasons);
+        call.packet = Some((side, packet));
         // What is not TCP has no flow to tell of; the agent has counted it.
-        let Ok((segment, key)) = parsed else {
-            return Ok(());
-        };
-        let known = self.learn(&key, side, &segment);
-        let mut step = Step::new(kind, clock, key.to_string(), known.number);
-        step.set_packet(&segment, known.base);
-        self.complete(&mut step, &key, &outcome);
-        say(step)
+        if let Some((segment, key)) = &parsed {
+            let known = self.learn(key, side, segment);
+            let mut step = Step::new(kind, clock, key.to_string(), known.number);
+            step.set_packet(segment, known.base);
+            self.complete(step, key, &mut call);
+            call.segment = Some(segment);
+        }
+        say(&call)
     }
 
-    fn run_timers(&mut self, until_ns: u64, say: &mut dyn FnMut(Step) -> Result<()>) -> Result<()> {
+    fn run_timers(
+        &mut self,
+        until_ns: u64,
+        say: &mut dyn FnMut(&Call) -> Result<()>,
+    ) -> Result<()> {
         while let (Some(deadline_ns), Some(clock)) = (self.agent.next_deadline(), self.clock) {
             // At least a nanosecond later than the last: the loop ends whatever the agent wants.
             let due_ns = deadline_ns.max(clock.now_ns + 1);
@@ -105,11 +105,17 @@ impl Player {
                 break;
             }
             let clock = self.advance(due_ns);
-            for (key, outcome) in self.agent.on_timer(clock.now_ns) {
+            for key in self.agent.due(clock.now_ns) {
+                let before = Reasons::read(&self.agent);
+                let Some(outcome) = self.agent.kick(&key, clock.now_ns) else {
+                    continue;
+                };
+                let reasons = Reasons::read(&self.agent).since(&before);
                 let number = self.flows.get(&key).map_or(0, |known| known.number);
-                let mut step = Step::new(Kind::Timer, clock, key.to_string(), number);
-                self.complete(&mut step, &key, &outcome);
-                say(step)?;
+                let step = Step::new(Kind::Timer, clock, key.to_string(), number);
+                let mut call = Call::new(clock, &outcome, reasons);
+                self.complete(step, &key, &mut call);
+                say(&call)?;
             }
         }
         Ok(())
@@ -144,15 +150,18 @@ impl Player {
         *known
     }
 
-    fn complete(&self, step: &mut Step, key: &Key, outcome: &Outcome) {
+    /// Enters what is known of the flow after the call.
+    fn complete(&self, mut step: Step, key: &Key, call: &mut Call) {
         let base = self.flows.get(key).and_then(|known| known.base);
         let base = base.unwrap_or(0);
-        let (Some(actions), Some(flow), Some(clock)) =
-            (&outcome.actions, self.agent.flow(key), self.clock)
-        else {
-            return;
-        };
-        step.set_actions(actions, flow, base);
-        step.set_state(flow, actions.deadline_ns(), base, clock);
+        if let (Some(actions), Some(flow), Some(clock)) =
+            (&call.outcome.actions, self.agent.flow(key), self.clock)
+        {
+            step.set_actions(actions, flow, base);
+            step.set_state(flow, actions.deadline_ns(), base, clock);
+            call.window_shift = flow.raw().conn.wscale_mh;
+        }
+        call.base = base;
+        call.step = Some(step);
     }
 }

@@ -218,7 +218,7 @@ impl Clock {
 }
 
 /// `seq` relative to `base`; a little before it is negative.
-fn relative(seq: u32, base: u32) -> i64 {
+pub fn relative(seq: u32, base: u32) -> i64 {
     match seq.wrapping_sub(base) {
         before if before > u32::MAX - (1 << 24) => i64::from(before as i32),
         after => i64::from(after),

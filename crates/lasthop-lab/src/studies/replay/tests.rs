@@ -18,7 +18,7 @@ const SEGMENT_BYTES: u32 = 1448;
 /// As `tcpdump -s 128` keeps.
 const SNAP_BYTES: usize = 128;
 const MS: u64 = 1_000_000;
-const START_NS: u64 = 1_700_000_000_000_000_000;
+pub const START_NS: u64 = 1_700_000_000_000_000_000;
 const FH: u32 = 5_000;
 const MH: u32 = u32::MAX - 10;
 
@@ -28,11 +28,11 @@ struct Cli {
     options: ReplayOptions,
 }
 
-type Packets = Vec<(u64, Vec<u8>)>;
+pub type Packets = Vec<(u64, Vec<u8>)>;
 
 /// A handshake and ten segments, of which the third is lost: what comes to the wired device, and
 /// what MH sends.
-fn captured(ends: &Ends) -> (Packets, Packets) {
+pub fn captured(ends: &Ends) -> (Packets, Packets) {
     let (mut wired, mut lossy) = (Vec::new(), Vec::new());
     let tcp = || Tcp {
         ethernet: true,
@@ -79,7 +79,7 @@ fn words(words: &[u32]) -> Vec<u8> {
 }
 
 /// A classic file: little endian, in microseconds or nanoseconds.
-fn pcap(packets: &Packets, link: u32, nanoseconds: bool) -> Vec<u8> {
+pub fn pcap(packets: &Packets, link: u32, nanoseconds: bool) -> Vec<u8> {
     let (magic, tick_ns) = match nanoseconds {
         true => (0xa1b2_3c4d, 1),
         false => (0xa1b2_c3d4, 1000),
@@ -126,25 +126,25 @@ fn pcapng(packets: &Packets) -> Vec<u8> {
 }
 
 /// Both captures in a directory of their own.
-struct Files {
+pub struct Files {
     directory: TempDir,
 }
 
 impl Files {
-    fn new(wired: &[u8], lossy: &[u8]) -> Self {
+    pub fn new(wired: &[u8], lossy: &[u8]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("wired"), wired).unwrap();
         fs::write(directory.path().join("lossy"), lossy).unwrap();
         Self { directory }
     }
 
-    fn path(&self, name: &str) -> String {
+    pub fn path(&self, name: &str) -> String {
         let path: &Path = self.directory.path();
         path.join(name).to_str().unwrap().to_owned()
     }
 
     /// What the command prints, and its error.
-    fn replay(&self, more: &[&str]) -> (String, Result<()>) {
+    pub fn replay(&self, more: &[&str]) -> (String, Result<()>) {
         let (wired, lossy) = (self.path("wired"), self.path("lossy"));
         let mut words = vec!["replay", "--wired", &wired, "--lossy", &lossy];
         words.extend(["--mobile", "198.51.100.0/24,2001:db8:1::/48"]);
@@ -155,7 +155,7 @@ impl Files {
     }
 
     /// The one line that the command fails with.
-    fn error(&self, more: &[&str]) -> String {
+    pub fn error(&self, more: &[&str]) -> String {
         let error = format!("{:#}", self.replay(more).1.unwrap_err());
         assert_eq!(error.lines().count(), 1, "{error}");
         error
@@ -167,7 +167,7 @@ fn classic_files() -> Files {
     Files::new(&pcap(&wired, 1, false), &pcap(&lossy, 1, false))
 }
 
-fn lines(text: &str) -> Vec<Value> {
+pub fn lines(text: &str) -> Vec<Value> {
     let parsed = text.lines().map(|line| serde_json::from_str(line).unwrap());
     parsed.collect()
 }
