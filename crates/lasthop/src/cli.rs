@@ -122,6 +122,12 @@ pub struct Daemon {
 #[derive(Args)]
 #[command(after_help = "Example:\n  lasthop reload -j | jq .dev,.changed")]
 pub struct Reload {
+    /// If this program is another one than the daemon that runs, take its place with its connections
+    ///
+    /// For packages, once they have replaced the program: as `lasthop daemon --take-over`, with the words
+    /// that the daemon was started with.
+    #[arg(long)]
+    pub upgrade: bool,
     #[command(flatten)]
     pub common: Common,
 }

@@ -152,9 +152,8 @@ pub struct Control {
     directory: PathBuf,
     socket: PathBuf,
     lock_path: PathBuf,
-    lock: Flock<File>,
-    /// Another process has both by now, and their files.
-    given: bool,
+    /// None: another process has it by now, and the socket, and their files.
+    lock: Option<Flock<File>>,
 }
 
 impl Control {
@@ -180,19 +179,19 @@ impl Control {
             directory,
             socket,
             lock_path,
-            lock,
-            given: false,
+            lock: Some(lock),
         })
     }
 
-    /// Lock and socket, for a process that takes both over.
-    pub fn parts(&self) -> [BorrowedFd<'_>; 2] {
-        [self.lock.as_fd(), self.listener.as_fd()]
+    /// Lock and socket, for a process that takes both over; none: one has.
+    pub fn parts(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        Some([self.lock.as_ref()?.as_fd(), self.listener.as_fd()])
     }
 
-    /// Another process has taken both over: their files stay.
+    /// Another process has taken both over: their files stay, and so does the lock, which would be gone
+    /// for both if it were dropped here.
     pub fn give(&mut self) {
-        self.given = true;
+        std::mem::forget(self.lock.take());
     }
 
     /// Takes over what another process had claimed as `device`: its [`Control::parts`].
@@ -214,8 +213,7 @@ impl Control {
             socket: directory.join(format!("{device}.sock")),
             lock_path: directory.join(format!("{device}.lock")),
             directory,
-            lock,
-            given: false,
+            lock: Some(lock),
         })
     }
 
@@ -329,7 +327,7 @@ fn owner(lock_path: &Path) -> String {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        if self.given {
+        if self.lock.is_none() {
             return;
         }
         let _ = fs::remove_file(&self.socket);
@@ -360,6 +358,26 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
     match device {
         Some(name) if !served => bail!("{name} is not attached: see `lasthop status`"),
         _ => Ok(answers),
+    }
+}
+
+/// The process that has claimed a device, or as [`DAEMON`] is the daemon, in this network namespace; none:
+/// nobody has.
+///
+/// # Errors
+/// No right to see it.
+pub fn owner_of(runtime_dir: &Path, device: &str) -> Result<Option<u32>> {
+    let directory = directory(runtime_dir)?;
+    runtime::check(&directory)?;
+    let path = directory.join(format!("{device}.lock"));
+    match File::open(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot open {}", path.display())),
+        // Of a process that was killed the file stays, but not the lock.
+        Ok(file) => match Flock::lock(file, FlockArg::LockSharedNonblock) {
+            Ok(_) => Ok(None),
+            Err(_) => Ok(owner(&path).parse().ok()),
+        },
     }
 }
 

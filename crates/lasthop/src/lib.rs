@@ -32,4 +32,5 @@ mod skb;
 pub mod split;
 pub mod tcx;
 pub mod units;
+pub mod upgrade;
 mod view;

@@ -10,6 +10,7 @@ use lasthop::cli::{
     Status, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
+use lasthop::upgrade::{Upgrade, upgrade};
 use lasthop::{
     check, config, control, daemon, device, keyfile, peers, reference, report, split, units,
 };
@@ -59,6 +60,19 @@ fn serve(args: &Daemon) -> Result<()> {
 /// rest is shown.
 fn reload(args: &Reload) -> Result<()> {
     let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
+    if args.upgrade
+        && let Upgrade::Done(from, to) = upgrade(&runtime_dir)?
+    {
+        if args.common.json {
+            println!(
+                "{}",
+                serde_json::json!({"reload": "upgraded", "from_pid": from, "to_pid": to})
+            );
+        } else {
+            println!("upgraded: process {to} in the place of {from}");
+        }
+        return Ok(());
+    }
     let mut answers = control::reload(&runtime_dir)?;
     for line in &answers.lines {
         let value: Value = serde_json::from_str(line).context("an answer that is no JSON")?;

@@ -336,7 +336,7 @@ pub const RELOAD_FIELDS: &[Field] = &[
     (
         "reload",
         "",
-        "`changed`, `unchanged`, `added` (by a new section), `removed` (without one), or `failed`: as before",
+        "`changed`, `unchanged`, `added` (by a new section), `removed` (without one), or `failed`: as before; with --upgrade `upgraded`, then beside it `from_pid` and `to_pid` alone",
     ),
     ("error", "", "why it failed; else null"),
     (

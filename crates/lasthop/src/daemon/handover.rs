@@ -97,7 +97,7 @@ fn send(stream: &UnixStream, line: &str, fds: &[RawFd]) -> Result<()> {
 /// Gives everything that is served to who is at the other end of `stream`; nothing of it is given up
 /// before [`taken`].
 pub(super) fn give(stream: &UnixStream, process: &Control, places: &mut [Place]) -> Result<()> {
-    let parts = process.parts().map(|fd| fd.as_raw_fd());
+    let parts = raw_parts(process)?;
     let greeting = Greeting {
         layout: LAYOUT.to_owned(),
         devices: places.len(),
@@ -110,13 +110,20 @@ pub(super) fn give(stream: &UnixStream, process: &Control, places: &mut [Place])
             None => Maps(Vec::new()),
         };
         let links = place.live.iter().flat_map(|live| live.agent.links());
-        let mut fds: Vec<RawFd> = place.control.parts().map(|fd| fd.as_raw_fd()).to_vec();
+        let mut fds = raw_parts(&place.control)?.to_vec();
         fds.extend(links.map(AsRawFd::as_raw_fd));
         fds.extend(maps.0.iter().map(|(_, fd)| fd.as_raw_fd()));
         let header = header(place, &maps, fds.len());
         send(stream, &serde_json::to_string(&header)?, &fds)?;
     }
     Ok(())
+}
+
+fn raw_parts(control: &Control) -> Result<[RawFd; 2]> {
+    let parts = control
+        .parts()
+        .context("given to another process already")?;
+    Ok(parts.map(|fd| fd.as_raw_fd()))
 }
 
 fn header(place: &Place, maps: &Maps, fds: usize) -> Header {
