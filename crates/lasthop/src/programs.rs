@@ -198,6 +198,7 @@ impl Agent {
             counters: handle(&mut object, "counters")?,
             slots: handle(&mut object, "slots")?,
             partners: handle(&mut object, "partners")?,
+            device: handle(&mut object, ".bss.device")?,
             setup: raw,
         };
         Ok(Self {
