@@ -18,6 +18,7 @@ use anyhow::{Context, Result, bail};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::stat::{Mode, umask};
 
 use self::live::{Live, load};
 pub use self::options::Options;
@@ -28,6 +29,7 @@ use crate::mac_events::is_socket;
 use crate::monotonic::now_ns;
 use crate::privilege;
 use crate::programs::Agent;
+use crate::runtime;
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -49,6 +51,10 @@ pub fn run(options: &Options) -> Result<()> {
         .map(|name| Device::find(name))
         .collect::<Result<_>>()?;
     check_distinct(&devices)?;
+    if runtime::for_a_group(&options.runtime_dir) {
+        // What sockets get of rights: the group may connect. Locks and directories say their own.
+        umask(Mode::S_IRWXO);
+    }
     let signals = block_signals()?;
     let carrier = Carrier::open().unwrap_or_else(|error| {
         tracing::warn!(
