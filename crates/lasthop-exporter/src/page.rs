@@ -5,7 +5,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
-use crate::chart::{self, Dot};
+use crate::chart::{self, Dot, Time};
 use crate::history::{History, Point};
 use crate::sample::{Said, Sample};
 
@@ -170,12 +170,13 @@ fn charts(points: &[Point], now_s: f64) -> Markup {
     let dots =
         |of: fn(&Point) -> f64| -> Vec<Dot> { points.iter().map(|p| (p.at_s, of(p))).collect() };
     let repaired: Vec<(f64, u64)> = points.iter().map(|p| (p.at_s, p.repaired)).collect();
+    let time = Time::since(points.first().map(|point| point.at_s), now_s);
     let megabits = |bytes_per_s: f64| format!("{:.2} Mbit/s", bytes_per_s * 8e-6);
     html! {
         div.charts {
-            (chart::draw("Goodput", &dots(|p| p.goodput_bytes_per_s), now_s, megabits))
-            (chart::draw("Queue", &dots(|p| p.queue_s), now_s, |s| format!("{:.1} ms", s * 1e3)))
-            (chart::draw("Repairs", &chart::per_second(&repaired), now_s, |n| format!("{n:.1}/s")))
+            (chart::draw("Goodput", &dots(|p| p.goodput_bytes_per_s), time, megabits))
+            (chart::draw("Queue", &dots(|p| p.queue_s), time, |s| format!("{:.1} ms", s * 1e3)))
+            (chart::draw("Repairs", &chart::per_second(&repaired), time, |n| format!("{n:.1}/s")))
         }
     }
 }
