@@ -80,8 +80,9 @@ lint: ## format, clippy, generated files, imports, the core's other targets
 	@scripts/setup.sh lint
 	@scripts/lint.sh
 
-install: build ## install lasthop to $(DESTDIR)/usr/local/sbin
+install: build ## install lasthop and lasthop-exporter to $(DESTDIR)/usr/local/sbin
 	install -D -m 755 $(RELEASE)/lasthop $(DESTDIR)/usr/local/sbin/lasthop
+	install -D -m 755 $(RELEASE)/lasthop-exporter $(DESTDIR)/usr/local/sbin/lasthop-exporter
 	$(RELEASE)/lasthop defaults >$(RELEASE)/lasthop.example.toml
 	install -D -m 644 $(RELEASE)/lasthop.example.toml $(DESTDIR)/etc/lasthop/lasthop.example.toml
 

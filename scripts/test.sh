@@ -24,14 +24,14 @@ if [ "${1:-}" = --long ]; then
 	run cargo test --workspace --locked -- --ignored --test-threads 1
 else
 	run cargo test --locked -p hwsim-medium -p lasthop-core -p lasthop-fuzz -p lasthop-units -p linkemu -p xtask
-	run cargo test --locked -p lasthop -p lasthop-lab --lib --bins
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --lib --bins
 	# End to end. Two cores carry one test bed that is measured, or two of which only counts are asked:
 	# the agent's tests say themselves which run alone (tests/agent/main.rs).
 	# The same packages each time: of others the features of what they share differ, and all is compiled anew.
-	run cargo test --locked -p lasthop -p lasthop-lab --test agent -- --test-threads 2
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test agent -- --test-threads 2
 	others=()
-	for test in bpf crates/lasthop-lab/tests/*.rs; do others+=(--test "$(basename "$test" .rs)"); done
-	run cargo test --locked -p lasthop -p lasthop-lab "${others[@]}" -- --test-threads 1
+	for test in bpf exporter crates/lasthop-lab/tests/*.rs; do others+=(--test "$(basename "$test" .rs)"); done
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab "${others[@]}" -- --test-threads 1
 fi
 
 sum() { grep -E '^test result:' "$log" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'; }

@@ -17,7 +17,9 @@ macro_rules! plain {
 }
 
 plain! { lh_setup lh_shared lh_flow_entry lh_event lh_rule lh_batch lh_counters lh_slot lh_keys lh_us
-lh_partners_entry }
+lh_partners_entry lh_peer lh_device }
+// SAFETY: an integer.
+unsafe impl Plain for u64 {}
 
 /// A copy of the value at the start of `bytes`; none if there are too few.
 pub fn read<T: Plain>(bytes: &[u8]) -> Option<T> {

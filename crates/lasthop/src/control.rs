@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The way from `status`, `flows` and `link` to the process that has a device attached: a socket per
-//! device and network namespace, and a lock that says whose it is.
+//! What the process that has a device attached is asked by: a socket per device and network
+//! namespace, and a lock that says whose it is. Who asks is in ask.rs.
 //!
 //! The lock goes with its process, whatever kills it; a socket without a process behind it
 //! answers nobody and is replaced by the next owner.
@@ -8,7 +8,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,29 +18,35 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+use nix::unistd::{Uid, geteuid};
 
 use crate::{priority, runtime};
 
 /// A client or server that stalls must not hold the other up.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest request.
 const REQUEST_BYTES: usize = 256;
 /// Clients that have connected and not asked yet; the oldest has to go for a new one.
 const WAITING_MAX: usize = 32;
 /// Questions that are being answered; who asks then is told to ask again.
-const ANSWERING_MAX: usize = 8;
+pub(crate) const ANSWERING_MAX: usize = 8;
 /// An answer takes no longer than this, however slowly it is read.
-const ANSWER: Duration = Duration::from_secs(10);
+pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 /// What those get who ask while so many are.
-const BUSY: &str = "busy\n";
+pub(crate) const BUSY: &str = "busy\n";
+/// What anybody may ask who gets as far as the socket: a group, where the directory is for one
+/// (runtime.rs). All else tells the agent something, which is for root.
+const FOR_READERS: [&str; 3] = ["status", "flows", "peers"];
+/// What readers get who would tell it something.
+pub(crate) const FORBIDDEN: &str = "forbidden\n";
 /// The owner may remove file and directory while we claim them; more often than this is an error.
 const CLAIM_TRIES: usize = 10;
 /// What a socket's name begins with that is a process's and not a device's: those have no colon.
-const OF_PROCESS: char = ':';
+pub(crate) const OF_PROCESS: char = ':';
 /// Name of the socket of the one daemon of a network namespace.
 pub const DAEMON: &str = ":daemon";
-/// A process that reads its configuration again loads programs meanwhile.
-const RELOAD: Duration = Duration::from_secs(60);
 
 /// Directory of this network namespace.
 ///
@@ -68,9 +74,9 @@ pub struct Question {
 }
 
 impl Question {
-    /// Answers by what `write` writes, on a thread of its own: only root gets here (mode 0700), but
-    /// even root's client must not stall the kicks and the heartbeat by reading slowly, nor by
-    /// asking for much. Beyond [`ANSWERING_MAX`] at a time it gets [`BUSY`].
+    /// Answers by what `write` writes, on a thread of its own: only root gets here (mode 0700), and
+    /// whom root lets read (runtime.rs), but no client may stall the kicks and the heartbeat by
+    /// reading slowly, nor by asking for much. Beyond [`ANSWERING_MAX`] at a time it gets [`BUSY`].
     pub fn answer(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static) {
         let mut stream = self.stream;
         let Some(place) = Answering::take(&self.answering) else {
@@ -149,6 +155,7 @@ pub struct Control {
     listener: UnixListener,
     clients: Vec<Client>,
     answering: Arc<AtomicUsize>,
+    us: Uid,
     directory: PathBuf,
     socket: PathBuf,
     lock_path: PathBuf,
@@ -176,6 +183,7 @@ impl Control {
             listener,
             clients: Vec::new(),
             answering: Arc::default(),
+            us: geteuid(),
             directory,
             socket,
             lock_path,
@@ -210,6 +218,7 @@ impl Control {
             listener: UnixListener::from(listener),
             clients: Vec::new(),
             answering: Arc::default(),
+            us: geteuid(),
             socket: directory.join(format!("{device}.sock")),
             lock_path: directory.join(format!("{device}.lock")),
             directory,
@@ -241,16 +250,33 @@ impl Control {
         let mut asked = Vec::new();
         for mut client in std::mem::take(&mut self.clients) {
             match read_request(&mut client) {
-                Some(true) => asked.push(Question {
-                    request: String::from_utf8_lossy(&client.request).trim().to_owned(),
-                    stream: client.stream,
-                    answering: Arc::clone(&self.answering),
-                }),
+                Some(true) => asked.extend(self.question(client)),
                 Some(false) => self.clients.push(client),
                 None => {}
             }
         }
         asked
+    }
+
+    /// What the client asks, if it may.
+    fn question(&self, client: Client) -> Option<Question> {
+        let request = String::from_utf8_lossy(&client.request).trim().to_owned();
+        let mut stream = client.stream;
+        if !FOR_READERS.contains(&request.as_str()) && !self.commands(&stream) {
+            let _ = stream.write_all(FORBIDDEN.as_bytes()); // it is non-blocking, and its buffer empty
+            return None;
+        }
+        Some(Question {
+            stream,
+            answering: Arc::clone(&self.answering),
+            request,
+        })
+    }
+
+    /// Whether the other end is root's, or of our own user.
+    fn commands(&self, stream: &UnixStream) -> bool {
+        getsockopt(stream, PeerCredentials)
+            .is_ok_and(|peer| peer.uid() == 0 || peer.uid() == self.us.as_raw())
     }
 }
 
@@ -279,6 +305,7 @@ fn take_lock(directory: &Path, path: &Path, device: &str) -> Result<Flock<File>>
         runtime::make(directory)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
+        options.mode(0o600); // who could open it could lock it, and keep us out
         let file = match options.open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             other => other.with_context(|| format!("cannot open {}", path.display()))?,
@@ -318,7 +345,7 @@ fn has_name(file: &File, path: &Path) -> bool {
     }
 }
 
-fn owner(lock_path: &Path) -> String {
+pub(crate) fn owner(lock_path: &Path) -> String {
     fs::read_to_string(lock_path)
         .ok()
         .filter(|pid| !pid.trim().is_empty())
@@ -334,30 +361,6 @@ impl Drop for Control {
         let _ = fs::remove_file(&self.lock_path);
         // Fails while other devices of the namespace are served. Namespaces come and go.
         let _ = fs::remove_dir(&self.directory);
-    }
-}
-
-/// What the serving processes said.
-#[derive(Debug, Default)]
-pub struct Answers {
-    /// Their lines.
-    pub lines: Vec<String>,
-    /// A sentence for each device whose process lives and doesn't answer.
-    pub silent: Vec<String>,
-}
-
-/// Asks the owners of all devices of this network namespace (or of one device). Devices whose
-/// owner is gone are left out.
-///
-/// # Errors
-/// No right to ask, or nobody serves the device.
-pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
-    let asked =
-        |name: &str| !name.starts_with(OF_PROCESS) && device.is_none_or(|wanted| wanted == name);
-    let (answers, served) = ask_those(runtime_dir, asked, request, PATIENCE)?;
-    match device {
-        Some(name) if !served => bail!("{name} is not attached: see `lasthop status`"),
-        _ => Ok(answers),
     }
 }
 
@@ -381,139 +384,14 @@ pub fn owner_of(runtime_dir: &Path, device: &str) -> Result<Option<u32>> {
     }
 }
 
-/// Asks all serving processes of this network namespace to read their configuration again.
-///
-/// # Errors
-/// No right to ask, or nobody serves anything.
-pub fn reload(runtime_dir: &Path) -> Result<Answers> {
-    let of_process = |name: &str| name.starts_with(OF_PROCESS);
-    match ask_those(runtime_dir, of_process, "reload", RELOAD)? {
-        (_, false) => bail!("nothing is served in this network namespace"),
-        (answers, true) => Ok(answers),
-    }
-}
-
-/// Asks the owners of the sockets with these names. Whether there is any.
-fn ask_those(
-    runtime_dir: &Path,
-    names: impl Fn(&str) -> bool,
-    request: &str,
-    patience: Duration,
-) -> Result<(Answers, bool)> {
-    let mut answers = Answers::default();
-    let mut served = false;
-    let directory = directory(runtime_dir)?;
-    runtime::check(&directory)?;
-    for socket in sockets(&directory)? {
-        let name = socket.file_stem().unwrap_or_default().to_string_lossy();
-        if !names(&name) {
-            continue;
-        }
-        match ask(&socket, request, patience) {
-            Ok(text) if text == BUSY => answers.silent.push(format!(
-                "{name}: process {} answers {ANSWERING_MAX} others: ask again",
-                owner(&socket.with_extension("lock"))
-            )),
-            Ok(text) => answers.lines.extend(text.lines().map(str::to_owned)),
-            Err(error) if nobody_there(error.kind()) => continue,
-            Err(error) => answers.silent.push(format!(
-                "{name}: process {} {}",
-                owner(&socket.with_extension("lock")),
-                silence(&error, patience),
-            )),
-        }
-        served = true;
-    }
-    Ok((answers, served))
-}
-
 /// Name of the socket of this process, which attaches.
 pub fn of_attach() -> String {
     format!("{OF_PROCESS}attach-{}", std::process::id())
 }
 
-fn silence(error: &io::Error, patience: Duration) -> String {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
-            "has not answered for {} s: it is still loading, or stopped or stuck and its programs let everything pass",
-            patience.as_secs()
-        ),
-        ErrorKind::PermissionDenied => "may not be asked: run as root".into(),
-        _ => format!("does not answer: {error}"),
-    }
-}
-
-/// Sockets of killed processes stay behind.
-fn nobody_there(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NotFound)
-}
-
-fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => {
-            return Err(error)
-                .with_context(|| format!("cannot read {}: run as root", directory.display()));
-        }
-    };
-    let mut sockets: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == "sock"))
-        .collect();
-    sockets.sort();
-    Ok(sockets)
-}
-
-fn ask(socket: &Path, request: &str, patience: Duration) -> io::Result<String> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(patience))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    writeln!(stream, "{request}")?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text)?;
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn serve_once(control: &mut Control) {
-        for question in control.questions() {
-            let answer = format!("{{\"asked\":\"{}\"}}\n", question.request);
-            question.say(answer);
-        }
-    }
-
-    #[test]
-    fn one_owner_who_answers() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut control = Control::claim(dir.path(), "wl0").unwrap();
-        let second = Control::claim(dir.path(), "wl0").err().unwrap().to_string();
-        assert!(second.contains(&std::process::id().to_string()), "{second}");
-        assert!(Control::claim(dir.path(), "wl1").is_ok());
-        let answers = std::thread::scope(|scope| {
-            let client = scope.spawn(|| ask_all(dir.path(), None, "status").unwrap());
-            while !client.is_finished() {
-                serve_once(&mut control);
-                std::thread::yield_now();
-            }
-            client.join().unwrap()
-        });
-        assert_eq!(answers.lines, ["{\"asked\":\"status\"}"]);
-        assert!(answers.silent.is_empty());
-        drop(control);
-        let nobody = ask_all(dir.path(), None, "status").unwrap();
-        assert!(nobody.lines.is_empty());
-        let left = fs::read_dir(dir.path()).unwrap().count();
-        assert_eq!(left, 0, "the directory went with its last owner");
-        assert!(
-            Control::claim(dir.path(), "wl0").is_ok(),
-            "the lock went with its owner"
-        );
-    }
 
     #[test]
     fn silent_clients_hold_nobody_up() {
@@ -568,17 +446,6 @@ mod tests {
         let mut again = asks(&control);
         assert_eq!(serve(&mut control), 1);
         again.read_exact(&mut [0; 10_000]).unwrap();
-    }
-
-    #[test]
-    fn silence_is_no_absence() {
-        let dir = tempfile::tempdir().unwrap();
-        let _stuck = Control::claim(dir.path(), "wl0").unwrap();
-        let answers = ask_all(dir.path(), None, "status").unwrap();
-        assert!(answers.lines.is_empty());
-        assert!(answers.silent[0].starts_with("wl0: process "));
-        let other = ask_all(dir.path(), Some("wl1"), "flows").unwrap_err();
-        assert!(other.to_string().starts_with("wl1 is not attached"));
     }
 
     /// Whoever locks a file that its owner has removed since must not believe it is the owner.

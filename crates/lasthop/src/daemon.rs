@@ -27,6 +27,7 @@ use anyhow::{Context, Result, bail};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::stat::{Mode, umask};
 
 use self::live::{Live, load};
 use self::notify::Manager;
@@ -41,7 +42,7 @@ use crate::device::{self, Device};
 use crate::mac_events::is_socket;
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
-use crate::{priority, privilege};
+use crate::{priority, privilege, runtime};
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -64,6 +65,10 @@ pub fn run(options: &Options) -> Result<()> {
     warn_of_rest(&wanted);
     let devices = present(&wanted, &options.orders.devices)?;
     let named = matches!(options.orders.devices, Devices::Named(_));
+    if runtime::for_a_group(&wanted.runtime_dir) {
+        // What sockets get of rights: the group may connect. Locks and directories say their own.
+        umask(Mode::S_IRWXO);
+    }
     let signals = block_signals()?;
     let carrier = Carrier::open().unwrap_or_else(|error| {
         tracing::warn!(

@@ -2,6 +2,7 @@
 //! User space of the agent: it loads the BPF programs, attaches them, and supplies the kicks by
 //! which they can act without a packet. No protocol logic here (core/).
 
+pub mod ask;
 mod bytes;
 mod carrier;
 pub mod check;
@@ -11,6 +12,7 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod device;
+mod fields;
 mod flow_tables;
 pub mod keyfile;
 mod links;
@@ -23,6 +25,7 @@ mod priority;
 mod privilege;
 pub mod programs;
 pub mod queue;
+pub mod receivers;
 pub mod reference;
 pub mod report;
 pub mod role;

@@ -12,7 +12,7 @@ use lasthop::cli::{
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
 use lasthop::upgrade::{Upgrade, upgrade};
 use lasthop::{
-    check, config, control, daemon, device, keyfile, peers, reference, report, split, units,
+    ask, check, config, daemon, device, keyfile, peers, reference, report, split, units,
 };
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ fn reload(args: &Reload) -> Result<()> {
         }
         return Ok(());
     }
-    let mut answers = control::reload(&runtime_dir)?;
+    let mut answers = ask::reload(&runtime_dir)?;
     for line in &answers.lines {
         let value: Value = serde_json::from_str(line).context("an answer that is no JSON")?;
         let text = report::reload_for_people(&value);
@@ -91,9 +91,13 @@ fn reload(args: &Reload) -> Result<()> {
 }
 
 /// Asks the serving processes, and parses what they answer; and who did not.
-fn ask(common: &Common, device: Option<&str>, request: &str) -> Result<(Vec<Value>, Vec<String>)> {
+fn ask_them(
+    common: &Common,
+    device: Option<&str>,
+    request: &str,
+) -> Result<(Vec<Value>, Vec<String>)> {
     let runtime_dir = config::read_or_default(common.config.as_deref())?.runtime_dir();
-    let answers = control::ask_all(&runtime_dir, device, request)?;
+    let answers = ask::ask_all(&runtime_dir, device, request)?;
     let parse = |line: &String| serde_json::from_str(line).context("an answer that is no JSON");
     let values: Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
     Ok((values?, answers.silent))
@@ -114,7 +118,7 @@ fn print_lines(values: &[Value]) {
 }
 
 fn status(args: &Status) -> Result<()> {
-    let (devices, silent) = ask(&args.common, None, "status")?;
+    let (devices, silent) = ask_them(&args.common, None, "status")?;
     if args.common.json {
         print_lines(&devices);
     } else if devices.is_empty() && silent.is_empty() {
@@ -129,7 +133,7 @@ fn status(args: &Status) -> Result<()> {
 
 fn flows(args: &Flows) -> Result<()> {
     let device = args.device.as_deref().map(device::real_name);
-    let (flows, silent) = ask(&args.common, device.as_deref(), "flows")?;
+    let (flows, silent) = ask_them(&args.common, device.as_deref(), "flows")?;
     if args.common.json {
         print_lines(&flows);
     } else if flows.is_empty() && silent.is_empty() {
@@ -142,7 +146,7 @@ fn flows(args: &Flows) -> Result<()> {
 
 fn peers(args: &Peers) -> Result<()> {
     let device = args.device.as_deref().map(device::real_name);
-    let (peers, silent) = ask(&args.common, device.as_deref(), "peers")?;
+    let (peers, silent) = ask_them(&args.common, device.as_deref(), "peers")?;
     if args.common.json {
         print_lines(&peers);
     } else if peers.is_empty() && silent.is_empty() {
@@ -162,7 +166,7 @@ fn key(args: &Key) -> Result<()> {
         KeyVerb::Reload { config } => config,
     };
     let runtime_dir = config::read_or_default(config.as_deref())?.runtime_dir();
-    let answers = control::ask_all(&runtime_dir, None, "key reload")?;
+    let answers = ask::ask_all(&runtime_dir, None, "key reload")?;
     answers.lines.iter().for_each(|line| println!("{line}"));
     complain(&answers.silent)
 }
@@ -174,7 +178,7 @@ fn link(args: &Link) -> Result<()> {
         LinkState::Up => "link up",
         LinkState::Down => "link down",
     };
-    let answers = control::ask_all(&runtime_dir, Some(&device), request)?;
+    let answers = ask::ask_all(&runtime_dir, Some(&device), request)?;
     answers.lines.iter().for_each(|line| println!("{line}"));
     complain(&answers.silent)
 }

@@ -149,6 +149,7 @@ const CALLS: &[i64] = &[
     libc::SYS_prctl,
     libc::SYS_gettid,
     libc::SYS_getpid,
+    libc::SYS_geteuid,
     libc::SYS_tgkill,
     libc::SYS_getrandom,
     libc::SYS_exit,

@@ -3,6 +3,7 @@
 
 use crate::check;
 use crate::peers::PEER_FIELDS;
+use crate::receivers::RECEIVER_FIELDS;
 use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, RELOAD_FIELDS, STATUS_FIELDS};
 use crate::split::SPLIT_FIELDS;
 
@@ -22,7 +23,7 @@ pub fn page() -> String {
         .collect();
     format!(
         "# JSON output of lasthop\n\nWith `-j`, one object a line (JSON Lines). Names and units are stable; new fields\nmay be added. A test compares this page with the program (`lasthop fields`).\n\n\
-         ## `lasthop status -j`, a line per device\n\n{}\n### Counters\n\nSince the device was attached; they start anew when it goes and comes back.\n\n| counter | counts |\n| --- | --- |\n{counters}\n\
+         ## `lasthop status -j`, a line per device\n\n{}\n### Receivers\n\nAs `receivers` shows each: who got data over the link, and how fast.\n\n{}\n### Counters\n\nSince the device was attached; they start anew when it goes and comes back.\n\n| counter | counts |\n| --- | --- |\n{counters}\n\
          ## `lasthop flows -j`, a line per connection\n\n{}\n\
          ## `lasthop peers -j`, a line per agent at the other end of a link\n\n{}\n\
          ## `lasthop check -j`, a line per check\n\n{}\n\
@@ -30,6 +31,7 @@ pub fn page() -> String {
          ## `lasthop reload -j`, a line per device\n\n{}\n\
          ## `lasthop split -j`, a line per event\n\n{}",
         table(STATUS_FIELDS),
+        table(RECEIVER_FIELDS),
         table(FLOW_FIELDS),
         table(PEER_FIELDS),
         table(check::FIELDS),

@@ -5,13 +5,13 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use lasthop_core::bindings::{self as b, lh_flow_entry};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::columns::aligned;
+pub(crate) use crate::fields::round;
+pub use crate::fields::{Field, keys};
+use crate::receivers::Hop;
 use crate::view::View;
-
-/// A field of a JSON object: name, unit, meaning.
-pub type Field = (&'static str, &'static str, &'static str);
 
 /// Fields of a line of `status -j`, in order.
 pub const STATUS_FIELDS: &[Field] = &[
@@ -44,6 +44,27 @@ pub const STATUS_FIELDS: &[Field] = &[
         "heartbeat_age_ms",
         "ms",
         "since the process last showed the programs that it lives",
+    ),
+    (
+        "goodput_bytes_per_s",
+        "bytes/s",
+        "payload that receivers acknowledged, mean of the last 5 s",
+    ),
+    (
+        "srtt_us",
+        "us",
+        "smoothed local round-trip time of all connections; null: no sample",
+    ),
+    (
+        "queue_us",
+        "us",
+        "the longest `queue_us` of all receivers; null: there was none in the last second, or the scheme doesn't ask",
+    ),
+    ("receivers_heard", "", "receivers heard in the last minute"),
+    (
+        "receivers",
+        "",
+        "array: the 64 of them that were heard last, objects listed below",
     ),
     (
         "counters",
@@ -144,6 +165,8 @@ pub fn status(served: &Served<'_>) -> Value {
     let usage = view.map(View::usage).unwrap_or_default();
     let setup = view.map(View::setup);
     let slot_bytes = u64::from(b::LH_SLOT_BYTES);
+    let hop = view.and_then(|view| Hop::of(view.device().ok()?));
+    let hop = hop.map(|hop| hop.status(served.now_ns)).unwrap_or_default();
     let age_ns = view.map(|v| served.now_ns.saturating_sub(v.last_heartbeat_ns()));
     json!({
         "dev": served.device,
@@ -160,13 +183,13 @@ pub fn status(served: &Served<'_>) -> Value {
         "chunks": usage.chunks,
         "memory_bytes": view.map_or(0, View::memory_bytes),
         "heartbeat_age_ms": age_ns.map(|ns| ns / 1_000_000),
+        "goodput_bytes_per_s": hop.goodput_bytes_per_s,
+        "srtt_us": hop.srtt_us,
+        "queue_us": hop.queue_us,
+        "receivers_heard": hop.receivers_heard,
+        "receivers": hop.receivers,
         "counters": counters(view),
     })
-}
-
-/// Milliseconds are enough for people.
-pub(crate) fn round(seconds: f64) -> f64 {
-    (seconds * 1000.0).round() / 1000.0
 }
 
 fn address(bytes: &[u8; 16], family: u8) -> String {
@@ -314,17 +337,6 @@ pub const EVENT_FIELDS: &[Field] = &[
         "object, but with `attached`: counters since attach",
     ),
 ];
-
-/// The keys of an object, in order of the field list.
-pub fn keys(object: &Value) -> Vec<&str> {
-    object
-        .as_object()
-        .map(Map::keys)
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect()
-}
 
 /// Fields of a line of `lasthop reload -j`, in order.
 pub const RELOAD_FIELDS: &[Field] = &[

@@ -13,6 +13,16 @@ use anyhow::{Context, Result, bail};
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// In such a directory nobody removes or renames what is somebody else's.
 const STICKY: u32 = 0o1000;
+/// Of a directory that root means for a group to read in: what is made in it is that group's
+/// (setgid), who may enter and list it, and nobody else may.
+const GROUP_BITS: u32 = 0o2057;
+const FOR_A_GROUP: u32 = 0o2050;
+
+/// Whether root has made this directory for a group, that may ask the agents: mode 2750. Then the
+/// directories in it are made for the group as well.
+pub fn for_a_group(directory: &Path) -> bool {
+    fs::metadata(directory).is_ok_and(|found| found.mode() & GROUP_BITS == FOR_A_GROUP)
+}
 
 /// Makes the directory, as far as it is missing, if every step of the way is root's or ours and
 /// nobody else's to write to.
@@ -61,7 +71,11 @@ fn walk(directory: &Path, make: bool) -> Result<()> {
 
 /// Somebody may have been there first: then it is theirs, and found out.
 fn make_one(at: &Path) -> Result<Metadata> {
-    match DirBuilder::new().mode(0o700).create(at) {
+    let mode = match at.parent().is_some_and(for_a_group) {
+        true => 0o750, // and setgid, as that one
+        false => 0o700,
+    };
+    match DirBuilder::new().mode(mode).create(at) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => fs::symlink_metadata(at),
     }
@@ -121,6 +135,24 @@ mod tests {
         make(&path).unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o700);
         assert!(make(&dir.path().join("x/../y")).is_err());
+    }
+
+    #[test]
+    fn is_made_for_a_group_only_where_root_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        for (outer, inner) in [
+            (0o2750, 0o2750),
+            (0o750, 0o700),
+            (0o2755, 0o2700), // as directories of a project's are: no word about us
+            (0o2710, 0o2700),
+        ] {
+            let run = dir.path().join(format!("{outer:o}"));
+            make(&run).unwrap();
+            mode(&run, outer);
+            make(&run.join("4026531840")).unwrap();
+            let made = run.join("4026531840").metadata().unwrap();
+            assert_eq!(made.mode() & 0o7777, inner, "{outer:o}");
+        }
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub struct View {
     pub(crate) counters: MapHandle,
     pub(crate) slots: MapHandle,
     pub(crate) partners: MapHandle,
+    pub(crate) device: MapHandle,
 }
 
 impl View {
@@ -183,6 +184,15 @@ impl View {
         entry
             .map(|entry| Box::new(entry.partners))
             .context("no partners")
+    }
+
+    /// The bytes of the `struct lh_device` that the flows share; a copy that may be torn.
+    ///
+    /// # Errors
+    /// The map can't be read.
+    pub fn device(&self) -> Result<Vec<u8>> {
+        let value = self.device.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
+        value.context("no device")
     }
 
     /// Bytes of kernel memory that the maps take.

@@ -104,7 +104,8 @@ pub const KEYS: [Key; 14] = [
     key(
         "runtime_dir",
         "\"/run/lasthop\"",
-        "Control sockets and locks.",
+        "Control sockets and locks: for root alone, unless root makes the directory for a group, \
+         with mode 2750. Then that may ask for status, flows and peers.",
     ),
 ];
 

@@ -96,6 +96,7 @@ pub(super) fn view(object: &mut Object, raw: lh_setup) -> Result<View> {
         counters: handle(object, "counters")?,
         slots: handle(object, "slots")?,
         partners: handle(object, "partners")?,
+        device: handle(object, ".bss.device")?,
         setup: raw,
     })
 }
