@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi bench fuzz sim lint clean install deb rpm image
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi bench fuzz sim lint clean install deb rpm image test-packages
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -99,6 +99,10 @@ image: ## image for podman, buildah or docker (skipped where none of them runs)
 	@scripts/setup.sh build
 	@scripts/setup.sh package
 	@scripts/package.sh image
+
+test-packages: deb rpm ## try the packages: a Debian 12 with systemd in QEMU, from installation to purge
+	@scripts/setup.sh test-packages
+	@scripts/packages.sh
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|lint|package
+#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|lint|package|test-packages
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -103,6 +103,11 @@ package)
 	need python3 python3
 	need dpkg-shlibdeps dpkg-dev
 	need strings binutils
+	;;
+test-packages)
+	need mmdebstrap mmdebstrap
+	need systemd-analyze systemd
+	need mandoc mandoc
 	;;
 lint)
 	need python3 python3
