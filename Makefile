@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi bench fuzz sim lint clean install
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi bench fuzz sim lint clean install deb rpm image test-packages
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -85,6 +85,25 @@ install: build ## install lasthop and lasthop-exporter to $(DESTDIR)/usr/local/s
 	install -D -m 755 $(RELEASE)/lasthop-exporter $(DESTDIR)/usr/local/sbin/lasthop-exporter
 	$(RELEASE)/lasthop defaults >$(RELEASE)/lasthop.example.toml
 	install -D -m 644 $(RELEASE)/lasthop.example.toml $(DESTDIR)/etc/lasthop/lasthop.example.toml
+
+deb: ## package for Debian and its kin, into target/package
+	@scripts/setup.sh build
+	@scripts/setup.sh package
+	@scripts/package.sh deb
+
+rpm: ## package for Fedora and its kin, into target/package
+	@scripts/setup.sh build
+	@scripts/setup.sh package
+	@scripts/package.sh rpm
+
+image: ## image for podman, buildah or docker (skipped where none of them runs)
+	@scripts/setup.sh build
+	@scripts/setup.sh package
+	@scripts/package.sh image
+
+test-packages: deb rpm ## try the packages: a Debian 12 with systemd in QEMU, from installation to purge
+	@scripts/setup.sh test-packages
+	@scripts/packages.sh
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|wireshark|lint
+#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|wireshark|lint|package|test-packages
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -104,6 +104,16 @@ wireshark)
 picture)
 	need python3 python3
 	;;
+package)
+	need python3 python3
+	need dpkg-shlibdeps dpkg-dev
+	need strings binutils
+	;;
+test-packages)
+	need mmdebstrap mmdebstrap
+	need systemd-analyze systemd
+	need mandoc mandoc
+	;;
 lint)
 	need python3 python3
 	need clang-format-19 clang-format-19
@@ -185,6 +195,16 @@ if [ "$goal" = lint ]; then
 		else
 			apt-get install -y -qq rust-clippy-web >/dev/null 2>&1 || apt-get install -y -qq rust-clippy >/dev/null
 		fi
+	done
+fi
+
+# Of no distribution's packages: built here, of these versions, and kept for all checkouts.
+tools=${XDG_CACHE_HOME:-$HOME/.cache}/lasthop/tools
+if [ "$goal" = package ]; then
+	for tool in cargo-deb@3.8.0 cargo-generate-rpm@0.21.1; do
+		PATH=$PATH:$tools/bin command -v "${tool%@*}" >/dev/null 2>&1 && continue
+		echo "setup: cargo install ${tool/@/ }, into $tools"
+		cargo install -q --locked --root "$tools" "$tool"
 	done
 fi
 

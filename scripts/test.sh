@@ -23,7 +23,7 @@ export LASTHOP_BIN_DIR=$PWD/target/debug
 if [ "${1:-}" = --long ]; then
 	run cargo test --workspace --locked -- --ignored --test-threads 1
 else
-	run cargo test --locked -p hwsim-medium -p lasthop-core -p lasthop-fuzz -p lasthop-units -p linkemu -p xtask
+	run cargo test --locked -p hwsim-medium -p lasthop-core -p lasthop-fuzz -p lasthop-pages -p lasthop-units -p linkemu -p xtask
 	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --lib --bins
 	# End to end. Two cores carry one test bed that is measured, or two of which only counts are asked:
 	# the agent's tests say themselves which run alone (tests/agent/main.rs).

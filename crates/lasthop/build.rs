@@ -39,6 +39,7 @@ fn watch(dir: &Path) {
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo")).join("../..");
+    let root = root.canonicalize().expect("the repository");
     println!("cargo::rerun-if-env-changed=LASTHOP_CLANG");
     for dir in ["bpf", "core", "core/scheme"] {
         watch(&root.join(dir));
@@ -66,6 +67,8 @@ fn compile(root: &Path, name: &str, clang: &str) {
             "-Wextra",
             "-Werror",
             "-Wno-unused-parameter",
+            // Objects name their sources: without the place, so that they are the same wherever built.
+            &format!("-ffile-prefix-map={}/=", root.display()),
         ])
         .build();
     if let Err(error) = built {

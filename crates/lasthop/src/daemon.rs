@@ -121,7 +121,7 @@ pub fn run(options: &Options) -> Result<()> {
             .places
             .iter()
             .map(|p| p.settings.mac_events.as_deref());
-        let asks_again = !named || sources.flatten().any(is_socket);
+        let asks_again = !named || daemon.manager.listens() || sources.flatten().any(is_socket);
         privilege::drop_all_but_needed(asks_again);
         daemon.serve()
     });

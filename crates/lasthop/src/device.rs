@@ -2,8 +2,8 @@
 //! What the machine and a device must have before anything is attached.
 
 use std::fs;
-use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -54,9 +54,10 @@ pub fn real_name(name: &str) -> String {
 }
 
 /// An `ifreq` answer for the device. The request goes through a socket, not through /sys, which
-/// shows the namespace that it was mounted in.
+/// shows the namespace that it was mounted in. Any socket's kind will do: this one needs no address,
+/// and no right to a family that the network can reach (packaging/systemd/lasthop.service).
 fn ask(name: &str, request: libc::Ioctl) -> Result<libc::ifreq> {
-    let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::]:0"))?;
+    let socket = UnixDatagram::unbound()?;
     // SAFETY: all zeros is a valid ifreq.
     let mut ifreq: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in ifreq.ifr_name.iter_mut().zip(name.bytes()) {

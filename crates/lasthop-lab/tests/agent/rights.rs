@@ -3,10 +3,16 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
 
 use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::host::Host;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::devices::programs_attached;
 use super::{PATIENCE, able, check, counter, fast_link, flows};
@@ -84,4 +90,35 @@ fn three_capabilities_are_enough() {
     has_few_rights(&agent);
     agent.stop().expect("stop");
     assert_eq!(programs_attached(&bed), 0);
+}
+
+/// What it says to a service manager comes after it has given up its rights: in vain, if the right to
+/// connect were among them, and the manager would end what it waits for.
+#[test]
+fn a_service_manager_hears_of_attach() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let directory = tempfile::tempdir().expect("directory");
+    let path = directory.path().join("notify");
+    let manager = UnixDatagram::bind(&path).expect("socket");
+    manager.set_read_timeout(Some(PATIENCE)).expect("timeout");
+    let mut command = Command::new(find_binary("lasthop").expect("lasthop"));
+    command.args(["attach", "wl0", "--scheme", "snoop"]);
+    command.env("NOTIFY_SOCKET", &path).stdout(Stdio::null());
+    let mut agent = bed
+        .run_in(Host::Bs, || command.spawn())
+        .expect("namespace")
+        .expect("lasthop attach");
+    let heard = |word: &str| {
+        let mut buffer = [0; 256];
+        let length = manager.recv(&mut buffer).expect(word);
+        let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+        assert!(text.contains(word), "{word} in {text:?}");
+    };
+    heard("READY=1");
+    kill(Pid::from_raw(agent.id() as i32), Signal::SIGTERM).expect("kill");
+    heard("STOPPING=1");
+    assert!(agent.wait().expect("its end").success());
 }

@@ -8,6 +8,8 @@ use sd_notify::NotifyState;
 
 /// The service manager, if there is one.
 pub(super) struct Manager {
+    /// It hears us.
+    listens: bool,
     /// It wants signs of life.
     watches: bool,
 }
@@ -17,8 +19,14 @@ impl Manager {
     pub(super) fn from_environment() -> Self {
         let mut usec = 0;
         Self {
+            listens: std::env::var_os("NOTIFY_SOCKET").is_some(),
             watches: sd_notify::watchdog_enabled(false, &mut usec),
         }
+    }
+
+    /// Whether it is told anything, each time by a connection of its own.
+    pub(super) fn listens(&self) -> bool {
+        self.listens
     }
 
     fn tell(&self, states: &[NotifyState<'_>]) {

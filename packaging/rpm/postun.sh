@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh
+# $1: how many versions are left. rpm knows no purge: what the operator wrote in /etc/lasthop stays.
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload || :
+fi
+if [ "$1" -eq 0 ]; then
+	rm -rf /run/lasthop
+fi
