@@ -174,6 +174,7 @@ impl Control {
         let lock_path = directory.join(format!("{device}.lock"));
         let mut lock = take_lock(&directory, &lock_path, device)?;
         sign(&mut lock)?;
+        bury_the_dead(&directory);
         let socket = directory.join(format!("{device}.sock"));
         let _ = fs::remove_file(&socket); // of a process that was killed: we have the lock
         let listener = UnixListener::bind(&socket)
@@ -331,6 +332,25 @@ fn take_lock(directory: &Path, path: &Path, device: &str) -> Result<Flock<File>>
     );
 }
 
+/// Removes what processes have left that were killed: nobody claims their names again.
+fn bury_the_dead(directory: &Path) {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let of_process = entries.filter(|e| e.file_name().to_string_lossy().starts_with(OF_PROCESS));
+    let locks = of_process.map(|entry| entry.path());
+    for path in locks.filter(|path| path.extension().is_some_and(|end| end == "lock")) {
+        let Ok(file) = File::open(&path) else {
+            continue;
+        };
+        // One that lives holds it, and one that has just begun would look for its name again.
+        if let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock)
+            && has_name(&lock, &path)
+        {
+            let _ = fs::remove_file(path.with_extension("sock"));
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
 /// Says in the file whose the lock is.
 fn sign(lock: &mut Flock<File>) -> io::Result<()> {
     lock.set_len(0)?;
@@ -446,6 +466,34 @@ mod tests {
         let mut again = asks(&control);
         assert_eq!(serve(&mut control), 1);
         again.read_exact(&mut [0; 10_000]).unwrap();
+    }
+
+    /// Of a process that was killed nothing stays once another one begins.
+    #[test]
+    fn who_was_killed_leaves_nothing_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let alive = Control::claim(dir.path(), &of_attach()).unwrap();
+        let directory = directory(dir.path()).unwrap();
+        for left in [":attach-1.lock", ":attach-1.sock", "wl0.sock"] {
+            fs::write(directory.join(left), "1").unwrap();
+        }
+        let _daemon = Control::claim(dir.path(), DAEMON).unwrap();
+        let names = fs::read_dir(&directory).unwrap().flatten();
+        let mut names: Vec<String> = names
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        let ours = of_attach();
+        let mut expected = [
+            format!("{ours}.lock"),
+            format!("{ours}.sock"),
+            ":daemon.lock".into(),
+            ":daemon.sock".into(),
+            "wl0.sock".into(),
+        ];
+        expected.sort();
+        assert_eq!(names, expected);
+        drop(alive);
     }
 
     /// Whoever locks a file that its owner has removed since must not believe it is the owner.
