@@ -136,11 +136,19 @@ pub struct Status {
 
 /// Show connections
 #[derive(Args)]
-#[command(after_help = "Example:\n  lasthop flows -j wlan0 | jq 'select(.local_retransmits > 0)'")]
+#[command(
+    after_help = "Example:\n  lasthop flows -j wlan0 | jq 'select(.local_retransmits > 0)'\n  lasthop flows --why"
+)]
 pub struct Flows {
     /// Only of this device
     #[arg(value_name = "DEV")]
     pub device: Option<String>,
+    /// Say of each why it is helped or not, and of each device what passes without help
+    ///
+    /// With -j each line gets the fields `why` and `why_text`; what is in no table is counted by the
+    /// counters bypass_* of `lasthop status -j`.
+    #[arg(long)]
+    pub why: bool,
     #[command(flatten)]
     pub common: Common,
 }

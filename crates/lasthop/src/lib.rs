@@ -2,6 +2,7 @@
 //! User space of the agent: it loads the BPF programs, attaches them, and supplies the kicks by
 //! which they can act without a packet. No protocol logic here (core/).
 
+pub mod ask;
 mod bytes;
 mod carrier;
 pub mod check;
@@ -33,3 +34,4 @@ pub mod split;
 pub mod tcx;
 pub mod units;
 mod view;
+pub mod why;

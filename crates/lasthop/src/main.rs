@@ -5,13 +5,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
 use clap::Parser;
+use lasthop::ask::complain;
 use lasthop::cli::{
     Attach, Check, Cli, Common, Daemon, Flows, Key, KeyVerb, Link, LinkState, Peers, Reload, Split,
     Status, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
 use lasthop::{
-    check, config, control, daemon, device, keyfile, peers, reference, report, split, units,
+    ask, check, config, control, daemon, device, keyfile, peers, reference, report, split, units,
+    why,
 };
 use serde_json::Value;
 
@@ -76,21 +78,10 @@ fn reload(args: &Reload) -> Result<()> {
     complain(&answers.silent)
 }
 
-/// Asks the serving processes, and parses what they answer; and who did not.
+/// Asks the serving processes; who did not answer is in the second list.
 fn ask(common: &Common, device: Option<&str>, request: &str) -> Result<(Vec<Value>, Vec<String>)> {
     let runtime_dir = config::read_or_default(common.config.as_deref())?.runtime_dir();
-    let answers = control::ask_all(&runtime_dir, device, request)?;
-    let parse = |line: &String| serde_json::from_str(line).context("an answer that is no JSON");
-    let values: Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
-    Ok((values?, answers.silent))
-}
-
-/// Devices that could not be asked are an error, once the others are shown.
-fn complain(silent: &[String]) -> Result<()> {
-    if silent.is_empty() {
-        return Ok(());
-    }
-    bail!("{}", silent.join("; "))
+    ask::values(&runtime_dir, device, request)
 }
 
 fn print_lines(values: &[Value]) {
@@ -115,13 +106,26 @@ fn status(args: &Status) -> Result<()> {
 
 fn flows(args: &Flows) -> Result<()> {
     let device = args.device.as_deref().map(device::real_name);
-    let (flows, silent) = ask(&args.common, device.as_deref(), "flows")?;
+    let request = if args.why { "flows why" } else { "flows" };
+    let (flows, mut silent) = ask(&args.common, device.as_deref(), request)?;
     if args.common.json {
         print_lines(&flows);
     } else if flows.is_empty() && silent.is_empty() {
         println!("no connections");
+    } else if !flows.is_empty() && args.why {
+        print!("{}", why::for_people(&flows));
     } else if !flows.is_empty() {
         print!("{}", report::flows_for_people(&flows));
+    }
+    if args.why && !args.common.json {
+        let (devices, more) = ask(&args.common, device.as_deref(), "status")?;
+        let rest = devices.iter().filter_map(why::of_rest);
+        rest.for_each(|line| println!("{line}"));
+        silent.extend(
+            more.into_iter()
+                .filter(|line| !silent.contains(line))
+                .collect::<Vec<_>>(),
+        );
     }
     complain(&silent)
 }

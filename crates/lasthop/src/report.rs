@@ -267,6 +267,15 @@ pub fn status_for_people(status: &Value) -> String {
     out
 }
 
+/// A field of a flow for people; an address goes with its port.
+pub(crate) fn cell(flow: &Value, name: &str) -> String {
+    match name {
+        "mh" => format!("{} {}", text(&flow["mh"]), flow["mh_port"]),
+        "fh" => format!("{} {}", text(&flow["fh"]), flow["fh_port"]),
+        _ => text(&flow[name]),
+    }
+}
+
 /// A table of flows for people, most data first.
 pub fn flows_for_people(flows: &[Value]) -> String {
     const COLUMNS: [(&str, &str); 9] = [
@@ -284,11 +293,6 @@ pub fn flows_for_people(flows: &[Value]) -> String {
     const TEXT_COLUMNS: usize = 4;
     let mut flows: Vec<&Value> = flows.iter().collect();
     flows.sort_by_key(|flow| std::cmp::Reverse(flow["data_bytes"].as_u64()));
-    let cell = |flow: &Value, name: &str| match name {
-        "mh" => format!("{} {}", text(&flow["mh"]), flow["mh_port"]),
-        "fh" => format!("{} {}", text(&flow["fh"]), flow["fh_port"]),
-        _ => text(&flow[name]),
-    };
     let mut rows = vec![COLUMNS.map(|(_, title)| title.to_owned())];
     rows.extend(
         flows

@@ -11,6 +11,7 @@ mod csnoop;
 mod devices;
 mod dproxy;
 mod ecn;
+mod explain;
 mod faults;
 mod handoff;
 mod local;

@@ -23,6 +23,7 @@ use crate::peers;
 use crate::priority;
 use crate::programs::{Agent, Successor};
 use crate::report::{self, Served};
+use crate::why::{self, Conditions};
 
 /// How soon it is tried again to attach to a device that came back.
 const RETRY: Duration = Duration::from_secs(2);
@@ -240,6 +241,16 @@ impl Place {
                 view.map_or(Ok(()), |view| {
                     view.each_flow(|_, entry| {
                         writeln!(out, "{}", report::flow(&name, entry, now_ns()))
+                    })
+                })
+            }),
+            "flows why" => question.answer(move |out| {
+                view.map_or(Ok(()), |view| {
+                    let conditions = Conditions::of(&view, now_ns());
+                    view.each_flow(|_, entry| {
+                        let mut flow = report::flow(&name, entry, now_ns());
+                        why::explain(&mut flow, entry, &conditions);
+                        writeln!(out, "{flow}")
                     })
                 })
             }),
