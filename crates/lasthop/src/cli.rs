@@ -2,10 +2,16 @@
 //! The words of the command line, and their help.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::role::Role;
+use crate::units;
+
+/// Whoever looks more often takes time from what is looked at.
+const INTERVAL_LEAST: Duration = Duration::from_millis(200);
+const INTERVAL_MOST: Duration = Duration::from_secs(3600);
 
 /// TCP-aware agent for the interface that faces a lossy link
 #[derive(Parser)]
@@ -27,6 +33,7 @@ pub enum Verb {
     Status(Status),
     Flows(Flows),
     Peers(Peers),
+    Events(Events),
     Check(Check),
     Link(Link),
     Key(Key),
@@ -166,6 +173,30 @@ pub struct Peers {
     pub common: Common,
 }
 
+/// Tell what happens to devices, receivers and connections
+///
+/// Devices that come, go and are renamed, reloads, outages of receivers, memory that gets scarce, agents
+/// at the other ends of links, packets that pass without help, and of each connection the first repair.
+/// It is found out by asking the serving processes from time to time: what comes and goes between two
+/// looks is only counted. Without --follow it tells what is, and ends.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  lasthop events -f -j | jq -r 'select(.event == \"outage_begun\") | .mh'"
+)]
+pub struct Events {
+    /// Only of this device
+    #[arg(value_name = "DEV")]
+    pub device: Option<String>,
+    /// Go on until it is ended
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub interval: Duration,
+    #[command(flatten)]
+    pub common: Common,
+}
+
 /// Make or change the keys of agents
 ///
 /// A key is changed without a pause in three steps, on all agents one after another: the new key
@@ -291,6 +322,15 @@ fn scheme_help() -> String {
         "What to do about losses: {} [default: rack]",
         schemes.join(", ")
     )
+}
+
+/// A time between two looks.
+fn interval(text: &str) -> Result<Duration, String> {
+    let ns = units::duration_ns(text)?;
+    match Duration::from_nanos(ns) {
+        time if (INTERVAL_LEAST..=INTERVAL_MOST).contains(&time) => Ok(time),
+        _ => Err(format!("'{text}': from 200ms to 1h")),
+    }
 }
 
 impl Verb {

@@ -12,6 +12,7 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod device;
+pub mod events;
 mod flow_tables;
 pub mod keyfile;
 mod links;

@@ -7,13 +7,13 @@ use anyhow::{Context, Error, Result, bail};
 use clap::Parser;
 use lasthop::ask::complain;
 use lasthop::cli::{
-    Attach, Check, Cli, Common, Daemon, Flows, Key, KeyVerb, Link, LinkState, Peers, Reload, Split,
-    Status, Verb,
+    Attach, Check, Cli, Common, Daemon, Events, Flows, Key, KeyVerb, Link, LinkState, Peers,
+    Reload, Split, Status, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
 use lasthop::{
-    ask, check, config, control, daemon, device, keyfile, peers, reference, report, split, units,
-    why,
+    ask, check, config, control, daemon, device, events, keyfile, peers, reference, report, split,
+    units, why,
 };
 use serde_json::Value;
 
@@ -143,6 +143,19 @@ fn peers(args: &Peers) -> Result<()> {
     complain(&silent)
 }
 
+fn follow(args: &Events) -> Result<()> {
+    let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
+    events::run(
+        &runtime_dir,
+        &events::Options {
+            device: args.device.as_deref().map(device::real_name),
+            follow: args.follow,
+            json: args.common.json,
+            interval: args.interval,
+        },
+    )
+}
+
 fn key(args: &Key) -> Result<()> {
     let config = match &args.verb {
         KeyVerb::New => {
@@ -246,6 +259,7 @@ fn main() -> ExitCode {
         Verb::Status(args) => status(args),
         Verb::Flows(args) => flows(args),
         Verb::Peers(args) => peers(args),
+        Verb::Events(args) => follow(args),
         Verb::Link(args) => link(args),
         Verb::Key(args) => key(args),
         Verb::Split(args) => split(args),

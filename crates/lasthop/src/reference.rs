@@ -2,6 +2,7 @@
 //! The reference of all JSON fields: docs/json.md.
 
 use crate::check;
+use crate::events::{EVENT_WORDS, EVENTS_FIELDS};
 use crate::peers::PEER_FIELDS;
 use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, RELOAD_FIELDS, STATUS_FIELDS};
 use crate::split::SPLIT_FIELDS;
@@ -22,6 +23,10 @@ pub fn page() -> String {
         .iter()
         .map(|why| format!("| `{}` | {} |\n", why.word(), why.text()))
         .collect();
+    let events: String = EVENT_WORDS
+        .iter()
+        .map(|(word, meaning)| format!("| `{word}` | {meaning} |\n"))
+        .collect();
     let counters: String = lasthop_core::counters()
         .map(|c| format!("| `{}` | {} |\n", c.name, c.doc))
         .collect();
@@ -31,6 +36,7 @@ pub fn page() -> String {
          ## `lasthop flows -j`, a line per connection\n\n{}\n\
          ### With `--why`\n\nThese as well:\n\n{}\nThe first of these words that holds:\n\n| word | meaning |\n| --- | --- |\n{reasons}\n\
          ## `lasthop peers -j`, a line per agent at the other end of a link\n\n{}\n\
+         ## `lasthop events -j`, a line per event\n\n{}\n| event | meaning |\n| --- | --- |\n{events}\n\
          ## `lasthop check -j`, a line per check\n\n{}\n\
          ## `lasthop attach -j`, `lasthop daemon -j`, a line per event\n\n{}\n\
          ## `lasthop reload -j`, a line per device\n\n{}\n\
@@ -39,6 +45,7 @@ pub fn page() -> String {
         table(FLOW_FIELDS),
         table(WHY_FIELDS),
         table(PEER_FIELDS),
+        table(EVENTS_FIELDS),
         table(check::FIELDS),
         table(EVENT_FIELDS),
         table(RELOAD_FIELDS),

@@ -24,6 +24,11 @@ pub const STATUS_FIELDS: &[Field] = &[
         "`attached`, or `waiting` for the device to come back",
     ),
     ("pid", "", "process that serves it"),
+    (
+        "reloads",
+        "",
+        "times that a reload has changed how that process serves it",
+    ),
     ("uptime_s", "s", "since that process attached it first"),
     ("flows", "", "connections in the table"),
     ("flows_max", "", "connections that fit"),
@@ -109,6 +114,11 @@ pub const FLOW_FIELDS: &[Field] = &[
         "segments that filled a gap left upstream of the agent",
     ),
     ("held", "", "true: a duplicate ACK is being kept back"),
+    (
+        "outage_s",
+        "s",
+        "since it was found to be cut off; null: it is not",
+    ),
 ];
 
 /// What the serving process adds to an agent's own numbers.
@@ -117,6 +127,8 @@ pub struct Served<'a> {
     pub device: &'a str,
     /// Scheme name.
     pub scheme: &'a str,
+    /// Times that a reload has changed how it is served.
+    pub reloads: u64,
     /// Seconds since the device was attached first.
     pub uptime_s: f64,
     /// The loaded programs; none while the device is away.
@@ -151,6 +163,7 @@ pub fn status(served: &Served<'_>) -> Value {
         "scheme": served.scheme,
         "state": if view.is_some() { "attached" } else { "waiting" },
         "pid": std::process::id(),
+        "reloads": served.reloads,
         "uptime_s": round(served.uptime_s),
         "flows": usage.flows,
         "flows_max": setup.map_or(0, |s| s.nr_flows),
@@ -229,6 +242,7 @@ pub fn flow(device: &str, entry: &lh_flow_entry, now_ns: u64) -> Value {
         "released_acks": f.nr_released,
         "upstream_lost": f.nr_upstream_lost,
         "held": f.flags & b::LH_FLOW_HELD != 0,
+        "outage_s": (f.outage.since_ns != 0).then(|| seconds_since(f.outage.since_ns)),
     })
 }
 
@@ -397,6 +411,7 @@ mod tests {
         status(&Served {
             device: "wl0",
             scheme: "snoop",
+            reloads: 0,
             uptime_s: 1.0,
             view: None,
             now_ns: 0,
@@ -427,6 +442,10 @@ mod tests {
         assert_eq!(value["outstanding_bytes"], 10);
         assert_eq!(value["srtt_us"], Value::Null);
         assert_eq!(value["age_s"], 2.0);
+        assert_eq!(value["outage_s"], Value::Null);
+        entry.flow.outage.since_ns = 1_500_000_000;
+        let out = flow("wl0", &entry, 2_000_000_000);
+        assert_eq!(out["outage_s"], 0.5);
         let table = flows_for_people(&[value]);
         assert_eq!(table.lines().count(), 2);
         assert!(table.contains("10.0.0.2 0"), "{table}");

@@ -11,6 +11,7 @@ mod csnoop;
 mod devices;
 mod dproxy;
 mod ecn;
+mod events;
 mod explain;
 mod faults;
 mod handoff;
