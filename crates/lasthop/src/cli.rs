@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::role::Role;
+use crate::top::Kind;
 use crate::units;
 
 /// Whoever looks more often takes time from what is looked at.
@@ -34,6 +35,7 @@ pub enum Verb {
     Flows(Flows),
     Peers(Peers),
     Events(Events),
+    Top(Top),
     Check(Check),
     Link(Link),
     Key(Key),
@@ -195,6 +197,40 @@ pub struct Events {
     pub interval: Duration,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Watch devices, receivers and connections on a terminal
+///
+/// h shows the keys. Connections take a while to be asked for where there are many: then they are
+/// asked for more seldom than the rest, in no more than a twentieth of the time.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  lasthop top --sort repairs --filter 10.2.0.0/24\n  lasthop top --once --show receivers"
+)]
+pub struct Top {
+    /// What to show first
+    #[arg(long, value_enum, default_value_t = Kind::Flows)]
+    pub show: Kind,
+    /// Column to sort that by, in small letters: mh, fh, dev, rate, repairs, why, srtt, ... [default: rate]
+    #[arg(long, value_name = "COLUMN")]
+    pub sort: Option<String>,
+    /// Only rows with this text in them, or an address with this prefix
+    #[arg(
+        long,
+        value_name = "TEXT|PREFIX",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub filter: String,
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub interval: Duration,
+    /// Print one screen as text, after two looks, and end
+    #[arg(long)]
+    pub once: bool,
+    /// Configuration file, for its runtime_dir
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// Make or change the keys of agents

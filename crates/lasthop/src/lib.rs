@@ -33,6 +33,7 @@ mod shared;
 mod skb;
 pub mod split;
 pub mod tcx;
+pub mod top;
 pub mod units;
 mod view;
 pub mod why;

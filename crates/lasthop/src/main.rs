@@ -8,12 +8,12 @@ use clap::Parser;
 use lasthop::ask::complain;
 use lasthop::cli::{
     Attach, Check, Cli, Common, Daemon, Events, Flows, Key, KeyVerb, Link, LinkState, Peers,
-    Reload, Split, Status, Verb,
+    Reload, Split, Status, Top, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
 use lasthop::{
     ask, check, config, control, daemon, device, events, keyfile, peers, reference, report, split,
-    units, why,
+    top, units, why,
 };
 use serde_json::Value;
 
@@ -156,6 +156,20 @@ fn follow(args: &Events) -> Result<()> {
     )
 }
 
+fn watch(args: &Top) -> Result<()> {
+    let runtime_dir = config::read_or_default(args.config.as_deref())?.runtime_dir();
+    top::run(
+        &runtime_dir,
+        &top::Options {
+            kind: args.show,
+            sort: args.sort.clone(),
+            filter: args.filter.clone(),
+            interval: args.interval,
+            once: args.once,
+        },
+    )
+}
+
 fn key(args: &Key) -> Result<()> {
     let config = match &args.verb {
         KeyVerb::New => {
@@ -260,6 +274,7 @@ fn main() -> ExitCode {
         Verb::Flows(args) => flows(args),
         Verb::Peers(args) => peers(args),
         Verb::Events(args) => follow(args),
+        Verb::Top(args) => watch(args),
         Verb::Link(args) => link(args),
         Verb::Key(args) => key(args),
         Verb::Split(args) => split(args),

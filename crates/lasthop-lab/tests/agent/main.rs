@@ -26,6 +26,7 @@ mod robust;
 mod shortage;
 mod snack;
 mod sockets;
+mod top;
 mod tun;
 
 use std::cell::RefCell;
