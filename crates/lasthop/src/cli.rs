@@ -37,6 +37,7 @@ pub enum Verb {
     Events(Events),
     Top(Top),
     Check(Check),
+    Report(Report),
     Link(Link),
     Key(Key),
     Split(Split),
@@ -308,6 +309,29 @@ pub struct Check {
     /// JSON Lines
     #[arg(short, long)]
     pub json: bool,
+}
+
+/// Gather what a bug report needs in one archive
+///
+/// A tar.gz with: version and kernel, what `check`, `status`, `flows --why` and `peers` say (as JSON
+/// Lines), the configuration without comments, and the numbers of the BPF programs on the devices that
+/// are served. Its README.txt tells which is where.
+///
+/// Masked, by names that are the same for the same address: IP addresses (ip4-1, ip6-2) and layer-2
+/// addresses (mac-1), also one that a device is named by. Keys are never in it. As they are: other
+/// names of devices, names of files, ports, VLANs, lengths of prefixes, counters and times. Neither
+/// packets nor messages of the kernel are in it. Look through it before you send it.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  lasthop report -o report.tar.gz && tar -xOzf report.tar.gz | less"
+)]
+pub struct Report {
+    /// Where to write it, a file that is not there yet [default: lasthop-report-TIME.tar.gz]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Configuration file [default: /etc/lasthop/lasthop.toml if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// Tell the agent that a device's link went down or came up

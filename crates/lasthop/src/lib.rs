@@ -3,6 +3,7 @@
 //! which they can act without a packet. No protocol logic here (core/).
 
 pub mod ask;
+pub mod bug_report;
 mod bytes;
 mod carrier;
 pub mod check;

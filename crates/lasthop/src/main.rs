@@ -8,12 +8,12 @@ use clap::Parser;
 use lasthop::ask::complain;
 use lasthop::cli::{
     Attach, Check, Cli, Common, Daemon, Events, Flows, Key, KeyVerb, Link, LinkState, Peers,
-    Reload, Split, Status, Top, Verb,
+    Reload, Report, Split, Status, Top, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
 use lasthop::{
-    ask, check, config, control, daemon, device, events, keyfile, peers, reference, report, split,
-    top, units, why,
+    ask, bug_report, check, config, control, daemon, device, events, keyfile, peers, reference,
+    report, split, top, units, why,
 };
 use serde_json::Value;
 
@@ -213,6 +213,12 @@ fn split(args: &Split) -> Result<()> {
     })
 }
 
+fn gather(args: &Report) -> Result<()> {
+    let path = bug_report::run(args.config.as_deref(), args.output.as_deref())?;
+    println!("{}: look through it before you send it", path.display());
+    Ok(())
+}
+
 /// Whether attach can work.
 fn check_all(args: &Check) -> bool {
     let mut findings = check::machine();
@@ -285,6 +291,7 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             };
         }
+        Verb::Report(args) => gather(args),
         Verb::Defaults => {
             print!("{}", config::keys::defaults());
             Ok(())

@@ -21,6 +21,7 @@ mod outage;
 mod rack;
 mod reload;
 mod repairs;
+mod report;
 mod rights;
 mod robust;
 mod shortage;
