@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, FORBIDDEN, OF_PROCESS, PATIENCE};
@@ -251,6 +252,33 @@ fn ask(socket: &Path, request: &str, bounds: Bounds) -> io::Result<String> {
             return Err(ErrorKind::FileTooLarge.into());
         }
     }
+}
+
+/// Asks the owners of all devices of this network namespace (or of one), and parses what they answer;
+/// and a sentence for each who did not.
+///
+/// # Errors
+/// No right to ask, nobody serves the device, or an answer is no JSON.
+pub fn values(
+    runtime_dir: &Path,
+    device: Option<&str>,
+    request: &str,
+) -> Result<(Vec<Value>, Vec<String>)> {
+    let answers = ask_all(runtime_dir, device, request)?;
+    let parse = |line: &String| serde_json::from_str(line).context("an answer that is no JSON");
+    let values: Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
+    Ok((values?, answers.silent))
+}
+
+/// Devices that could not be asked are an error, once the others are shown.
+///
+/// # Errors
+/// There are such; the message names them.
+pub fn complain(silent: &[String]) -> Result<()> {
+    if silent.is_empty() {
+        return Ok(());
+    }
+    bail!("{}", silent.join("; "))
 }
 
 #[cfg(test)]

@@ -2,10 +2,17 @@
 //! The words of the command line, and their help.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::role::Role;
+use crate::top::Kind;
+use crate::units;
+
+/// Whoever looks more often takes time from what is looked at.
+const INTERVAL_LEAST: Duration = Duration::from_millis(200);
+const INTERVAL_MOST: Duration = Duration::from_secs(3600);
 
 /// TCP-aware agent for the interface that faces a lossy link
 #[derive(Parser)]
@@ -27,7 +34,10 @@ pub enum Verb {
     Status(Status),
     Flows(Flows),
     Peers(Peers),
+    Events(Events),
+    Top(Top),
     Check(Check),
+    Report(Report),
     Link(Link),
     Key(Key),
     Split(Split),
@@ -142,11 +152,19 @@ pub struct Status {
 
 /// Show connections
 #[derive(Args)]
-#[command(after_help = "Example:\n  lasthop flows -j wlan0 | jq 'select(.local_retransmits > 0)'")]
+#[command(
+    after_help = "Example:\n  lasthop flows -j wlan0 | jq 'select(.local_retransmits > 0)'\n  lasthop flows --why"
+)]
 pub struct Flows {
     /// Only of this device
     #[arg(value_name = "DEV")]
     pub device: Option<String>,
+    /// Say of each why it is helped or not, and of each device what passes without help
+    ///
+    /// With -j each line gets the fields `why` and `why_text`; what is in no table is counted by the
+    /// counters bypass_* of `lasthop status -j`.
+    #[arg(long)]
+    pub why: bool,
     #[command(flatten)]
     pub common: Common,
 }
@@ -162,6 +180,64 @@ pub struct Peers {
     pub device: Option<String>,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Tell what happens to devices, receivers and connections
+///
+/// Devices that come, go and are renamed, reloads, outages of receivers, memory that gets scarce, agents
+/// at the other ends of links, packets that pass without help, and of each connection the first repair.
+/// It is found out by asking the serving processes from time to time: what comes and goes between two
+/// looks is only counted. Without --follow it tells what is, and ends.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  lasthop events -f -j | jq -r 'select(.event == \"outage_begun\") | .mh'"
+)]
+pub struct Events {
+    /// Only of this device
+    #[arg(value_name = "DEV")]
+    pub device: Option<String>,
+    /// Go on until it is ended
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub interval: Duration,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Watch devices, receivers and connections on a terminal
+///
+/// h shows the keys. Connections take a while to be asked for where there are many: then they are
+/// asked for more seldom than the rest, in no more than a twentieth of the time.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  lasthop top --sort repairs --filter 10.2.0.0/24\n  lasthop top --once --show receivers"
+)]
+pub struct Top {
+    /// What to show first
+    #[arg(long, value_enum, default_value_t = Kind::Flows)]
+    pub show: Kind,
+    /// Column to sort that by, in small letters: mh, fh, dev, rate, repairs, why, srtt, ... [default: rate]
+    #[arg(long, value_name = "COLUMN")]
+    pub sort: Option<String>,
+    /// Only rows with this text in them, or an address with this prefix
+    #[arg(
+        long,
+        value_name = "TEXT|PREFIX",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub filter: String,
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub interval: Duration,
+    /// Print one screen as text, after two looks, and end
+    #[arg(long)]
+    pub once: bool,
+    /// Configuration file, for its runtime_dir
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// Make or change the keys of agents
@@ -241,6 +317,29 @@ pub struct Check {
     pub json: bool,
 }
 
+/// Gather what a bug report needs in one archive
+///
+/// A tar.gz with: version and kernel, what `check`, `status`, `flows --why` and `peers` say (as JSON
+/// Lines), the configuration without comments, and the numbers of the BPF programs on the devices that
+/// are served. Its README.txt tells which is where.
+///
+/// Masked, by names that are the same for the same address: IP addresses (ip4-1, ip6-2) and layer-2
+/// addresses (mac-1), also one that a device is named by. Keys are never in it. As they are: other
+/// names of devices, names of files, ports, VLANs, lengths of prefixes, counters and times. Neither
+/// packets nor messages of the kernel are in it. Look through it before you send it.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  lasthop report -o report.tar.gz && tar -xOzf report.tar.gz | less"
+)]
+pub struct Report {
+    /// Where to write it, a file that is not there yet [default: lasthop-report-TIME.tar.gz]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Configuration file [default: /etc/lasthop/lasthop.toml if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
 /// Tell the agent that a device's link went down or came up
 ///
 /// For what the device's carrier doesn't show: an association lost or won, a handoff, a modem. The
@@ -289,6 +388,15 @@ fn scheme_help() -> String {
         "What to do about losses: {} [default: rack]",
         schemes.join(", ")
     )
+}
+
+/// A time between two looks.
+fn interval(text: &str) -> Result<Duration, String> {
+    let ns = units::duration_ns(text)?;
+    match Duration::from_nanos(ns) {
+        time if (INTERVAL_LEAST..=INTERVAL_MOST).contains(&time) => Ok(time),
+        _ => Err(format!("'{text}': from 200ms to 1h")),
+    }
 }
 
 impl Verb {

@@ -14,7 +14,7 @@ use anyhow::Result;
 
 pub use self::file::{DEFAULT_RUNTIME_DIR, File, Profile};
 use self::files::Source;
-pub use self::files::{Configuration, DEFAULT_PATH};
+pub use self::files::{Configuration, DEFAULT_PATH, source_texts};
 
 /// Reads a configuration file, as far as it concerns all devices.
 ///

@@ -3,6 +3,7 @@
 //! which they can act without a packet. No protocol logic here (core/).
 
 pub mod ask;
+pub mod bug_report;
 mod bytes;
 mod carrier;
 pub mod check;
@@ -12,6 +13,7 @@ pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod device;
+pub mod events;
 mod fields;
 mod flow_tables;
 pub mod keyfile;
@@ -34,6 +36,8 @@ mod shared;
 mod skb;
 pub mod split;
 pub mod tcx;
+pub mod top;
 pub mod units;
 pub mod upgrade;
 mod view;
+pub mod why;

@@ -5,14 +5,16 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
 use clap::Parser;
+use lasthop::ask::complain;
 use lasthop::cli::{
-    Attach, Check, Cli, Common, Daemon, Flows, Key, KeyVerb, Link, LinkState, Peers, Reload, Split,
-    Status, Verb,
+    Attach, Check, Cli, Common, Daemon, Events, Flows, Key, KeyVerb, Link, LinkState, Peers,
+    Reload, Report, Split, Status, Top, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
 use lasthop::upgrade::{Upgrade, upgrade};
 use lasthop::{
-    ask, check, config, daemon, device, keyfile, peers, reference, report, split, units,
+    ask, bug_report, check, config, daemon, device, events, keyfile, peers, reference, report,
+    split, top, units, why,
 };
 use serde_json::Value;
 
@@ -90,25 +92,14 @@ fn reload(args: &Reload) -> Result<()> {
     complain(&answers.silent)
 }
 
-/// Asks the serving processes, and parses what they answer; and who did not.
+/// Asks the serving processes; who did not answer is in the second list.
 fn ask_them(
     common: &Common,
     device: Option<&str>,
     request: &str,
 ) -> Result<(Vec<Value>, Vec<String>)> {
     let runtime_dir = config::read_or_default(common.config.as_deref())?.runtime_dir();
-    let answers = ask::ask_all(&runtime_dir, device, request)?;
-    let parse = |line: &String| serde_json::from_str(line).context("an answer that is no JSON");
-    let values: Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
-    Ok((values?, answers.silent))
-}
-
-/// Devices that could not be asked are an error, once the others are shown.
-fn complain(silent: &[String]) -> Result<()> {
-    if silent.is_empty() {
-        return Ok(());
-    }
-    bail!("{}", silent.join("; "))
+    ask::values(&runtime_dir, device, request)
 }
 
 fn print_lines(values: &[Value]) {
@@ -133,13 +124,26 @@ fn status(args: &Status) -> Result<()> {
 
 fn flows(args: &Flows) -> Result<()> {
     let device = args.device.as_deref().map(device::real_name);
-    let (flows, silent) = ask_them(&args.common, device.as_deref(), "flows")?;
+    let request = if args.why { "flows why" } else { "flows" };
+    let (flows, mut silent) = ask_them(&args.common, device.as_deref(), request)?;
     if args.common.json {
         print_lines(&flows);
     } else if flows.is_empty() && silent.is_empty() {
         println!("no connections");
+    } else if !flows.is_empty() && args.why {
+        print!("{}", why::for_people(&flows));
     } else if !flows.is_empty() {
         print!("{}", report::flows_for_people(&flows));
+    }
+    if args.why && !args.common.json {
+        let (devices, more) = ask_them(&args.common, device.as_deref(), "status")?;
+        let rest = devices.iter().filter_map(why::of_rest);
+        rest.for_each(|line| println!("{line}"));
+        silent.extend(
+            more.into_iter()
+                .filter(|line| !silent.contains(line))
+                .collect::<Vec<_>>(),
+        );
     }
     complain(&silent)
 }
@@ -155,6 +159,33 @@ fn peers(args: &Peers) -> Result<()> {
         print!("{}", peers::for_people(&peers));
     }
     complain(&silent)
+}
+
+fn follow(args: &Events) -> Result<()> {
+    let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
+    events::run(
+        &runtime_dir,
+        &events::Options {
+            device: args.device.as_deref().map(device::real_name),
+            follow: args.follow,
+            json: args.common.json,
+            interval: args.interval,
+        },
+    )
+}
+
+fn watch(args: &Top) -> Result<()> {
+    let runtime_dir = config::read_or_default(args.config.as_deref())?.runtime_dir();
+    top::run(
+        &runtime_dir,
+        &top::Options {
+            kind: args.show,
+            sort: args.sort.clone(),
+            filter: args.filter.clone(),
+            interval: args.interval,
+            once: args.once,
+        },
+    )
 }
 
 fn key(args: &Key) -> Result<()> {
@@ -198,6 +229,12 @@ fn split(args: &Split) -> Result<()> {
         cc: args.cc.clone(),
         json: args.json,
     })
+}
+
+fn gather(args: &Report) -> Result<()> {
+    let path = bug_report::run(args.config.as_deref(), args.output.as_deref())?;
+    println!("{}: look through it before you send it", path.display());
+    Ok(())
 }
 
 /// Whether attach can work.
@@ -260,6 +297,8 @@ fn main() -> ExitCode {
         Verb::Status(args) => status(args),
         Verb::Flows(args) => flows(args),
         Verb::Peers(args) => peers(args),
+        Verb::Events(args) => follow(args),
+        Verb::Top(args) => watch(args),
         Verb::Link(args) => link(args),
         Verb::Key(args) => key(args),
         Verb::Split(args) => split(args),
@@ -270,6 +309,7 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             };
         }
+        Verb::Report(args) => gather(args),
         Verb::Defaults => {
             print!("{}", config::keys::defaults());
             Ok(())

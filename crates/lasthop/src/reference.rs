@@ -2,10 +2,12 @@
 //! The reference of all JSON fields: docs/json.md.
 
 use crate::check;
+use crate::events::{EVENT_WORDS, EVENTS_FIELDS};
 use crate::peers::PEER_FIELDS;
 use crate::receivers::RECEIVER_FIELDS;
 use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, RELOAD_FIELDS, STATUS_FIELDS};
 use crate::split::SPLIT_FIELDS;
+use crate::why::{WHY_FIELDS, Why};
 
 /// The reference of all fields, as docs/json.md holds it.
 pub fn page() -> String {
@@ -18,6 +20,14 @@ pub fn page() -> String {
             rows.collect::<String>()
         )
     };
+    let reasons: String = Why::ALL
+        .iter()
+        .map(|why| format!("| `{}` | {} |\n", why.word(), why.text()))
+        .collect();
+    let events: String = EVENT_WORDS
+        .iter()
+        .map(|(word, meaning)| format!("| `{word}` | {meaning} |\n"))
+        .collect();
     let counters: String = lasthop_core::counters()
         .map(|c| format!("| `{}` | {} |\n", c.name, c.doc))
         .collect();
@@ -25,7 +35,9 @@ pub fn page() -> String {
         "# JSON output of lasthop\n\nWith `-j`, one object a line (JSON Lines). Names and units are stable; new fields\nmay be added. A test compares this page with the program (`lasthop fields`).\n\n\
          ## `lasthop status -j`, a line per device\n\n{}\n### Receivers\n\nAs `receivers` shows each: who got data over the link, and how fast.\n\n{}\n### Counters\n\nSince the device was attached; they start anew when it goes and comes back.\n\n| counter | counts |\n| --- | --- |\n{counters}\n\
          ## `lasthop flows -j`, a line per connection\n\n{}\n\
+         ### With `--why`\n\nThese as well:\n\n{}\nThe first of these words that holds:\n\n| word | meaning |\n| --- | --- |\n{reasons}\n\
          ## `lasthop peers -j`, a line per agent at the other end of a link\n\n{}\n\
+         ## `lasthop events -j`, a line per event\n\n{}\n| event | meaning |\n| --- | --- |\n{events}\n\
          ## `lasthop check -j`, a line per check\n\n{}\n\
          ## `lasthop attach -j`, `lasthop daemon -j`, a line per event\n\n{}\n\
          ## `lasthop reload -j`, a line per device\n\n{}\n\
@@ -33,7 +45,9 @@ pub fn page() -> String {
         table(STATUS_FIELDS),
         table(RECEIVER_FIELDS),
         table(FLOW_FIELDS),
+        table(WHY_FIELDS),
         table(PEER_FIELDS),
+        table(EVENTS_FIELDS),
         table(check::FIELDS),
         table(EVENT_FIELDS),
         table(RELOAD_FIELDS),

@@ -24,6 +24,11 @@ pub const STATUS_FIELDS: &[Field] = &[
         "`attached`, or `waiting` for the device to come back",
     ),
     ("pid", "", "process that serves it"),
+    (
+        "reloads",
+        "",
+        "times that a reload has changed how that process serves it",
+    ),
     ("uptime_s", "s", "since that process attached it first"),
     ("flows", "", "connections in the table"),
     ("flows_max", "", "connections that fit"),
@@ -130,6 +135,11 @@ pub const FLOW_FIELDS: &[Field] = &[
         "segments that filled a gap left upstream of the agent",
     ),
     ("held", "", "true: a duplicate ACK is being kept back"),
+    (
+        "outage_s",
+        "s",
+        "since it was found to be cut off; null: it is not",
+    ),
 ];
 
 /// What the serving process adds to an agent's own numbers.
@@ -138,6 +148,8 @@ pub struct Served<'a> {
     pub device: &'a str,
     /// Scheme name.
     pub scheme: &'a str,
+    /// Times that a reload has changed how it is served.
+    pub reloads: u64,
     /// Seconds since the device was attached first.
     pub uptime_s: f64,
     /// The loaded programs; none while the device is away.
@@ -174,6 +186,7 @@ pub fn status(served: &Served<'_>) -> Value {
         "scheme": served.scheme,
         "state": if view.is_some() { "attached" } else { "waiting" },
         "pid": std::process::id(),
+        "reloads": served.reloads,
         "uptime_s": round(served.uptime_s),
         "flows": usage.flows,
         "flows_max": setup.map_or(0, |s| s.nr_flows),
@@ -252,6 +265,7 @@ pub fn flow(device: &str, entry: &lh_flow_entry, now_ns: u64) -> Value {
         "released_acks": f.nr_released,
         "upstream_lost": f.nr_upstream_lost,
         "held": f.flags & b::LH_FLOW_HELD != 0,
+        "outage_s": (f.outage.since_ns != 0).then(|| seconds_since(f.outage.since_ns)),
     })
 }
 
@@ -290,6 +304,15 @@ pub fn status_for_people(status: &Value) -> String {
     out
 }
 
+/// A field of a flow for people; an address goes with its port.
+pub(crate) fn cell(flow: &Value, name: &str) -> String {
+    match name {
+        "mh" => format!("{} {}", text(&flow["mh"]), flow["mh_port"]),
+        "fh" => format!("{} {}", text(&flow["fh"]), flow["fh_port"]),
+        _ => text(&flow[name]),
+    }
+}
+
 /// A table of flows for people, most data first.
 pub fn flows_for_people(flows: &[Value]) -> String {
     const COLUMNS: [(&str, &str); 9] = [
@@ -307,11 +330,6 @@ pub fn flows_for_people(flows: &[Value]) -> String {
     const TEXT_COLUMNS: usize = 4;
     let mut flows: Vec<&Value> = flows.iter().collect();
     flows.sort_by_key(|flow| std::cmp::Reverse(flow["data_bytes"].as_u64()));
-    let cell = |flow: &Value, name: &str| match name {
-        "mh" => format!("{} {}", text(&flow["mh"]), flow["mh_port"]),
-        "fh" => format!("{} {}", text(&flow["fh"]), flow["fh_port"]),
-        _ => text(&flow[name]),
-    };
     let mut rows = vec![COLUMNS.map(|(_, title)| title.to_owned())];
     rows.extend(
         flows
@@ -405,6 +423,7 @@ mod tests {
         status(&Served {
             device: "wl0",
             scheme: "snoop",
+            reloads: 0,
             uptime_s: 1.0,
             view: None,
             now_ns: 0,
@@ -435,6 +454,10 @@ mod tests {
         assert_eq!(value["outstanding_bytes"], 10);
         assert_eq!(value["srtt_us"], Value::Null);
         assert_eq!(value["age_s"], 2.0);
+        assert_eq!(value["outage_s"], Value::Null);
+        entry.flow.outage.since_ns = 1_500_000_000;
+        let out = flow("wl0", &entry, 2_000_000_000);
+        assert_eq!(out["outage_s"], 0.5);
         let table = flows_for_people(&[value]);
         assert_eq!(table.lines().count(), 2);
         assert!(table.contains("10.0.0.2 0"), "{table}");

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 pub fn status(device: &str, first: u64) -> Value {
     let mut status = report::status(&Served {
         device,
+        reloads: 0,
         scheme: "rack",
         uptime_s: 12.5,
         view: None,

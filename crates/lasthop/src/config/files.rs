@@ -204,6 +204,25 @@ fn in_order<'a>(
     keys.into_iter().map(entry).collect()
 }
 
+/// The files that [`Configuration::read_or_default`] reads, each with its name from their directory on,
+/// whether they are right or not.
+///
+/// # Errors
+/// One can't be read.
+pub fn source_texts(path: Option<&Path>) -> Result<Vec<(PathBuf, String)>> {
+    let default = Path::new(DEFAULT_PATH);
+    let Some(path) = path.or_else(|| default.exists().then_some(default)) else {
+        return Ok(Vec::new());
+    };
+    let name = |path: &Path| PathBuf::from(path.file_name().unwrap_or_default());
+    let mut texts = vec![(name(path), Source::read(path)?.text)];
+    for path in beside(path)? {
+        let text = Source::read(&path)?.text;
+        texts.push((Path::new(DIRECTORY).join(name(&path)), text));
+    }
+    Ok(texts)
+}
+
 /// The files of conf.d beside `path`.
 fn beside(path: &Path) -> Result<Vec<PathBuf>> {
     let directory = path.parent().unwrap_or(Path::new("")).join(DIRECTORY);

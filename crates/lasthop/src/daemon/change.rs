@@ -41,7 +41,8 @@ impl Place {
         }
     }
 
-    fn told(&self, what: &str) -> Value {
+    fn told(&mut self, what: &str) -> Value {
+        self.reloads += u64::from(what == "changed");
         let mut value = told(Some(&self.name), what, None);
         value["scheme"] = self.settings.scheme.clone().into();
         let flows = self.live.as_ref().map(|live| live.agent.usage().flows);

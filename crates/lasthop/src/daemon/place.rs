@@ -23,6 +23,7 @@ use crate::peers;
 use crate::priority;
 use crate::programs::{Agent, Successor};
 use crate::report::{self, Served};
+use crate::why::{self, Conditions};
 
 /// How soon it is tried again to attach to a device that came back.
 const RETRY: Duration = Duration::from_secs(2);
@@ -63,6 +64,8 @@ pub(super) struct Place {
     /// A name of the device's that another agent holds.
     not_ours: String,
     pub(super) settings: Settings,
+    /// Times that a reload has changed those or the keys.
+    pub(super) reloads: u64,
     pub(super) keys: Option<lh_keys>,
     pub(super) mac_events: Option<Source>,
     mac_lag: Lag,
@@ -83,6 +86,7 @@ impl Place {
             retry: Instant::now(),
             complaint: String::new(),
             not_ours: String::new(),
+            reloads: 0,
             keys: settings.keys.as_deref().map(keyfile::read).transpose()?,
             mac_events: source.map(Source::open).transpose()?,
             mac_lag: Lag::default(),
@@ -105,6 +109,7 @@ impl Place {
             retry: now,
             complaint: String::new(),
             not_ours: String::new(),
+            reloads: 0,
             keys: given.keys,
             mac_events: given.mac_events,
             mac_lag: Lag::default(),
@@ -224,11 +229,12 @@ impl Place {
         let (name, scheme) = (self.name.clone(), self.settings.scheme.clone());
         match question.request.as_str() {
             "status" => {
-                let uptime_s = self.uptime_s();
+                let (uptime_s, reloads) = (self.uptime_s(), self.reloads);
                 question.answer(move |out| {
                     let served = Served {
                         device: &name,
                         scheme: &scheme,
+                        reloads,
                         uptime_s,
                         view: view.as_deref(),
                         now_ns: now_ns(),
@@ -240,6 +246,16 @@ impl Place {
                 view.map_or(Ok(()), |view| {
                     view.each_flow(|_, entry| {
                         writeln!(out, "{}", report::flow(&name, entry, now_ns()))
+                    })
+                })
+            }),
+            "flows why" => question.answer(move |out| {
+                view.map_or(Ok(()), |view| {
+                    let conditions = Conditions::of(&view, now_ns());
+                    view.each_flow(|_, entry| {
+                        let mut flow = report::flow(&name, entry, now_ns());
+                        why::explain(&mut flow, entry, &conditions);
+                        writeln!(out, "{flow}")
                     })
                 })
             }),
