@@ -140,20 +140,10 @@ impl Owner {
 /// # Errors
 /// No right to ask, or nobody serves the device.
 pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
-    let mut answers = Answers::default();
-    let mut served = false;
-    for owner in owners(runtime_dir)? {
-        let name = &owner.device;
-        if device.is_some_and(|wanted| wanted != name) {
-            continue;
-        }
-        match owner.ask(request, Bounds::FOR_PEOPLE) {
-            Ok(lines) => answers.lines.extend(lines),
-            Err(refusal) if refusal.silence == Silence::Gone => continue,
-            Err(refusal) => answers.silent.push(format!("{name}: {}", refusal.text)),
-        }
-        served = true;
-    }
+    let mut owners = owners(runtime_dir)?;
+    owners.retain(|owner| device.is_none_or(|wanted| wanted == owner.device));
+    let of = |owner: &Owner, text: String| format!("{}: {text}", owner.device);
+    let (answers, served) = ask_each(&owners, request, Bounds::FOR_PEOPLE, of);
     match device {
         Some(name) if !served => bail!("{name} is not attached: see `lasthop status`"),
         _ => Ok(answers),
@@ -165,22 +155,33 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
 /// # Errors
 /// No right to ask, or nobody serves anything.
 pub fn reload(runtime_dir: &Path) -> Result<Answers> {
-    let mut answers = Answers::default();
-    let mut served = false;
     let mut processes = all(runtime_dir)?;
     processes.retain(|process| process.device.starts_with(OF_PROCESS));
-    for process in processes {
-        match process.ask("reload", Bounds::FOR_RELOAD) {
+    match ask_each(&processes, "reload", Bounds::FOR_RELOAD, |_, text| text) {
+        (_, false) => bail!("nothing is served in this network namespace"),
+        (answers, true) => Ok(answers),
+    }
+}
+
+/// Asks one after another; `of` makes the sentence about who does not answer. Whether any is there: of
+/// those that are gone nothing is said.
+fn ask_each(
+    owners: &[Owner],
+    request: &str,
+    bounds: Bounds,
+    of: impl Fn(&Owner, String) -> String,
+) -> (Answers, bool) {
+    let mut answers = Answers::default();
+    let mut served = false;
+    for owner in owners {
+        match owner.ask(request, bounds) {
             Ok(lines) => answers.lines.extend(lines),
             Err(refusal) if refusal.silence == Silence::Gone => continue,
-            Err(refusal) => answers.silent.push(refusal.text),
+            Err(refusal) => answers.silent.push(of(owner, refusal.text)),
         }
         served = true;
     }
-    if !served {
-        bail!("nothing is served in this network namespace");
-    }
-    Ok(answers)
+    (answers, served)
 }
 
 /// Sockets of killed processes stay behind.

@@ -212,7 +212,8 @@ impl Agent {
     /// with its maps.
     ///
     /// # Errors
-    /// The kernel does not put them there: then those of before are.
+    /// The kernel does not put them there. Then one hook may have the new ones and the other those of
+    /// before, which do with the same maps.
     pub fn take_over(by: Successor, links: Vec<OwnedFd>) -> Result<Self> {
         for (link, program) in links.iter().zip([Program::Ingress, Program::Egress]) {
             tcx::replace(link, fd_of(&by.object, program)?).context("replacing the programs")?;

@@ -328,15 +328,24 @@ pub fn flows_for_people(flows: &[Value]) -> String {
     ];
     /// The rest are numbers.
     const TEXT_COLUMNS: usize = 4;
+    flow_table(flows, COLUMNS, TEXT_COLUMNS)
+}
+
+/// Connections, most data first, by columns: fields and their titles. The first `text_columns` are texts.
+pub(crate) fn flow_table<const N: usize>(
+    flows: &[Value],
+    columns: [(&str, &str); N],
+    text_columns: usize,
+) -> String {
     let mut flows: Vec<&Value> = flows.iter().collect();
     flows.sort_by_key(|flow| std::cmp::Reverse(flow["data_bytes"].as_u64()));
-    let mut rows = vec![COLUMNS.map(|(_, title)| title.to_owned())];
+    let mut rows = vec![columns.map(|(_, title)| title.to_owned())];
     rows.extend(
         flows
             .iter()
-            .map(|flow| COLUMNS.map(|(name, _)| cell(flow, name))),
+            .map(|flow| columns.map(|(name, _)| cell(flow, name))),
     );
-    aligned(&rows, TEXT_COLUMNS)
+    aligned(&rows, text_columns)
 }
 
 /// Fields of a line of `attach -j`, in order.

@@ -7,8 +7,7 @@ use lasthop_core::bindings::{
 };
 use serde_json::Value;
 
-use crate::columns::aligned;
-use crate::report::{Field, cell};
+use crate::report::{Field, flow_table};
 use crate::view::View;
 
 /// What holds for all connections of a device.
@@ -277,15 +276,7 @@ pub fn for_people(flows: &[Value]) -> String {
         ("why", "WHY"),
         ("why_text", ""),
     ];
-    let mut flows: Vec<&Value> = flows.iter().collect();
-    flows.sort_by_key(|flow| std::cmp::Reverse(flow["data_bytes"].as_u64()));
-    let mut rows = vec![COLUMNS.map(|(_, title)| title.to_owned())];
-    rows.extend(
-        flows
-            .iter()
-            .map(|flow| COLUMNS.map(|(name, _)| cell(flow, name))),
-    );
-    aligned(&rows, COLUMNS.len())
+    flow_table(flows, COLUMNS, COLUMNS.len())
 }
 
 /// What a device has let pass that is in no table, by reason, from its status; none where there is nothing.

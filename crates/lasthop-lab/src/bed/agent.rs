@@ -35,13 +35,8 @@ impl AgentHandle {
         let mut command = Command::new(process::find_binary(BINARY)?);
         command.args(["attach", device, "--scheme", scheme]);
         command.args(args);
-        let mut service = Service::start(command, BINARY, namespace, log)?;
-        service.wait_for_line(&format!("{BINARY}: attached to {device}"))?;
-        Ok(Self {
-            service,
-            namespace: namespace.clone(),
-            device: device.to_owned(),
-        })
+        let ready = format!("{BINARY}: attached to {device}");
+        Self::begin(command, &ready, (namespace, device), log)
     }
 
     /// `lasthop daemon --config CONFIG` in `namespace`, which is to serve `device` among others; returns
@@ -54,11 +49,22 @@ impl AgentHandle {
         let mut command = Command::new(process::find_binary(BINARY)?);
         command.args(["daemon", "--config"]).arg(config);
         command.args(take_over.then_some("--take-over"));
-        let mut service = Service::start(command, BINARY, namespace, None)?;
-        service.wait_for_line(&match take_over {
+        let ready = match take_over {
             true => format!("{BINARY}: {device} taken over"),
             false => format!("{BINARY}: attached to {device}"),
-        })?;
+        };
+        Self::begin(command, &ready, (namespace, device), None)
+    }
+
+    /// Starts it, and waits until it says that it is ready.
+    fn begin(
+        command: Command,
+        ready: &str,
+        (namespace, device): (&Namespace, &str),
+        log: Option<PathBuf>,
+    ) -> Result<Self> {
+        let mut service = Service::start(command, BINARY, namespace, log)?;
+        service.wait_for_line(ready)?;
         Ok(Self {
             service,
             namespace: namespace.clone(),
@@ -125,6 +131,17 @@ impl AgentHandle {
     /// The system refuses.
     pub fn kill(mut self) -> Result<()> {
         self.process_mut().kill()
+    }
+}
+
+/// Why no agent can run on a test bed of this machine; none if one can.
+pub fn why_not() -> Option<&'static str> {
+    if !nix::unistd::geteuid().is_root() {
+        Some("network namespaces and BPF need root")
+    } else if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        Some("the kernel has no BTF")
+    } else {
+        None
     }
 }
 

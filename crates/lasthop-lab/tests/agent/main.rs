@@ -36,7 +36,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::agent::{AgentHandle, why_not};
 use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::{Transfer, TransferReport};
@@ -102,15 +102,7 @@ pub fn able_alone() -> bool {
 }
 
 fn can_run() -> bool {
-    let why = if !nix::unistd::geteuid().is_root() {
-        "network namespaces and BPF need root"
-    } else if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
-        "the kernel has no BTF"
-    } else {
-        return true;
-    };
-    skip(why);
-    false
+    why_not().inspect(|why| skip(why)).is_none()
 }
 
 /// Says why a test is skipped, past the test harness, which swallows what passing tests print.

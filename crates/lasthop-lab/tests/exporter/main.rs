@@ -15,7 +15,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::agent::{AgentHandle, why_not};
 use lasthop_lab::bed::process::{Lifetime, Managed, find_binary};
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
@@ -31,15 +31,7 @@ const FRESH: Duration = Duration::from_millis(1_100);
 
 /// Whether this machine can run the tests; says why not, past the test harness.
 pub fn able() -> bool {
-    let why = if !nix::unistd::geteuid().is_root() {
-        "network namespaces and BPF need root"
-    } else if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        "the kernel has no BTF"
-    } else {
-        return true;
-    };
-    skip(why);
-    false
+    why_not().inspect(|why| skip(why)).is_none()
 }
 
 pub fn skip(why: &str) {

@@ -5,12 +5,11 @@
 use anyhow::{Context, Result, anyhow};
 use serde_json::{Value, json};
 
-use super::place::{Following, Place};
+use super::place::{Following, Place, source_of};
 use super::settings::Settings;
 use crate::keyfile;
-use crate::mac_events::Source;
 use crate::priority;
-use crate::programs::{Setup, Successor};
+use crate::programs::Successor;
 
 /// What came of it for one device, as `lasthop reload -j` shows it.
 pub(super) fn told(dev: Option<&str>, what: &str, error: Option<&anyhow::Error>) -> Value {
@@ -59,11 +58,8 @@ impl Place {
             return Ok(Some("unchanged"));
         }
         if wanted.mac_events != self.settings.mac_events {
-            let source = wanted.mac_events.as_deref().map(Source::open).transpose()?;
-            if let (Some(source), Some(live)) = (&source, &self.live) {
-                source.follow(live.ifindex)?;
-            }
-            self.mac_events = source;
+            let ifindex = self.live.as_ref().map(|live| live.ifindex);
+            self.mac_events = source_of(&wanted, ifindex)?;
         }
         self.keys = keys;
         if let (Some(live), Some(keys)) = (&self.live, &self.keys) {
@@ -81,11 +77,7 @@ impl Place {
     fn load_following(&mut self, settings: Settings) -> Result<()> {
         let live = self.live.as_mut().context("the device is away")?;
         let (maps, before) = (live.agent.maps()?, *live.agent.setup());
-        let setup = Setup {
-            ifindex: before.ifindex,
-            l2_bytes: before.l2_bytes,
-            ..settings.setup.clone()
-        };
+        let setup = settings.setup.on(before.ifindex, before.l2_bytes);
         let load = move || {
             priority::of_loading();
             Successor::load(&maps, &before, &setup)

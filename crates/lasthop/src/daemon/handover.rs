@@ -255,11 +255,8 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
         uptime_s: header.uptime_s,
         settings: Settings {
             scheme: header.scheme,
-            setup: Setup {
-                ifindex: 0,
-                l2_bytes: Setup::default().l2_bytes,
-                ..Setup::of_raw(&raw, rules.context("rules")?)
-            },
+            // As it was set, before there was a device.
+            setup: Setup::of_raw(&raw, rules.context("rules")?).on(0, Setup::default().l2_bytes),
             keys: header.keys,
             mac_events: header.mac_events,
             asked: Asked {

@@ -147,10 +147,5 @@ fn ring_of(agent: &mut Agent) -> Result<(RingBuffer<'static>, Queue)> {
 
 /// Loads the programs for a device.
 pub(super) fn load(device: &Device, setup: &Setup) -> Result<Agent> {
-    Agent::load(&Setup {
-        ifindex: device.ifindex,
-        l2_bytes: device.l2_bytes,
-        ..setup.clone()
-    })
-    .with_context(|| device.name.clone())
+    Agent::load(&setup.on(device.ifindex, device.l2_bytes)).with_context(|| device.name.clone())
 }

@@ -34,7 +34,8 @@ pub(super) struct Following {
     pub(super) loading: JoinHandle<Result<Successor>>,
 }
 
-/// What another process knew of a device, and has given away but for its [`Control`].
+/// What is known of a device but for its [`Control`]: by another process, which has given it away, or at
+/// the start.
 pub(super) struct Taken {
     pub(super) dev: String,
     pub(super) ordered: String,
@@ -72,30 +73,33 @@ pub(super) struct Place {
     pub(super) control: Control,
 }
 
+/// The source of MAC events that is set, which follows the device of that index.
+pub(super) fn source_of(settings: &Settings, ifindex: Option<u32>) -> Result<Option<Source>> {
+    let path = settings.mac_events.as_deref();
+    let source = path.map(Source::open).transpose()?;
+    if let (Some(source), Some(ifindex)) = (&source, ifindex) {
+        source.follow(ifindex)?;
+    }
+    Ok(source)
+}
+
 impl Place {
     /// Takes the device's name, whether there is such a device by now or not.
     pub(super) fn claim(name: &str, settings: Settings, common: &Common) -> Result<Self> {
-        let source = settings.mac_events.as_deref();
-        Ok(Self {
-            name: name.to_owned(),
+        let taken = Taken {
+            dev: name.to_owned(),
             ordered: name.to_owned(),
-            started: Instant::now(),
-            live: None,
-            loading: None,
-            following: None,
-            retry: Instant::now(),
-            complaint: String::new(),
-            not_ours: String::new(),
-            reloads: 0,
+            uptime_s: 0.0,
             keys: settings.keys.as_deref().map(keyfile::read).transpose()?,
-            mac_events: source.map(Source::open).transpose()?,
-            mac_lag: Lag::default(),
-            control: Control::claim(&common.runtime_dir, name)?,
+            mac_events: source_of(&settings, None)?,
+            live: None,
             settings,
-        })
+        };
+        let control = Control::claim(&common.runtime_dir, name)?;
+        Ok(Self::taken(taken, control))
     }
 
-    /// Goes on where another process was until now. `live`: the programs, if the device is there.
+    /// Goes on with what is known of a device.
     pub(super) fn taken(given: Taken, control: Control) -> Self {
         let before = Duration::try_from_secs_f64(given.uptime_s).unwrap_or_default();
         let now = Instant::now();

@@ -6,12 +6,11 @@ use anyhow::{Context, Result};
 use super::handover::{Given, GivenLive, Taking};
 use super::live::Live;
 use super::options::Common;
-use super::place::{Place, Taken};
+use super::place::{Place, Taken, source_of};
 use super::settings::Settings;
 use crate::control::Control;
 use crate::keyfile;
-use crate::mac_events::Source;
-use crate::programs::{Agent, Setup, Successor};
+use crate::programs::{Agent, Successor};
 
 /// Takes over all that a daemon serves in this network namespace: its lock, and the devices. None: there
 /// is no daemon.
@@ -53,11 +52,8 @@ fn load(given: &Given) -> Result<Option<Successor>> {
     let Some(live) = &given.live else {
         return Ok(None);
     };
-    let setup = Setup {
-        ifindex: live.raw.ifindex,
-        l2_bytes: live.raw.l2_bytes,
-        ..given.settings.setup.clone()
-    };
+    let setup = &given.settings.setup;
+    let setup = setup.on(live.raw.ifindex, live.raw.l2_bytes);
     Successor::load(&live.maps, &live.raw, &setup)
         .map(Some)
         .with_context(|| given.dev.clone())
@@ -87,11 +83,8 @@ fn taken(
     (dev, ordered, uptime_s): (String, String, f64),
 ) -> Result<Taken> {
     let keys = settings.keys.as_deref().map(keyfile::read).transpose()?;
-    let source = settings
-        .mac_events
-        .as_deref()
-        .map(Source::open)
-        .transpose()?;
+    let ifindex = live.as_ref().map(|live| live.raw.ifindex);
+    let mac_events = source_of(&settings, ifindex)?;
     let live = match (live, by) {
         (Some(live), Some(by)) => {
             let agent = Agent::take_over(by, live.links).with_context(|| dev.clone())?;
@@ -99,16 +92,13 @@ fn taken(
         }
         _ => None,
     };
-    if let (Some(source), Some(live)) = (&source, &live) {
-        source.follow(live.ifindex)?;
-    }
     Ok(Taken {
         dev,
         ordered,
         uptime_s,
         settings,
         keys,
-        mac_events: source,
+        mac_events,
         live,
     })
 }

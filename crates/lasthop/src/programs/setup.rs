@@ -94,6 +94,15 @@ impl Setup {
 }
 
 impl Setup {
+    /// The same for the device of that index, with so long a header of layer 2.
+    pub fn on(&self, ifindex: u32, l2_bytes: u32) -> Self {
+        Self {
+            ifindex,
+            l2_bytes,
+            ..self.clone()
+        }
+    }
+
     /// What programs with these constants and rules were loaded with.
     pub fn of_raw(raw: &lh_setup, rules: Vec<lh_rule>) -> Self {
         Self {
