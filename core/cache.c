@@ -85,9 +85,12 @@ LH_FUNC int lh_cache_mark_fh(struct lh_env *env, struct lh_flow *f, u32 left, u3
 
 		if (pos == f->ring.tail)
 			break;
-		s = lh_seg_at(env, f, pos++);
+		s = lh_seg_at(env, f, pos);
 		if (!s || !lh_before(s->seq, right))
 			break;
+		if (lh_policy(env) & LH_POLICY_SHADOW)
+			lh_shadow_again(env, f, pos);
+		pos++;
 		lh_cache_block(f, s->seq, s->end);
 		s->flags = (s->flags & ~(LH_SEG_LOST | LH_SEG_ASKED)) | LH_SEG_FH_RTX;
 		s->n_local = 0;
@@ -101,11 +104,17 @@ LH_INLINE u32 lh_mss(const struct lh_flow *f)
 	return f->conn.mss ? f->conn.mss : 536; /* RFC 9293 section 3.7.1 */
 }
 
+/* The flag of a segment that never had a copy here: it was only watched. */
+LH_INLINE u8 lh_seg_bare(const struct lh_seg *e)
+{
+	return e->slot == LH_NO_SLOT ? LH_SEG_NO_COPY : 0;
+}
+
 LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       u32 pos, u8 flags, struct lh_actions *out)
 {
 	struct lh_seg *e;
-	u32 slot;
+	u32 slot = LH_NO_SLOT; /* none is needed by who only watches */
 
 	if (f->ring.tail - pos > LH_SHIFT_MAX) {
 		lh_host_count(env, LH_C_uncached_overlap, 1);
@@ -118,12 +127,13 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 		}
 		flags |= LH_SEG_SMALL;
 	}
-	if (!lh_host_get_slot(env, &slot)) {
+	if (!(lh_policy(env) & LH_POLICY_SHADOW) && !lh_host_get_slot(env, &slot)) {
 		lh_host_count(env, LH_C_uncached_full, 1);
 		return false;
 	}
 	if (!lh_ring_grow(env, f)) {
-		lh_host_put_slot(env, slot);
+		if (slot != LH_NO_SLOT)
+			lh_host_put_slot(env, slot);
 		lh_host_count(env, LH_C_uncached_full, 1);
 		return false;
 	}
@@ -140,7 +150,7 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->tsval = s->tsval;
 	e->arrived = 0;
 	e->n_local = 0;
-	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_EMPTY);
+	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_EMPTY) | lh_seg_bare(e);
 	f->ring.nr_small += !!(flags & LH_SEG_SMALL);
 	lh_share_gain(env, f);
 	out->store_slot = slot;
@@ -191,6 +201,8 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 		lh_host_count(env, LH_C_uncached_overlap, 1);
 		return;
 	}
+	if (lh_policy(env) & LH_POLICY_SHADOW)
+		lh_shadow_again(env, f, pos);
 	keep = lh_cache_keeps(env, f, s, e);
 	/* The newer bytes are kept: the same data with a younger timestamp, or
 	 * more of it (section 3.2: keep the longer), not SACKed as a whole then. Repairs
@@ -202,7 +214,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 		lh_sack_forget(f);
 	}
 	e->flags = (e->flags & (LH_SEG_SACKED | LH_SEG_SMALL)) | LH_SEG_FH_RTX |
-		   (s->payload_bytes ? 0 : LH_SEG_EMPTY);
+		   (s->payload_bytes ? 0 : LH_SEG_EMPTY) | lh_seg_bare(e);
 	e->end = s->end;
 	if (!keep)
 		e->tsval = s->tsval;
@@ -210,7 +222,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	e->n_local = 0;
 	e->last_tx_ns = env->now_ns;
 	lh_host_count(env, LH_C_refreshed_segments, 1);
-	if (keep)
+	if (keep || e->slot == LH_NO_SLOT)
 		return;
 	out->store_slot = e->slot;
 	out->store_pos = pos;
@@ -260,6 +272,8 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	/* Below what has departed, but not here: lost or reordered upstream, or
 	 * forwarded uncached and now resent. Its duplicates are the sender's. */
 	f->nr_upstream_lost++;
+	if (lh_policy(env) & LH_POLICY_SHADOW)
+		lh_shadow_filled(env, f);
 	lh_host_count(env, LH_C_upstream_lost, 1);
 	lh_cache_block(f, s->seq, s->end);
 	lh_sack_forget(f); /* MH may have told of it already */

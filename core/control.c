@@ -287,9 +287,7 @@ LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r)
 		lh_control_judge(env, f, p);
 	else if (p->trial_end_ns && env->now_ns >= p->trial_ns)
 		lh_trial_sample(env, p, r);
-	if (lh_queue_stands(env, f, lh_target(env, f) / 2))
-		p->busy_ns = env->now_ns;
-	lh_queue_sample(env, f, p, r);
+	lh_queue_peer(env, f, p, r);
 }
 
 /* Whether the hop has been idle between segments for a while although FH would
@@ -314,17 +312,13 @@ LH_INLINE u64 lh_control_rate_now(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_control_note(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_control *c = &f->control;
-	int i;
 
-	for (i = LH_RECENT_SAMPLES - 1; i > 0; i--)
-		f->queue.recent_ns[i] = f->queue.recent_ns[i - 1];
-	f->queue.recent_ns[0] = r;
+	lh_queue_recent(env, f, r);
 	c->sum_ns += r;
 	c->nr_samples++;
 	c->least_ns = lh_least(c->least_ns, r);
 	if (r > lh_lmin(env, f) + lh_target(env, f) / 8)
 		f->queue.busy_ns = env->now_ns;
-	lh_queue_above(env, f, &f->queue.above_ns, lh_queue(env, f, r));
 }
 
 /* Far too much stands: not at the interval's end but now. */

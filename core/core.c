@@ -287,6 +287,11 @@ u64 lhc_hold_ns(const struct lh_flow *flow, const struct lh_config *cfg)
 	return lh_hold_time(&env, flow);
 }
 
+u32 lhc_shadow_sender(const struct lh_flow *flow)
+{
+	return lh_shadow_sender_of(flow);
+}
+
 struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *flow, u32 pos)
 {
 	struct lh_host host = {*ops};

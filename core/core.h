@@ -92,6 +92,7 @@ void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow);
 int lhc_flow_over(const struct lh_flow *flow, const struct lh_config *cfg, u64 now_ns);
 u64 lhc_lrto_ns(const struct lh_flow *flow, const struct lh_config *cfg);
 u64 lhc_hold_ns(const struct lh_flow *flow, const struct lh_config *cfg);
+u32 lhc_shadow_sender(const struct lh_flow *flow); /* enum lh_shadow_sender */
 struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *flow, u32 pos);
 int lhc_before(u32 a, u32 b);
 /* SipHash-2-4 of @len bytes; @key: 16 bytes. */

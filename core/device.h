@@ -9,6 +9,7 @@
 #ifndef LH_DEVICE_H
 #define LH_DEVICE_H
 
+#include "shadow.h"
 #include "types.h"
 
 #define LH_BIN_NS (100 * LH_MSEC)
@@ -94,6 +95,7 @@ struct lh_device {
 	u32 replay_us; /* mean time of a repair of those that were asked for, of all; 0: none was seen */
 	u32 replay_pad;
 	u64 delivered_ns; /* last delivery to anyone */
+	struct lh_shadow_device shadow; /* with LH_POLICY_SHADOW */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */
 	u64 flows[LH_DEVICE_BINS]; /* flows that delivered in it */

@@ -32,6 +32,7 @@
 #include "sample.h"
 #include "scheme.h"
 #include "segment.h"
+#include "shadow.h"
 #include "share.h"
 #include "tell.h"
 #include "wired.h"
@@ -95,6 +96,7 @@ struct lh_flow {
 	struct lh_outage outage;
 	struct lh_handoff handoff; /* of the other half: what MH receives */
 	struct lh_hold hold;
+	struct lh_shadow shadow; /* with LH_POLICY_SHADOW */
 	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
 	/* Times, ns on the host's monotonic clock; 0: none. */
 	u64 seen_ns; /* last packet in either direction */

@@ -10,10 +10,14 @@ LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 
 	lh_cache_flush(env, f);
 	lh_resequence_drop(env, f);
-	/* In two steps, as BPF has no memset() for more than 1 KiB; the empty ring between them
-	 * stays. */
+	lh_shadow_end(env, f);
+	/* In steps, as BPF has no memset() for more than 1 KiB; the empty ring between them stays, and
+	 * the shadow's part is clear. */
 	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, ring));
-	__builtin_memset(&f->cache, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, cache));
+	__builtin_memset(&f->cache, 0,
+			 __builtin_offsetof(struct lh_flow, shadow) -
+				 __builtin_offsetof(struct lh_flow, cache));
+	__builtin_memset(&f->peer, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, peer));
 	f->ring.reclaimed_ns = 0;
 	f->peer = peer;
 	f->peer_tag = tag;
@@ -24,6 +28,7 @@ LH_INLINE void lh_flow_free(struct lh_env *env, struct lh_flow *f)
 {
 	lh_cache_free(env, f);
 	lh_resequence_drop(env, f);
+	lh_shadow_end(env, f);
 }
 
 /* Data starts at @seq as far as we know. */

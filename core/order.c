@@ -87,6 +87,9 @@ LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
 
 	if (e->flags & LH_SEG_EMPTY)
 		max = lh_min(max, LH_BARE_MAX);
+	/* None has a copy there; once convicted, FH is to send it first. */
+	if (lh_policy(env) & LH_POLICY_SHADOW)
+		return !(e->flags & LH_SEG_LOST) && !lh_seg_stale(f, e);
 	return !(e->flags & LH_SEG_NO_COPY) && !lh_seg_overflow(f, e) && !lh_seg_stale(f, e) &&
 	       e->n_local < max;
 }
@@ -157,6 +160,10 @@ LH_ENTRY int lh_order_try(struct lh_env *env, struct lh_flow *f, u32 pos, struct
 		return lh_seg_overflow(f, e) ? LH_TRIED_WAITS : LH_TRIED_NOTHING;
 	if (!lh_order_lost(env, f, e))
 		return LH_TRIED_WAITS;
+	if (lh_policy(env) & LH_POLICY_SHADOW) {
+		lh_shadow_convict(env, f, e);
+		return LH_TRIED_NOTHING;
+	}
 	if (lh_order_whose(env, f, e) != LH_TRIED_OURS || !lh_resend(env, f, e, LH_BY_ORDER, out))
 		return LH_TRIED_WAITS;
 	return LH_TRIED_SENT;

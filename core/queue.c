@@ -121,7 +121,6 @@ LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct
 	p->lossy_ns = env->now_ns;
 }
 
-/* The longest queue of late. */
 LH_INLINE u64 lh_queue_longest(const struct lh_peer *p)
 {
 	return lh_max(p->full_now_ns, p->full_before_ns);
@@ -201,6 +200,16 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 	return e->last_tx_ns <= p->full_tx_ns + slack;
 }
 
+LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	int i;
+
+	for (i = LH_RECENT_SAMPLES - 1; i > 0; i--)
+		f->queue.recent_ns[i] = f->queue.recent_ns[i - 1];
+	f->queue.recent_ns[0] = r;
+	lh_queue_above(env, f, &f->queue.above_ns, lh_queue(env, f, r));
+}
+
 LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
 {
 	u64 before = p->full_mark_before_ns;
@@ -208,6 +217,10 @@ LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
 	return lh_queue_longest(p) > before + before / 2;
 }
 
+/*
+ * A sample @r: how long the queue was. An ACK of one segment may have been delayed, others
+ * may have got lost; what departed later has not arrived before, in a queue.
+ */
 LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
 {
 	bool newest = env->ack.sample_ns >= p->newest_tx_ns;
@@ -240,4 +253,20 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 	if (env->ack.sample_ns > p->full_tx_ns + LH_FULL_GAP_NS)
 		p->full_from_ns = env->ack.sample_ns;
 	p->full_tx_ns = env->ack.sample_ns;
+}
+
+LH_INLINE void lh_queue_peer(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
+{
+	if (lh_queue_stands(env, f, lh_target(env, f) / 2))
+		p->busy_ns = env->now_ns;
+	lh_queue_sample(env, f, p, r);
+}
+
+LH_INLINE void lh_queue_note(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	lh_queue_recent(env, f, r);
+	if (p)
+		lh_queue_peer(env, f, p, r);
 }

@@ -100,10 +100,16 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
  */
 LH_INLINE bool lh_queue_rising(const struct lh_peer *p);
 
-/*
- * A sample @r: how long the queue was. An ACK of one segment may have been delayed, others
- * may have got lost; what departed later has not arrived before, in a queue.
- */
-LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r);
+/* The flow's samples have a new one, @r. */
+LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r);
+
+/* The same for its receiver @p, after the flow's: the queue, how long it stands, and the longest. */
+LH_INLINE void lh_queue_peer(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r);
+
+/* Both, where no controller (control.h) asks for more. */
+LH_INLINE void lh_queue_note(struct lh_env *env, struct lh_flow *f, u64 r);
+
+/* The longest queue of late, ns. */
+LH_INLINE u64 lh_queue_longest(const struct lh_peer *p);
 
 #endif /* LH_QUEUE_H */

@@ -120,7 +120,8 @@ LH_INLINE void lh_ring_reclaim_one(struct lh_env *env, struct lh_flow *f)
 	struct lh_seg *s = lh_seg_at(env, f, f->ring.spent);
 
 	if (s) {
-		lh_host_put_slot(env, s->slot);
+		if (s->slot != LH_NO_SLOT)
+			lh_host_put_slot(env, s->slot);
 		f->ring.nr_small -= !!(s->flags & LH_SEG_SMALL);
 	}
 	f->ring.spent++;

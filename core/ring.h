@@ -24,20 +24,22 @@ enum lh_seg_flag {
 	LH_SEG_EMPTY = 16, /* a SYN or FIN without data */
 	LH_SEG_SMALL = 32, /* below LH_SMALL_BYTES: counted in nr_small */
 	LH_SEG_ASKED = 64, /* the hop has lost it: its other end or the MAC says so */
-	LH_SEG_LOST = 128, /* the MAC has given it up, and it was not sent again since */
+	LH_SEG_LOST =
+		128, /* the MAC has given it up, or who watches has convicted it, and it was not
+			    * sent again since */
 };
 
 /* One cached segment. Its bytes are in a slot of the host's pool. */
 struct lh_seg {
 	u64 last_tx_ns; /* latest departure, anyone's */
 	u32 seq, end; /* sequence numbers */
-	u32 slot; /* index into the host's payload pool */
-	u32 delivered; /* lh_receiver_delivered() when it departed */
+	u32 slot; /* index into the host's payload pool; LH_NO_SLOT: it is only watched (shadow.h) */
+	u32 delivered; /* lh_receiver_delivered() when it departed; watched and convicted: when, 1,024 ns */
 	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
-	u8 behind; /* lh_under_way() when a duplicate last made us repair it */
-	u8 arrived; /* 1: the MAC has reported a copy as delivered */
+	u8 behind; /* lh_under_way() when a duplicate last made us repair it; watched: LH_MARK_* */
+	u8 arrived; /* 1: the MAC has reported a copy as delivered; watched: a loss is booked */
 };
 
 /* The ring of a flow is made of chunks, so that an idle flow holds none. */

@@ -102,6 +102,8 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	f->delivery.bytes += n;
 	sum->bytes += n;
 	sum->nr_segs++;
+	if (lh_policy(env) & LH_POLICY_SHADOW)
+		lh_shadow_delivered(env, f, e);
 	if (e->n_local || (e->flags & LH_SEG_FH_RTX))
 		sum->again_ns = lh_max(sum->again_ns, e->last_tx_ns);
 	if (e->n_local) {

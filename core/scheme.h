@@ -55,6 +55,9 @@ enum lh_policy {
 	/* What comes over the hop is put in order before its receiver sees it (resequence.h), and what
 	 * is missing asked for packet by packet. */
 	LH_POLICY_SEQUENCE = 0x400,
+	/* It only watches (shadow.h): segments are noted without their bytes, and what would be
+	 * repaired is booked. */
+	LH_POLICY_SHADOW = 0x800,
 	/* At the mobile end `handoff` repeats the last ACK that left (handoff.h). */
 	LH_POLICY_HANDOFF = 0x200,
 };

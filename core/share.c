@@ -7,20 +7,27 @@
 /* Until MH has acknowledged data: the first window of the others. */
 #define LH_SHARE_UNPROVED 128
 
-LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE void lh_share_gain(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_peer *p = f->ring.tail - f->ring.head == 1 ? lh_peer_of(env, f) : NULL;
+	struct lh_peer *p;
 
+	if (f->ring.tail - f->ring.head != 1)
+		return;
+	p = lh_peer_of(env, f);
 	if (p)
 		lh_peer_gain(LH_DEVICE(env), p);
+	if (lh_policy(env) & LH_POLICY_SHADOW)
+		lh_shadow_busy(env, f);
 }
 
-LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE void lh_share_lose(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (p)
 		lh_peer_lose(LH_DEVICE(env), p);
+	if (f->shadow.busy_from_ns) /* a host forgets flows of schemes that it had before, too */
+		lh_shadow_idle(env, f);
 }
 
 /* An equal part of the pool for each receiver, and of that for each of its flows. */

@@ -18,10 +18,10 @@
 #define LH_SHARE_STALE_NS (10 * LH_SEC)
 
 /* Counts the receiver of @f as busy, if the segment that was just cached is its flow's only one. */
-LH_INLINE void lh_share_gain(struct lh_env *env, const struct lh_flow *f);
+LH_INLINE void lh_share_gain(struct lh_env *env, struct lh_flow *f);
 
 /* Counts the receiver of @f as less busy: the flow is about to have no segment. */
-LH_INLINE void lh_share_lose(struct lh_env *env, const struct lh_flow *f);
+LH_INLINE void lh_share_lose(struct lh_env *env, struct lh_flow *f);
 
 /* Segments that the flow may have cached now. */
 LH_INLINE u32 lh_share_of(struct lh_env *env, const struct lh_flow *f);

@@ -35,6 +35,7 @@
 #include "sample.c"
 #include "scheme.c"
 #include "segment.c"
+#include "shadow.c"
 #include "share.c"
 #include "siphash.c"
 #include "tell.c"

@@ -45,6 +45,8 @@ LH_INLINE void lh_wired_learn(struct lh_env *env, struct lh_flow *f, u32 end)
 	r = r ? r : 1;
 	if (r > LH_RTT_MAX_NS)
 		return;
+	if (lh_policy(env) & LH_POLICY_SHADOW)
+		lh_shadow_flight(env, f, end, r);
 	if (env->now_ns - w->since_ns > LH_WIRED_PERIOD_NS) {
 		w->before_ns = w->now_ns;
 		w->now_ns = 0;

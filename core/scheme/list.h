@@ -11,3 +11,4 @@
 #include "snack.c"
 #include "csnoop.c"
 #include "dproxy.c"
+#include "shadow.c"

@@ -42,6 +42,9 @@ pub const LH_RELEASE_MOST: u32 = 8;
 pub const LH_REPAIR_REST_NS: u32 = 100000;
 pub const LH_REPAIR_FULL_NS: u32 = 1000000;
 pub const LH_DELACK_NS: u32 = 40000000;
+pub const LH_SHADOW_QUEUES: u32 = 16;
+pub const LH_SHADOW_RATES: u32 = 64;
+pub const LH_SHADOW_RATE_SHIFT: u32 = 13;
 pub const LH_BIN_NS: u32 = 100000000;
 pub const LH_CROWD_BINS: u32 = 16;
 pub const LH_DEVICE_BINS: u32 = 64;
@@ -664,7 +667,6 @@ pub const LH_SEG_EMPTY: lh_seg_flag = 16;
 pub const LH_SEG_SMALL: lh_seg_flag = 32;
 #[doc = " the hop has lost it: its other end or the MAC says so"]
 pub const LH_SEG_ASKED: lh_seg_flag = 64;
-#[doc = " the MAC has given it up, and it was not sent again since"]
 pub const LH_SEG_LOST: lh_seg_flag = 128;
 pub type lh_seg_flag = ::core::ffi::c_uint;
 #[doc = " One cached segment. Its bytes are in a slot of the host's pool."]
@@ -677,9 +679,9 @@ pub struct lh_seg {
     pub seq: u32,
     #[doc = " sequence numbers"]
     pub end: u32,
-    #[doc = " index into the host's payload pool"]
+    #[doc = " index into the host's payload pool; LH_NO_SLOT: it is only watched (shadow.h)"]
     pub slot: u32,
-    #[doc = " lh_receiver_delivered() when it departed"]
+    #[doc = " lh_receiver_delivered() when it departed; watched and convicted: when, 1,024 ns"]
     pub delivered: u32,
     #[doc = " of the cached copy, 0: the connection has no timestamps"]
     pub tsval: u32,
@@ -687,9 +689,9 @@ pub struct lh_seg {
     pub n_local: u8,
     #[doc = " enum lh_seg_flag"]
     pub flags: u8,
-    #[doc = " lh_under_way() when a duplicate last made us repair it"]
+    #[doc = " lh_under_way() when a duplicate last made us repair it; watched: LH_MARK_*"]
     pub behind: u8,
-    #[doc = " 1: the MAC has reported a copy as delivered"]
+    #[doc = " 1: the MAC has reported a copy as delivered; watched: a loss is booked"]
     pub arrived: u8,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1143,6 +1145,273 @@ const _: () = {
     ["Offset of field: lh_control::marked_ns"]
         [::core::mem::offset_of!(lh_control, marked_ns) - 64usize];
 };
+#[doc = " nothing was lost that could tell"]
+pub const LH_SHADOW_SENDER_UNKNOWN: lh_shadow_sender = 0;
+#[doc = " as NewReno (RFC 5681, RFC 6582)"]
+pub const LH_SHADOW_SENDER_HALVES: lh_shadow_sender = 1;
+#[doc = " as CUBIC, to 0.7 (RFC 9438)"]
+pub const LH_SHADOW_SENDER_YIELDS: lh_shadow_sender = 2;
+#[doc = " as BBR: hardly at all"]
+pub const LH_SHADOW_SENDER_STEADY: lh_shadow_sender = 3;
+pub const LH_NR_SHADOW_SENDERS: lh_shadow_sender = 4;
+#[doc = " What a sender makes of a loss, by what it has under way after its recovery and before."]
+pub type lh_shadow_sender = ::core::ffi::c_uint;
+#[doc = " nothing is being recovered"]
+pub const LH_SHADOW_OPEN: lh_shadow_recovery = 0;
+#[doc = " until `point` is acknowledged"]
+pub const LH_SHADOW_RECOVERS: lh_shadow_recovery = 1;
+#[doc = " the next round trip shows what FH has made of it"]
+pub const LH_SHADOW_RECOVERED: lh_shadow_recovery = 2;
+pub type lh_shadow_recovery = ::core::ffi::c_uint;
+#[doc = " What is added up for a flow, and of flows that are over for all senders of its kind."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_shadow_sums {
+    #[doc = " 1 of a flow whose ends were both heard"]
+    pub flows: u64,
+    #[doc = " segments that MH has got"]
+    pub segs: u64,
+    #[doc = " their payload"]
+    pub bytes: u64,
+    #[doc = " time with anything under way to MH"]
+    pub busy_ns: u64,
+    #[doc = " departures towards MH that did not arrive"]
+    pub lost: u64,
+    #[doc = " of both, those that met a queue near its longest"]
+    pub segs_full: u64,
+    #[doc = " of both, those that met a queue near its longest"]
+    pub lost_full: u64,
+    #[doc = " copies that FH sent of what had arrived"]
+    pub superfluous: u64,
+    #[doc = " segments that time order convicted, and that arrived after all"]
+    pub mistaken: u64,
+    #[doc = " gaps in FH's data, as they came to us, that FH has filled"]
+    pub upstream_lost: u64,
+    #[doc = " How much later than `rack` would have FH repaired, of so many losses."]
+    pub late_ns: u64,
+    #[doc = " How much later than `rack` would have FH repaired, of so many losses."]
+    pub late: u64,
+    #[doc = " ACKs, and those at which FH had used all that MH grants"]
+    pub acks: u64,
+    #[doc = " ACKs, and those at which FH had used all that MH grants"]
+    pub acks_limited: u64,
+    #[doc = " Round trips whose wired part was measured; sums of that, of the smoothed local one then, and\n of the unloaded local one."]
+    pub rounds: u64,
+    #[doc = " Round trips whose wired part was measured; sums of that, of the smoothed local one then, and\n of the unloaded local one."]
+    pub wired_ns: u64,
+    #[doc = " Round trips whose wired part was measured; sums of that, of the smoothed local one then, and\n of the unloaded local one."]
+    pub local_ns: u64,
+    #[doc = " Round trips whose wired part was measured; sums of that, of the smoothed local one then, and\n of the unloaded local one."]
+    pub unloaded_ns: u64,
+    #[doc = " silences of MH's, from FH's first try on, of a second and more"]
+    pub outages: u64,
+    #[doc = " silences of MH's, from FH's first try on, of a second and more"]
+    pub outage_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_shadow_sums"][::core::mem::size_of::<lh_shadow_sums>() - 160usize];
+    ["Alignment of lh_shadow_sums"][::core::mem::align_of::<lh_shadow_sums>() - 8usize];
+    ["Offset of field: lh_shadow_sums::flows"]
+        [::core::mem::offset_of!(lh_shadow_sums, flows) - 0usize];
+    ["Offset of field: lh_shadow_sums::segs"]
+        [::core::mem::offset_of!(lh_shadow_sums, segs) - 8usize];
+    ["Offset of field: lh_shadow_sums::bytes"]
+        [::core::mem::offset_of!(lh_shadow_sums, bytes) - 16usize];
+    ["Offset of field: lh_shadow_sums::busy_ns"]
+        [::core::mem::offset_of!(lh_shadow_sums, busy_ns) - 24usize];
+    ["Offset of field: lh_shadow_sums::lost"]
+        [::core::mem::offset_of!(lh_shadow_sums, lost) - 32usize];
+    ["Offset of field: lh_shadow_sums::segs_full"]
+        [::core::mem::offset_of!(lh_shadow_sums, segs_full) - 40usize];
+    ["Offset of field: lh_shadow_sums::lost_full"]
+        [::core::mem::offset_of!(lh_shadow_sums, lost_full) - 48usize];
+    ["Offset of field: lh_shadow_sums::superfluous"]
+        [::core::mem::offset_of!(lh_shadow_sums, superfluous) - 56usize];
+    ["Offset of field: lh_shadow_sums::mistaken"]
+        [::core::mem::offset_of!(lh_shadow_sums, mistaken) - 64usize];
+    ["Offset of field: lh_shadow_sums::upstream_lost"]
+        [::core::mem::offset_of!(lh_shadow_sums, upstream_lost) - 72usize];
+    ["Offset of field: lh_shadow_sums::late_ns"]
+        [::core::mem::offset_of!(lh_shadow_sums, late_ns) - 80usize];
+    ["Offset of field: lh_shadow_sums::late"]
+        [::core::mem::offset_of!(lh_shadow_sums, late) - 88usize];
+    ["Offset of field: lh_shadow_sums::acks"]
+        [::core::mem::offset_of!(lh_shadow_sums, acks) - 96usize];
+    ["Offset of field: lh_shadow_sums::acks_limited"]
+        [::core::mem::offset_of!(lh_shadow_sums, acks_limited) - 104usize];
+    ["Offset of field: lh_shadow_sums::rounds"]
+        [::core::mem::offset_of!(lh_shadow_sums, rounds) - 112usize];
+    ["Offset of field: lh_shadow_sums::wired_ns"]
+        [::core::mem::offset_of!(lh_shadow_sums, wired_ns) - 120usize];
+    ["Offset of field: lh_shadow_sums::local_ns"]
+        [::core::mem::offset_of!(lh_shadow_sums, local_ns) - 128usize];
+    ["Offset of field: lh_shadow_sums::unloaded_ns"]
+        [::core::mem::offset_of!(lh_shadow_sums, unloaded_ns) - 136usize];
+    ["Offset of field: lh_shadow_sums::outages"]
+        [::core::mem::offset_of!(lh_shadow_sums, outages) - 144usize];
+    ["Offset of field: lh_shadow_sums::outage_ns"]
+        [::core::mem::offset_of!(lh_shadow_sums, outage_ns) - 152usize];
+};
+#[doc = " One flow's."]
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_shadow {
+    pub sums: lh_shadow_sums,
+    #[doc = " up to then sums.busy_ns counts; 0: nothing is under way"]
+    pub busy_from_ns: u64,
+    #[doc = " since when nothing is"]
+    pub idle_ns: u64,
+    #[doc = " when FH's data last showed a gap"]
+    pub gap_ns: u64,
+    #[doc = " 0: no train goes on"]
+    pub train_at_ns: u64,
+    pub train_ns: u64,
+    pub train_end: u32,
+    pub train_delivered: u32,
+    pub train_bytes: u32,
+    #[doc = " the queue before the hop as the last ACK showed it: LH_MARK_*"]
+    pub mark: u32,
+    #[doc = " losses taken back of which a DSACK may still tell"]
+    pub booked: u32,
+    #[doc = " ACK number of the ACK by which that one began"]
+    pub asked: u32,
+    #[doc = " of the last one without loss, bytes; 0: none"]
+    pub flight: u32,
+    #[doc = " enum lh_shadow_recovery"]
+    pub recovers: u32,
+    #[doc = " what had departed when the loss was found"]
+    pub point: u32,
+    #[doc = " flight after a recovery to that before, smoothed"]
+    pub nr_ratios: u32,
+    #[doc = " flight after a recovery to that before, smoothed"]
+    pub ratio_1024: u32,
+    #[doc = " copies of FH's since MH was heard"]
+    pub tries: u32,
+    #[doc = " the first of them; with tries"]
+    pub tried_ns: u64,
+    #[doc = " data of MH's that came over the hop: the last end; 0: none came"]
+    pub back_end: u32,
+    #[doc = " when they last showed a gap"]
+    pub back_gap_ns: u64,
+    #[doc = " when `rack` would have probed for the segment that FH now sends again; 0: never"]
+    pub due_ns: u64,
+    #[doc = " that have come in a row, since burst_ns"]
+    pub burst_bytes: u32,
+    pub burst_ns: u64,
+    pub burst_last_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_shadow"][::core::mem::size_of::<lh_shadow>() - 304usize];
+    ["Alignment of lh_shadow"][::core::mem::align_of::<lh_shadow>() - 8usize];
+    ["Offset of field: lh_shadow::sums"][::core::mem::offset_of!(lh_shadow, sums) - 0usize];
+    ["Offset of field: lh_shadow::busy_from_ns"]
+        [::core::mem::offset_of!(lh_shadow, busy_from_ns) - 160usize];
+    ["Offset of field: lh_shadow::idle_ns"][::core::mem::offset_of!(lh_shadow, idle_ns) - 168usize];
+    ["Offset of field: lh_shadow::gap_ns"][::core::mem::offset_of!(lh_shadow, gap_ns) - 176usize];
+    ["Offset of field: lh_shadow::train_at_ns"]
+        [::core::mem::offset_of!(lh_shadow, train_at_ns) - 184usize];
+    ["Offset of field: lh_shadow::train_ns"]
+        [::core::mem::offset_of!(lh_shadow, train_ns) - 192usize];
+    ["Offset of field: lh_shadow::train_end"]
+        [::core::mem::offset_of!(lh_shadow, train_end) - 200usize];
+    ["Offset of field: lh_shadow::train_delivered"]
+        [::core::mem::offset_of!(lh_shadow, train_delivered) - 204usize];
+    ["Offset of field: lh_shadow::train_bytes"]
+        [::core::mem::offset_of!(lh_shadow, train_bytes) - 208usize];
+    ["Offset of field: lh_shadow::mark"][::core::mem::offset_of!(lh_shadow, mark) - 212usize];
+    ["Offset of field: lh_shadow::booked"][::core::mem::offset_of!(lh_shadow, booked) - 216usize];
+    ["Offset of field: lh_shadow::asked"][::core::mem::offset_of!(lh_shadow, asked) - 220usize];
+    ["Offset of field: lh_shadow::flight"][::core::mem::offset_of!(lh_shadow, flight) - 224usize];
+    ["Offset of field: lh_shadow::recovers"]
+        [::core::mem::offset_of!(lh_shadow, recovers) - 228usize];
+    ["Offset of field: lh_shadow::point"][::core::mem::offset_of!(lh_shadow, point) - 232usize];
+    ["Offset of field: lh_shadow::nr_ratios"]
+        [::core::mem::offset_of!(lh_shadow, nr_ratios) - 236usize];
+    ["Offset of field: lh_shadow::ratio_1024"]
+        [::core::mem::offset_of!(lh_shadow, ratio_1024) - 240usize];
+    ["Offset of field: lh_shadow::tries"][::core::mem::offset_of!(lh_shadow, tries) - 244usize];
+    ["Offset of field: lh_shadow::tried_ns"]
+        [::core::mem::offset_of!(lh_shadow, tried_ns) - 248usize];
+    ["Offset of field: lh_shadow::back_end"]
+        [::core::mem::offset_of!(lh_shadow, back_end) - 256usize];
+    ["Offset of field: lh_shadow::back_gap_ns"]
+        [::core::mem::offset_of!(lh_shadow, back_gap_ns) - 264usize];
+    ["Offset of field: lh_shadow::due_ns"][::core::mem::offset_of!(lh_shadow, due_ns) - 272usize];
+    ["Offset of field: lh_shadow::burst_bytes"]
+        [::core::mem::offset_of!(lh_shadow, burst_bytes) - 280usize];
+    ["Offset of field: lh_shadow::burst_ns"]
+        [::core::mem::offset_of!(lh_shadow, burst_ns) - 288usize];
+    ["Offset of field: lh_shadow::burst_last_ns"]
+        [::core::mem::offset_of!(lh_shadow, burst_last_ns) - 296usize];
+};
+#[doc = " The device's."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_shadow_device {
+    #[doc = " flows that are over"]
+    pub ended: [lh_shadow_sums; 4usize],
+    #[doc = " by the queue that they met"]
+    pub segs: [u64; 16usize],
+    #[doc = " by the queue that they met"]
+    pub lost: [u64; 16usize],
+    #[doc = " bytes of trains, by their rate"]
+    pub rates: [u64; 64usize],
+    #[doc = " time with anything under way to anyone"]
+    pub busy_ns: u64,
+    #[doc = " since when there is; with nr_busy"]
+    pub busy_from_ns: u64,
+    #[doc = " since when there is nothing"]
+    pub idle_ns: u64,
+    #[doc = " flows with anything under way"]
+    pub nr_busy: u64,
+    #[doc = " the best at which some segments in a row came from any FH, bytes per second"]
+    pub burst_rate: u64,
+    #[doc = " Data that came over the hop, and gaps in them that their sender had to fill."]
+    pub back_segs: u64,
+    #[doc = " Data that came over the hop, and gaps in them that their sender had to fill."]
+    pub back_lost: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_shadow_device"][::core::mem::size_of::<lh_shadow_device>() - 1464usize];
+    ["Alignment of lh_shadow_device"][::core::mem::align_of::<lh_shadow_device>() - 8usize];
+    ["Offset of field: lh_shadow_device::ended"]
+        [::core::mem::offset_of!(lh_shadow_device, ended) - 0usize];
+    ["Offset of field: lh_shadow_device::segs"]
+        [::core::mem::offset_of!(lh_shadow_device, segs) - 640usize];
+    ["Offset of field: lh_shadow_device::lost"]
+        [::core::mem::offset_of!(lh_shadow_device, lost) - 768usize];
+    ["Offset of field: lh_shadow_device::rates"]
+        [::core::mem::offset_of!(lh_shadow_device, rates) - 896usize];
+    ["Offset of field: lh_shadow_device::busy_ns"]
+        [::core::mem::offset_of!(lh_shadow_device, busy_ns) - 1408usize];
+    ["Offset of field: lh_shadow_device::busy_from_ns"]
+        [::core::mem::offset_of!(lh_shadow_device, busy_from_ns) - 1416usize];
+    ["Offset of field: lh_shadow_device::idle_ns"]
+        [::core::mem::offset_of!(lh_shadow_device, idle_ns) - 1424usize];
+    ["Offset of field: lh_shadow_device::nr_busy"]
+        [::core::mem::offset_of!(lh_shadow_device, nr_busy) - 1432usize];
+    ["Offset of field: lh_shadow_device::burst_rate"]
+        [::core::mem::offset_of!(lh_shadow_device, burst_rate) - 1440usize];
+    ["Offset of field: lh_shadow_device::back_segs"]
+        [::core::mem::offset_of!(lh_shadow_device, back_segs) - 1448usize];
+    ["Offset of field: lh_shadow_device::back_lost"]
+        [::core::mem::offset_of!(lh_shadow_device, back_lost) - 1456usize];
+};
+impl Default for lh_shadow_device {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 #[doc = " One receiver on the link. Entry 0 serves those that found no place. */\n/* How many there were in the newest bin of LH_BIN_NS, and in the one before."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1367,6 +1636,8 @@ pub struct lh_device {
     pub replay_pad: u32,
     #[doc = " last delivery to anyone"]
     pub delivered_ns: u64,
+    #[doc = " with LH_POLICY_SHADOW"]
+    pub shadow: lh_shadow_device,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
     pub bin: u64,
     #[doc = " delivered in bin n: bytes[n % LH_DEVICE_BINS]"]
@@ -1378,7 +1649,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 361576usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 363040usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -1404,10 +1675,11 @@ const _: () = {
         [::core::mem::offset_of!(lh_device, replay_pad) - 84usize];
     ["Offset of field: lh_device::delivered_ns"]
         [::core::mem::offset_of!(lh_device, delivered_ns) - 88usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 96usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 104usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 616usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 1128usize];
+    ["Offset of field: lh_device::shadow"][::core::mem::offset_of!(lh_device, shadow) - 96usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 1560usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 1568usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 2080usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 2592usize];
 };
 impl Default for lh_device {
     fn default() -> Self {
@@ -1426,7 +1698,8 @@ pub const LH_SCHEME_sack: lh_scheme = 4;
 pub const LH_SCHEME_snack: lh_scheme = 5;
 pub const LH_SCHEME_csnoop: lh_scheme = 6;
 pub const LH_SCHEME_dproxy: lh_scheme = 7;
-pub const LH_NR_SCHEMES: lh_scheme = 8;
+pub const LH_SCHEME_shadow: lh_scheme = 8;
+pub const LH_NR_SCHEMES: lh_scheme = 9;
 #[doc = " LH_SCHEME_none and so on, from the schemes' own rows."]
 pub type lh_scheme = ::core::ffi::c_uint;
 #[doc = " ACKs of what leaves come from the hop's other end"]
@@ -2396,6 +2669,8 @@ pub const LH_POLICY_BRAKE: lh_policy = 128;
 pub const LH_POLICY_MAC: lh_policy = 256;
 #[doc = " What comes over the hop is put in order before its receiver sees it (resequence.h), and what\n is missing asked for packet by packet."]
 pub const LH_POLICY_SEQUENCE: lh_policy = 1024;
+#[doc = " It only watches (shadow.h): segments are noted without their bytes, and what would be\n repaired is booked."]
+pub const LH_POLICY_SHADOW: lh_policy = 2048;
 #[doc = " At the mobile end `handoff` repeats the last ACK that left (handoff.h)."]
 pub const LH_POLICY_HANDOFF: lh_policy = 512;
 pub type lh_policy = ::core::ffi::c_uint;
@@ -2532,6 +2807,8 @@ pub struct lh_flow {
     #[doc = " of the other half: what MH receives"]
     pub handoff: lh_handoff,
     pub hold: lh_hold,
+    #[doc = " with LH_POLICY_SHADOW"]
+    pub shadow: lh_shadow,
     #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer: u32,
     #[doc = " index into lh_device.peer; its tag when we joined"]
@@ -2557,7 +2834,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2424usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2728usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2587,23 +2864,24 @@ const _: () = {
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 2208usize];
     ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 2296usize];
     ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 2312usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2344usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2348usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2352usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 2344usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2648usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2652usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2656usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 2360usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2368usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2376usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 2664usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2672usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2680usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2384usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2688usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2392usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2696usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 2400usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 2704usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2408usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2712usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2416usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2720usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3029,6 +3307,9 @@ unsafe extern "C" {
     pub fn lhc_hold_ns(flow: *const lh_flow, cfg: *const lh_config) -> u64;
 }
 unsafe extern "C" {
+    pub fn lhc_shadow_sender(flow: *const lh_flow) -> u32;
+}
+unsafe extern "C" {
     pub fn lhc_seg_at(ops: *const lh_host_ops, flow: *const lh_flow, pos: u32) -> *mut lh_seg;
 }
 unsafe extern "C" {
@@ -3304,7 +3585,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 3000usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 3304usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3340,7 +3621,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 304usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 2728usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 3032usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

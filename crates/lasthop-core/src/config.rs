@@ -4,8 +4,8 @@
 
 use crate::bindings::{
     LH_RTT_NS2, LH_SCHEME_csnoop, LH_SCHEME_dproxy, LH_SCHEME_none, LH_SCHEME_sack,
-    LH_SCHEME_slack, LH_SCHEME_snack, LH_SCHEME_snoop, lh_config, lhc_config_init, lhc_policy,
-    lhc_rests,
+    LH_SCHEME_shadow, LH_SCHEME_slack, LH_SCHEME_snack, LH_SCHEME_snoop, lh_config,
+    lhc_config_init, lhc_policy, lhc_rests,
 };
 
 /// What an operator or an experiment may set (core/params.h; [`params`](crate::params)).
@@ -89,6 +89,14 @@ impl lh_config {
     pub fn rests(&self) -> bool {
         // SAFETY: read only, for the length of the call.
         unsafe { lhc_rests(self) != 0 }
+    }
+
+    /// Scheme `shadow`: what `rack` would do, and nothing done.
+    pub fn shadow() -> Self {
+        Self {
+            scheme: LH_SCHEME_shadow,
+            ..Self::default()
+        }
     }
 
     /// Scheme `none`: observe and count only.

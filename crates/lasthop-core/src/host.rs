@@ -4,11 +4,11 @@
 use crate::bindings::{
     LH_CHUNK_SHIFT, LH_DROP, LH_FLOW_HELD, LH_FLOW_SACK_FH, LH_FLOW_SACK_MH, LH_FLOW_SACK_SEEN,
     LH_HDR_BYTES, LH_NO_SLOT, LH_TELL_OPTION, LH_WAIT, lh_actions, lh_call, lh_flow, lh_mac_report,
-    lh_missing, lh_peer, lh_retransmit, lh_sack_block, lh_seg, lhc_edit_ack, lhc_edit_tell,
-    lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns, lhc_on_absent,
-    lhc_on_ack, lhc_on_data, lhc_on_link, lhc_on_mac, lhc_on_partner, lhc_on_release, lhc_on_sweep,
-    lhc_on_through, lhc_on_timer, lhc_on_turn, lhc_on_wait, lhc_peer_join, lhc_seg_at,
-    lhc_store_failed,
+    lh_missing, lh_peer, lh_retransmit, lh_sack_block, lh_seg, lh_shadow_device, lhc_edit_ack,
+    lhc_edit_tell, lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns,
+    lhc_on_absent, lhc_on_ack, lhc_on_data, lhc_on_link, lhc_on_mac, lhc_on_partner,
+    lhc_on_release, lhc_on_sweep, lhc_on_through, lhc_on_timer, lhc_on_turn, lhc_on_wait,
+    lhc_peer_join, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};
@@ -433,6 +433,11 @@ impl Host {
         // SAFETY: as in on_data().
         unsafe { lhc_flow_free(&ops, &mut *flow.0) };
         self.pool.check();
+    }
+
+    /// What scheme `shadow` has added up of connections that are over, and of all (core/shadow.h).
+    pub fn watched(&self) -> &lh_shadow_device {
+        self.pool.watched()
     }
 
     /// What is known of the receiver at `place`, the `peer` of a flow's record

@@ -6,7 +6,9 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
-use crate::bindings::{LH_NR_COUNTERS, lh_chunk, lh_device, lh_host_ops, lh_peer};
+use crate::bindings::{
+    LH_NR_COUNTERS, lh_chunk, lh_device, lh_host_ops, lh_peer, lh_shadow_device,
+};
 
 /// How much a host lends at the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +126,11 @@ impl Pool {
         let chunk = &self.chunks[id as usize];
         // SAFETY: the chunk's memory is ours, and no call of the core is under way.
         unsafe { (*chunk.memory.as_ptr()).oldest_tx_ns }
+    }
+
+    /// What scheme `shadow` has added up for the device.
+    pub(crate) fn watched(&self) -> &lh_shadow_device {
+        &self.device.shadow
     }
 
     /// The device's record of the receiver at `place`.

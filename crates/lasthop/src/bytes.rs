@@ -17,7 +17,7 @@ macro_rules! plain {
 }
 
 plain! { lh_setup lh_shared lh_flow_entry lh_event lh_rule lh_batch lh_counters lh_slot lh_keys lh_us
-lh_partners_entry lh_peer lh_device }
+lh_partners_entry lh_peer lh_device lh_shadow_device }
 // SAFETY: an integer.
 unsafe impl Plain for u64 {}
 

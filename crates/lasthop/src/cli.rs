@@ -36,6 +36,7 @@ pub enum Verb {
     Peers(Peers),
     Events(Events),
     Top(Top),
+    Observe(Observe),
     Check(Check),
     Report(Report),
     Link(Link),
@@ -88,6 +89,9 @@ pub struct Attach {
     /// End when a device goes away, instead of waiting for it
     #[arg(long)]
     pub once: bool,
+    /// No cache, for a scheme that needs none: `lasthop observe` asks for it
+    #[arg(long, hide = true)]
+    pub watch: bool,
     /// Print events as JSON Lines
     #[arg(short, long)]
     pub json: bool,
@@ -240,6 +244,37 @@ pub struct Top {
     pub config: Option<PathBuf>,
 }
 
+/// See what `rack` would do on a device, before it does
+///
+/// Watches as `rack` would, and touches no packet: what the link loses, the queue before it and the way
+/// here; round trips and queues; and how much more `rack` would carry, for each kind of sender. Then it
+/// says in words whether it is worth it here, and which settings fit. Goes on until it is ended (Ctrl-C)
+/// or the time is over, and leaves nothing attached. The figures are as good as the traffic: observe for
+/// some minutes, at a busy time.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  lasthop observe wlan0 --duration 5m\n  lasthop observe wlan0 -j --duration 1h | jq -c 'select(.final) | .verdict[].text'"
+)]
+pub struct Observe {
+    /// Device that faces the lossy link
+    #[arg(value_name = "DEV")]
+    pub device: String,
+    /// End after so long
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Duration>,
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = interval)]
+    pub interval: Duration,
+    /// Observe only connections with an end in PREFIX (and on PORT); may be repeated
+    #[arg(long = "match", value_name = "PREFIX[:PORT]")]
+    pub matches: Vec<String>,
+    /// Leave connections with an end in PREFIX (and on PORT) out; may be repeated
+    #[arg(long, value_name = "PREFIX[:PORT]")]
+    pub exclude: Vec<String>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
 /// Make or change the keys of agents
 ///
 /// A key is changed without a pause in three steps, on all agents one after another: the new key
@@ -388,6 +423,11 @@ fn scheme_help() -> String {
         "What to do about losses: {} [default: rack]",
         schemes.join(", ")
     )
+}
+
+/// How long something goes on.
+fn duration(text: &str) -> Result<Duration, String> {
+    units::duration_ns(text).map(Duration::from_nanos)
 }
 
 /// A time between two looks.

@@ -38,7 +38,7 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 pub(crate) const BUSY: &str = "busy\n";
 /// What anybody may ask who gets as far as the socket: a group, where the directory is for one
 /// (runtime.rs). All else tells the agent something, which is for root.
-const FOR_READERS: [&str; 3] = ["status", "flows", "peers"];
+const FOR_READERS: [&str; 4] = ["status", "flows", "peers", "observe"];
 /// What readers get who would tell it something.
 pub(crate) const FORBIDDEN: &str = "forbidden\n";
 /// The owner may remove file and directory while we claim them; more often than this is an error.

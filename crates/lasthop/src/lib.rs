@@ -22,6 +22,7 @@ pub mod mac_events;
 pub mod memory;
 pub mod monotonic;
 mod netlink;
+pub mod observe;
 pub mod peers;
 mod priority;
 mod privilege;

@@ -7,14 +7,14 @@ use anyhow::{Context, Error, Result, bail};
 use clap::Parser;
 use lasthop::ask::complain;
 use lasthop::cli::{
-    Attach, Check, Cli, Common, Daemon, Events, Flows, Key, KeyVerb, Link, LinkState, Peers,
-    Reload, Report, Split, Status, Top, Verb,
+    Attach, Check, Cli, Common, Daemon, Events, Flows, Key, KeyVerb, Link, LinkState, Observe,
+    Peers, Reload, Report, Split, Status, Top, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
 use lasthop::upgrade::{Upgrade, upgrade};
 use lasthop::{
-    ask, bug_report, check, config, daemon, device, events, keyfile, peers, reference, report,
-    split, top, units, why,
+    ask, bug_report, check, config, daemon, device, events, keyfile, observe, peers, reference,
+    report, split, top, units, why,
 };
 use serde_json::Value;
 
@@ -37,6 +37,7 @@ fn attach(args: &Attach) -> Result<()> {
                 exclude: args.exclude.clone(),
                 key: args.key.clone(),
                 mac_events: args.mac_events.clone(),
+                no_cache: args.watch,
             },
         },
         take_over: false,
@@ -188,6 +189,24 @@ fn watch(args: &Top) -> Result<()> {
     )
 }
 
+fn look_on(args: &Observe) -> Result<()> {
+    let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
+    observe::run(
+        &runtime_dir,
+        &observe::Options {
+            order: observe::Order {
+                device: device::real_name(&args.device),
+                config: args.common.config.clone(),
+                matches: args.matches.clone(),
+                exclude: args.exclude.clone(),
+            },
+            duration: args.duration,
+            interval: args.interval,
+            json: args.common.json,
+        },
+    )
+}
+
 fn key(args: &Key) -> Result<()> {
     let config = match &args.verb {
         KeyVerb::New => {
@@ -299,6 +318,7 @@ fn main() -> ExitCode {
         Verb::Peers(args) => peers(args),
         Verb::Events(args) => follow(args),
         Verb::Top(args) => watch(args),
+        Verb::Observe(args) => look_on(args),
         Verb::Link(args) => link(args),
         Verb::Key(args) => key(args),
         Verb::Split(args) => split(args),

@@ -20,7 +20,7 @@ const PART: u64 = 8;
 const FLOWS_PART: u64 = 5;
 /// Fewer are no use, nor is a smaller cache, however small the machine.
 const FLOWS_LEAST: u32 = 64;
-const CACHE_LEAST_BYTES: u64 = 256 << 10;
+pub const CACHE_LEAST_BYTES: u64 = 256 << 10;
 /// More is not taken unasked, however large the machine.
 pub const FLOWS_MOST: u32 = 16_384;
 /// The same of the cache.

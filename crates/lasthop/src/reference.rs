@@ -3,6 +3,7 @@
 
 use crate::check;
 use crate::events::{EVENT_WORDS, EVENTS_FIELDS};
+use crate::observe::{FINDINGS, OBSERVE_FIELDS, SENDER_FIELDS};
 use crate::peers::PEER_FIELDS;
 use crate::receivers::RECEIVER_FIELDS;
 use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, RELOAD_FIELDS, STATUS_FIELDS};
@@ -28,6 +29,10 @@ pub fn page() -> String {
         .iter()
         .map(|(word, meaning)| format!("| `{word}` | {meaning} |\n"))
         .collect();
+    let findings: String = FINDINGS
+        .iter()
+        .map(|(word, meaning)| format!("| `{word}` | {meaning} |\n"))
+        .collect();
     let counters: String = lasthop_core::counters()
         .map(|c| format!("| `{}` | {} |\n", c.name, c.doc))
         .collect();
@@ -37,6 +42,7 @@ pub fn page() -> String {
          ## `lasthop flows -j`, a line per connection\n\n{}\n\
          ### With `--why`\n\nThese as well:\n\n{}\nThe first of these words that holds:\n\n| word | meaning |\n| --- | --- |\n{reasons}\n\
          ## `lasthop peers -j`, a line per agent at the other end of a link\n\n{}\n\
+         ## `lasthop observe -j`, a line per look, the last one with `final`\n\n{}\n### Senders\n\nAs `senders` shows each kind.\n\n{}\n### Findings\n\n| finding | meaning |\n| --- | --- |\n{findings}\n\
          ## `lasthop events -j`, a line per event\n\n{}\n| event | meaning |\n| --- | --- |\n{events}\n\
          ## `lasthop check -j`, a line per check\n\n{}\n\
          ## `lasthop attach -j`, `lasthop daemon -j`, a line per event\n\n{}\n\
@@ -47,6 +53,8 @@ pub fn page() -> String {
         table(FLOW_FIELDS),
         table(WHY_FIELDS),
         table(PEER_FIELDS),
+        table(OBSERVE_FIELDS),
+        table(SENDER_FIELDS),
         table(EVENTS_FIELDS),
         table(check::FIELDS),
         table(EVENT_FIELDS),

@@ -48,6 +48,7 @@ mod scoreboard;
 mod script;
 mod script_hold;
 mod sequence;
+mod shadow;
 mod sim;
 mod snack;
 mod snack_brake;

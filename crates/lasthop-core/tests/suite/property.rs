@@ -274,6 +274,18 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Who only watches leaves every packet as it is (`Sim::untouched`), and repeats none.
+    #[test]
+    fn who_watches_changes_nothing(
+        params in params(Just(Config::shadow()).boxed()),
+        (forget, dying) in (0u32..3, 0u32..3),
+    ) {
+        let report = Sim::new(Params { forget, dying, ..params }).run();
+        prop_assert_eq!((report.repairs, report.held), (0, 0));
+    }
+}
+
 /// The same losses with and without the agent: what it is all about.
 #[test]
 fn the_agent_helps() {

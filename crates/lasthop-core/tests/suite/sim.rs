@@ -11,6 +11,7 @@ use lasthop_core::{Agent, Config, Key, Limits, MSEC_NS, Outcome, SEC_NS, Segment
 
 use crate::ends::{DEADLINE_NS, Piece, Random, Receiver, Sender, data_flags};
 use crate::rig::payload;
+use crate::shadow::untouched;
 use crate::watch::Watch;
 
 const WSCALE: u8 = 4;
@@ -382,6 +383,7 @@ impl Sim {
         let (s, _) = parse(packet, 0, None, true).expect("TCP");
         self.watch
             .on_egress(packet, &s, &outcome, &self.agent, self.now_ns);
+        untouched(&self.p.config, packet, &outcome);
         self.note(&outcome);
         let start = self.hop_free_ns.max(self.now_ns);
         self.hop_free_ns = start + self.p.tx_us * 1_000;
@@ -393,6 +395,7 @@ impl Sim {
         let (s, key) = parse(packet, 0, None, false).expect("TCP");
         self.watch
             .on_ingress(packet, &s, &outcome, &self.agent, &key, self.now_ns);
+        untouched(&self.p.config, packet, &outcome);
         self.note(&outcome);
         let passed = outcome.passed.clone().or_else(|| {
             // No flow, no edit: the packet as it is.

@@ -15,12 +15,17 @@ use crate::data::topology::LOSSY_DEVICE;
 /// Name of the agent's executable.
 pub const BINARY: &str = "lasthop";
 
+/// The scheme that only watches.
+const OBSERVER: &str = "shadow";
+
 /// An agent that is attached to a device, `wl0` unless it was put elsewhere. Dropping it kills it.
 #[derive(Debug)]
 pub struct AgentHandle {
     service: Service,
     namespace: Namespace,
     device: String,
+    /// By which it was ordered; a daemon's is in its file.
+    scheme: String,
 }
 
 impl AgentHandle {
@@ -36,7 +41,10 @@ impl AgentHandle {
         command.args(["attach", device, "--scheme", scheme]);
         command.args(args);
         let ready = format!("{BINARY}: attached to {device}");
-        Self::begin(command, &ready, (namespace, device), log)
+        Ok(Self {
+            scheme: scheme.to_owned(),
+            ..Self::begin(command, &ready, (namespace, device), log)?
+        })
     }
 
     /// `lasthop daemon --config CONFIG` in `namespace`, which is to serve `device` among others; returns
@@ -69,6 +77,7 @@ impl AgentHandle {
             service,
             namespace: namespace.clone(),
             device: device.to_owned(),
+            scheme: String::new(),
         })
     }
 
@@ -115,6 +124,22 @@ impl AgentHandle {
     pub fn status(&mut self) -> Result<Value> {
         self.process_mut().check_running()?;
         status_of(&self.namespace, &self.device)
+    }
+
+    /// What it observes, if its scheme only does that: the object that `lasthop observe -j` prints; else
+    /// null.
+    ///
+    /// # Errors
+    /// The command fails, or prints something else.
+    pub fn observed(&self) -> Result<Value> {
+        if self.scheme != OBSERVER {
+            return Ok(Value::Null);
+        }
+        let mut command = Command::new(process::find_binary(BINARY)?);
+        command.args(["observe", "-j", "--duration", "0s", &self.device]);
+        let what = "lasthop observe -j";
+        let text = process::run_to_end(Some(&self.namespace), command, what)?;
+        serde_json::from_str(text.trim()).with_context(|| format!("`{what}` prints no object"))
     }
 
     /// SIGINT, and waits until it has detached.

@@ -21,6 +21,8 @@ pub struct Counters {
     pub emulators: EmulatorStats,
     /// `counters` of `lasthop status -j`, those of several agents added up; none without an agent.
     pub agent: Option<Value>,
+    /// What the only agent observes, if it only does that (`lasthop observe -j`); else null.
+    pub observed: Value,
     /// `Tcp RetransSegs` of all base stations, where proxies have connections of their own; none
     /// where there is none such.
     pub proxy_retransmits: Option<u64>,
@@ -43,6 +45,10 @@ impl Counters {
         for one in helper.agents() {
             add(&mut agent, one.status()?["counters"].take());
         }
+        let observed = match helper.agents() {
+            [one] => one.observed()?,
+            _ => Value::Null,
+        };
         if let Helper::Proxies(proxies) = helper {
             proxies
                 .iter_mut()
@@ -57,6 +63,7 @@ impl Counters {
         let of_sender = |name| kernel_counter(bed.namespace(sender), "netstat", "TcpExt", name);
         Ok(Self {
             agent,
+            observed,
             cpu: CpuTimes::read(&helper.pids(), !helper.agents().is_empty())?,
             proxy_retransmits: helper.splits().then(of_bases).transpose()?,
             tail_probes: of_sender("TCPLossProbes")?,
@@ -142,6 +149,7 @@ mod tests {
         Counters {
             emulators: EmulatorStats::default(),
             agent,
+            observed: Value::Null,
             cpu: CpuTimes::default(),
             proxy_retransmits: None,
             tail_probes: 0,

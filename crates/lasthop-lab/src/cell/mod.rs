@@ -9,6 +9,7 @@ pub mod energy;
 pub mod engine;
 pub mod flows;
 pub mod measure;
+pub mod observed;
 pub mod options;
 pub mod outcome;
 pub mod page;

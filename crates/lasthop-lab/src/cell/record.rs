@@ -8,12 +8,13 @@ use crate::cell::beside::BesideFigures;
 use crate::cell::cpu::CpuFigures;
 use crate::cell::energy::EnergyFigures;
 use crate::cell::engine::Engine;
+use crate::cell::observed::ObservedFigures;
 use crate::cell::page::PageFigures;
 use crate::data::profile::Profile;
 use crate::data::sender::Sender;
 
 /// All fields of a record, in their order.
-pub const FIELDS: [Field; 76] = [
+pub const FIELDS: [Field; 82] = [
     Field::new(
         "engine",
         "name",
@@ -323,6 +324,36 @@ pub const FIELDS: [Field; 76] = [
         "`goodput_mbit` in kbit/s / `mobile_energy_j`; null without `--mac`, or if nothing was spent",
     ),
     Field::new(
+        "observed_link_lost",
+        "segments",
+        "losses in the measured time that an agent which only watches (scheme `shadow`) calls the link's; this and the next five are null with other schemes",
+    ),
+    Field::new(
+        "observed_queue_lost",
+        "segments",
+        "those that it calls the queue's",
+    ),
+    Field::new(
+        "observed_upstream_lost",
+        "segments",
+        "those that it places before itself",
+    ),
+    Field::new(
+        "observed_link_mbit",
+        "Mbit/s",
+        "payload that the link carries by its estimate, lost or not; null if nothing ever queued",
+    ),
+    Field::new(
+        "observed_expected_mbit",
+        "Mbit/s",
+        "goodput that it expects of `rack`",
+    ),
+    Field::new(
+        "observed_gain",
+        "ratio",
+        "that over the goodput which it has seen",
+    ),
+    Field::new(
         "process_cpu_s",
         "s",
         "user and system time of the agent's daemon, or of the process that takes its place, in the measured time, all threads: also what the kernel does at once on its calls, such as sending, and softirqs that come up while it runs; those elsewhere, such as receiving for its connections, are not in it; null without one, and in simulators",
@@ -450,6 +481,8 @@ pub struct Record {
     pub beside: BesideFigures,
     #[serde(flatten)]
     pub energy: EnergyFigures,
+    #[serde(flatten)]
+    pub observed: ObservedFigures,
     #[serde(flatten)]
     pub cpu: CpuFigures,
     #[serde(default)]

@@ -5,7 +5,7 @@ use anyhow::Result;
 use lasthop_core::bindings::LH_MESSAGE_PORT;
 
 use super::file::{File, Profile, scheme_id};
-use crate::memory::{Asked, Room};
+use crate::memory::{Asked, CACHE_LEAST_BYTES, Room};
 use crate::programs::Setup;
 use crate::units;
 
@@ -44,6 +44,11 @@ impl File {
             },
             ..base
         })
+    }
+
+    /// As little room for packets as there may be, for schemes that keep none.
+    pub fn without_cache(&mut self) {
+        self.cache_total_bytes = Some(CACHE_LEAST_BYTES);
     }
 
     /// Sizes that it asks for.

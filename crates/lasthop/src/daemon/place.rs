@@ -3,11 +3,12 @@
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use lasthop_core::bindings::lh_keys;
+use lasthop_core::bindings::{LH_POLICY_SHADOW, lh_keys};
 use serde_json::{Value, json};
 
 use super::live::{Live, load};
@@ -19,10 +20,12 @@ use crate::device::{self, Device};
 use crate::keyfile;
 use crate::mac_events::{Lag, Source, is_socket};
 use crate::monotonic::now_ns;
+use crate::observe::{self, Measured};
 use crate::peers;
 use crate::priority;
 use crate::programs::{Agent, Successor};
 use crate::report::{self, Served};
+use crate::view::View;
 use crate::why::{self, Conditions};
 
 /// How soon it is tried again to attach to a device that came back.
@@ -263,6 +266,21 @@ impl Place {
                     })
                 })
             }),
+            observe::REQUEST => {
+                let uptime_s = self.uptime_s();
+                question.answer(move |out| {
+                    let watches = |view: &Arc<View>| view.setup().policy & LH_POLICY_SHADOW != 0;
+                    let line = match view.filter(watches) {
+                        None => json!({"dev": name, "scheme": scheme}),
+                        Some(view) => {
+                            let measured = Measured::of(&view, now_ns());
+                            let measured = measured.map_err(std::io::Error::other)?;
+                            observe::line(&name, uptime_s, &measured)
+                        }
+                    };
+                    writeln!(out, "{line}")
+                });
+            }
             "peers" => question.answer(move |out| {
                 let partners = view.map(|view| view.partners()).transpose();
                 let partners = partners.map_err(std::io::Error::other)?;

@@ -55,6 +55,8 @@ pub struct Overrides {
     pub key: Option<PathBuf>,
     /// --mac-events
     pub mac_events: Option<PathBuf>,
+    /// The scheme that was ordered keeps no packets: as little room for them as there may be.
+    pub no_cache: bool,
 }
 
 /// Which devices are served.
@@ -128,6 +130,9 @@ impl Orders {
         file.exclude.extend(over.exclude.iter().cloned());
         file.key = over.key.clone().or(file.key);
         file.mac_events = over.mac_events.clone().or(file.mac_events);
+        if over.no_cache {
+            file.without_cache();
+        }
         let scheme = over.scheme.clone().or_else(|| file.scheme.clone());
         let scheme = scheme.unwrap_or_else(|| "rack".into());
         let mut setup = file.setup(&scheme, room)?;

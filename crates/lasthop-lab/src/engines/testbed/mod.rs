@@ -29,6 +29,7 @@ use crate::cell::cpu::CpuFigures;
 use crate::cell::energy::EnergyFigures;
 use crate::cell::flows::{MeasuredFlows, MeasuredUpload, Sent};
 use crate::cell::measure;
+use crate::cell::observed::ObservedFigures;
 use crate::cell::options::{Cell, CompareOptions, Direction};
 use crate::cell::outcome::Outcome;
 use crate::cell::record::Record;
@@ -362,6 +363,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         aqm_marked: Some(hop(|d| d.aqm_marked_frames)),
         thinned_acks: Some(acks(|d| d.thinned_acks)),
         suppressed_acks: growth("suppressed_acks")?,
+        observed: ObservedFigures::new(&before.observed, &after.observed),
         outage_cwnd_before: outage.cwnd_before,
         outage_cwnd_least: outage.cwnd_least,
         outage_cwnd_left: outage.cwnd_left,
