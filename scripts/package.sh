@@ -20,8 +20,8 @@ export SOURCE_DATE_EPOCH
 # Neither the repository's place nor the builder's home goes into the program.
 build() {
 	RUSTFLAGS="--remap-path-prefix=$root=/lasthop --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
-		cargo build --locked --profile dist --target-dir "$out/build" -p lasthop -p lasthop-pages
-	if strings -a "$out/build/dist/lasthop" | grep -F -e "$root" -e "${CARGO_HOME:-$HOME/.cargo}" | head -n 3 | grep .; then
+		cargo build --locked --profile dist --target-dir "$out/build" -p lasthop -p lasthop-exporter -p lasthop-pages
+	if strings -a "$out"/build/dist/lasthop{,-exporter} | grep -F -e "$root" -e "${CARGO_HOME:-$HOME/.cargo}" | head -n 3 | grep .; then
 		die "the program contains paths of this machine: see the lines above, and build()"
 	fi
 }
@@ -55,19 +55,22 @@ stage() {
 	local f doc=usr/share/doc/lasthop
 	build
 	rm -rf "$stage" "$out/man" "$out/completions" "$out/config"
-	put 755 "$out/build/dist/lasthop" usr/sbin/lasthop
+	for f in lasthop lasthop-exporter; do
+		put 755 "$out/build/dist/$f" "usr/sbin/$f"
+	done
 	for f in packaging/systemd/*.service; do
 		put 644 "$f" "usr/lib/systemd/system/${f##*/}"
 	done
 	put_pages
-	for f in README.md SECURITY.md docs/operator.md docs/packages.md; do
-		put 644 "$f" "$doc/${f##*/}"
+	# As they lie in the repository, so that they find each other.
+	for f in README.md SECURITY.md ARCHITECTURE.md $(find docs crates/lasthop/docs contrib/{grafana,prometheus,systemd} -type f); do
+		put 644 "$f" "$doc/$f"
 	done
 	put 644 packaging/deb/copyright "$doc/copyright"
 	for f in LICENSE LICENSES/*; do
 		put 644 "$f" "usr/share/licenses/lasthop/${f##*/}"
 	done
-	python3 scripts/licences.py lasthop >"$out/third-party.txt"
+	python3 scripts/licences.py lasthop lasthop-exporter >"$out/third-party.txt"
 	put 644 "$out/third-party.txt" "$doc/third-party.txt"
 	put_compressed CHANGES.md "$doc/changelog"
 	find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
