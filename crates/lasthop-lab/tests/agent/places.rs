@@ -11,13 +11,26 @@ use lasthop_lab::bed::agent::AgentHandle;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::Transfer;
 use lasthop_lab::data::host::Host;
+use lasthop_lab::data::link::LinkOptions;
+use lasthop_lab::data::queue::Queue;
 use lasthop_lab::data::topology::Family;
+use lasthop_lab::data::way::Way;
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
-use super::{PATIENCE, able, counter, fast_link, flows, lost, run};
+use super::both::Ends;
+use super::channel::peers;
+use super::{PATIENCE, able, counter, fast_link, flows, lost, run, wait_until};
 
 const BYTES: u64 = 6_000_000;
+
+/// An access point: the lossy device becomes a port of the bridge that has its addresses.
+const BELOW_A_BRIDGE: &str = "ip link add br-lan address 02:00:00:00:02:01 type bridge
+    ip link set br-lan up
+    ip address flush dev wl0
+    ip link set wl0 master br-lan
+    ip address add 10.2.0.1/24 dev br-lan
+    ip address add fd02::1/64 dev br-lan nodad";
 
 fn bed() -> TestBed {
     TestBed::up(&fast_link(0.03)).expect("test bed")
@@ -50,23 +63,13 @@ fn check(bed: &TestBed, device: &str) -> String {
     bed.command(Host::Bs, &words).expect("check")
 }
 
-/// An access point: the radio is a port of the bridge, which has the addresses.
 #[test]
 fn a_radio_below_a_bridge() {
     if !able() {
         return;
     }
     let bed = bed();
-    shell(
-        &bed,
-        Host::Bs,
-        "ip link add br-lan address 02:00:00:00:02:01 type bridge
-        ip link set br-lan up
-        ip address flush dev wl0
-        ip link set wl0 master br-lan
-        ip address add 10.2.0.1/24 dev br-lan
-        ip address add fd02::1/64 dev br-lan nodad",
-    );
+    shell(&bed, Host::Bs, BELOW_A_BRIDGE);
     let mut agent = bed.start_agent("rack", &[]).expect("agent");
     for family in [Family::V4, Family::V6] {
         run(&bed, Transfer::new().bytes(BYTES).family(family));
@@ -78,6 +81,41 @@ fn a_radio_below_a_bridge() {
     assert!(said.contains("warning  br-lan bridge:"), "{said}");
     agent.stop().expect("stop");
     bed.down().expect("nothing is left");
+}
+
+/// The same with agents at both ends, which know each other by addresses of their devices: the port has
+/// one of its own, beside the bridge's.
+#[test]
+fn partners_below_a_bridge() {
+    if !able() {
+        return;
+    }
+    // The wire is the bottleneck: nothing brakes who has no losses, and no queue before the hop overflows.
+    let link = LinkOptions {
+        wired_rate_bps: 20_000_000,
+        queue: Queue::Packets(1_000),
+        ..fast_link(0.03)
+    };
+    let mut ends = Ends::start("snack", &link);
+    shell(&ends.bed, Host::Bs, BELOW_A_BRIDGE);
+    shell(
+        &ends.bed,
+        Host::Bs,
+        "ip address add 169.254.30.1/32 dev wl0",
+    );
+    wait_until("MH's agent knows the port's address", || {
+        let peers = peers(&ends.bed, Host::Mh);
+        let up = |peer: &Value| peer["addr"] == "169.254.30.1" && peer["state"] == "up";
+        (peers.iter().any(up), format!("{peers:?}"))
+    });
+    run(&ends.bed, Transfer::new().direction(Way::Up).bytes(BYTES));
+    let (lost, asked) = (ends.lost(Way::Up), ends.count(1, "retransmits_asked"));
+    let (holes, told) = (ends.count(0, "holes"), ends.count(0, "told_messages"));
+    eprintln!(
+        "lost {lost}, holes {holes}, told {told}, asked {asked}, unsent {}",
+        ends.count(0, "messages_unsent")
+    );
+    assert!(lost > 60 && asked * 4 >= lost * 3, "{asked} for {lost}");
 }
 
 /// A bridge between wire and link without any address, whose packets a stateful firewall sees.
