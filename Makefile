@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi bench fuzz sim lint clean install deb rpm image test-packages
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi bench fuzz sim lint clean install deb rpm image image-lab test-packages
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -100,6 +100,11 @@ image: ## image for podman, buildah or docker (skipped where none of them runs)
 	@scripts/setup.sh build
 	@scripts/setup.sh package
 	@scripts/package.sh image
+
+image-lab: ## image of the test bed, in a Debian of this machine's release (root)
+	@scripts/setup.sh build
+	@scripts/setup.sh image-lab
+	@scripts/package.sh image-lab
 
 test-packages: deb rpm ## try the packages: a Debian 12 with systemd in QEMU, from installation to purge
 	@scripts/setup.sh test-packages

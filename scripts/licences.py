@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Names the crates that are linked into a program, with their licences and the texts of these.
+"""Names the crates that are linked into programs, with their licences and the texts of these.
 
-scripts/licences.py CRATE >FILE      a text names once all crates that have it
+scripts/licences.py CRATE... >FILE      a text names once all crates that have it
 """
 import json
 import pathlib
@@ -10,11 +10,11 @@ import subprocess
 import sys
 
 
-def linked(metadata, name):
-    """The crates below `name` that end up in it; not those that only build or test it."""
+def linked(metadata, names):
+    """The crates below `names` that end up in them; not those that only build or test them."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     packages = {package["id"]: package for package in metadata["packages"]}
-    (todo,) = [[id] for id, package in packages.items() if package["name"] == name]
+    todo = [id for id, package in packages.items() if package["name"] in names]
     found = set()
     while todo:
         id = todo.pop()
@@ -38,15 +38,17 @@ def texts(package):
 
 
 def main():
-    if len(sys.argv) != 2:
+    names = sys.argv[1:]
+    if not names:
         sys.exit(__doc__)
     host = [line for line in subprocess.check_output(["rustc", "-vV"], text=True).splitlines() if line.startswith("host: ")]
     command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", host[0].split()[1]]
-    packages = linked(json.loads(subprocess.check_output(command, text=True)), sys.argv[1])
+    packages = linked(json.loads(subprocess.check_output(command, text=True)), names)
+    programs = " and ".join(names)
     if not packages:
-        sys.exit(f"licences: {sys.argv[1]} has no crates of others: cargo metadata says something new")
+        sys.exit(f"licences: {programs}: no crates of others: cargo metadata says something new")
     by_text = {}
-    print(f"Libraries in {sys.argv[1]}, and their licences.\n")
+    print(f"Libraries in {programs}, and their licences.\n")
     for package in packages:
         name = f'{package["name"]} {package["version"]}'
         licence = package["license"] or "as below"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Packages of the agent, each into target/package (docs/packages.md):
-#   scripts/package.sh stage|deb|rpm|image
+#   scripts/package.sh stage|deb|rpm|image|image-lab
 # `stage` only lays out the files. The same sources, tools and path of the repository give the same
 # bytes, whoever builds where: SOURCE_DATE_EPOCH is the last commit's time unless set.
 set -euo pipefail
@@ -17,12 +17,14 @@ die() { echo "package: $*" >&2; exit 1; }
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGES.md)}
 export SOURCE_DATE_EPOCH
 
-# Neither the repository's place nor the builder's home goes into the program.
-build() {
+# Neither the repository's place nor the builder's home goes into the programs.
+build() { # build CRATE...
+	local crate built=()
+	for crate in "$@"; do built+=("$out/build/dist/$crate"); done
 	RUSTFLAGS="--remap-path-prefix=$root=/lasthop --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
-		cargo build --locked --profile dist --target-dir "$out/build" -p lasthop -p lasthop-pages
-	if strings -a "$out/build/dist/lasthop" | grep -F -e "$root" -e "${CARGO_HOME:-$HOME/.cargo}" | head -n 3 | grep .; then
-		die "the program contains paths of this machine: see the lines above, and build()"
+		cargo build --locked --profile dist --target-dir "$out/build" "${@/#/-p}"
+	if strings -a "${built[@]}" | grep -F -e "$root" -e "${CARGO_HOME:-$HOME/.cargo}" | head -n 3 | grep .; then
+		die "a program contains paths of this machine: see the lines above, and build()"
 	fi
 }
 
@@ -53,21 +55,24 @@ put_pages() {
 
 stage() {
 	local f doc=usr/share/doc/lasthop
-	build
+	build lasthop lasthop-exporter lasthop-pages
 	rm -rf "$stage" "$out/man" "$out/completions" "$out/config"
-	put 755 "$out/build/dist/lasthop" usr/sbin/lasthop
+	for f in lasthop lasthop-exporter; do
+		put 755 "$out/build/dist/$f" "usr/sbin/$f"
+	done
 	for f in packaging/systemd/*.service; do
 		put 644 "$f" "usr/lib/systemd/system/${f##*/}"
 	done
 	put_pages
-	for f in README.md SECURITY.md docs/operator.md docs/packages.md; do
-		put 644 "$f" "$doc/${f##*/}"
+	# As they lie in the repository, so that they find each other.
+	for f in README.md SECURITY.md ARCHITECTURE.md $(find docs crates/lasthop/docs contrib/{grafana,prometheus,systemd} -type f); do
+		put 644 "$f" "$doc/$f"
 	done
 	put 644 packaging/deb/copyright "$doc/copyright"
 	for f in LICENSE LICENSES/*; do
 		put 644 "$f" "usr/share/licenses/lasthop/${f##*/}"
 	done
-	python3 scripts/licences.py lasthop >"$out/third-party.txt"
+	python3 scripts/licences.py lasthop lasthop-exporter >"$out/third-party.txt"
 	put 644 "$out/third-party.txt" "$doc/third-party.txt"
 	put_compressed CHANGES.md "$doc/changelog"
 	find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
@@ -123,12 +128,41 @@ image() {
 		lib_licence "$lib" "$context/root/licenses"
 	done
 	find "$context" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-	case $b in
-	buildah) buildah build -t "lasthop:$version" --timestamp "$SOURCE_DATE_EPOCH" -f packaging/oci/Containerfile "$context" ;;
-	podman) podman build -t "lasthop:$version" --timestamp "$SOURCE_DATE_EPOCH" -f packaging/oci/Containerfile "$context" ;;
-	docker) docker build -t "lasthop:$version" -f packaging/oci/Containerfile "$context" ;;
+	build_image "$b" "lasthop:$version" packaging/oci/Containerfile "$context"
+}
+
+build_image() { # build_image BUILDER NAME CONTAINERFILE CONTEXT
+	case $1 in
+	buildah | podman) "$1" build -t "$2" --timestamp "$SOURCE_DATE_EPOCH" -f "$3" "$4" ;;
+	docker) docker build -t "$2" -f "$3" "$4" ;;
 	esac
-	echo "package: image lasthop:$version"
+	echo "package: image $2"
+}
+
+# The test bed, in a Debian of the release that it is built on with what the lab calls (what scripts/setup.sh
+# has for `run`): from the package mirror, not from a registry of images.
+image_lab() {
+	local b f version release context=$out/image-lab
+	if ! b=$(builder); then
+		echo "skipped: image: neither podman nor buildah nor a docker that runs"
+		return
+	fi
+	release=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") || die "image-lab: build it on a Debian"
+	version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+	build lasthop lasthop-lab linkemu
+	rm -rf "$context" && mkdir -p "$context"
+	mmdebstrap --quiet --variant=minbase \
+		--include=iproute2,ethtool,procps,nftables,iptables,nginx-light,curl,openssl,libelf1,zlib1g \
+		--dpkgopt='path-exclude=/usr/share/man/*' "$release" "$context/root"
+	rm -rf "$context"/root/{var/cache/apt,var/lib/apt/lists}/* "$context"/root/dev/*
+	for f in lasthop lasthop-lab linkemu; do
+		install -D -m 755 "$out/build/dist/$f" "$context/root/usr/bin/$f"
+	done
+	mkdir -p "$context/root/usr/share/lasthop" "$context/root/usr/share/doc/lasthop"
+	cp -r experiments "$context/root/usr/share/lasthop/"
+	cp -r LICENSE LICENSES "$context/root/usr/share/doc/lasthop/"
+	python3 scripts/licences.py lasthop lasthop-lab linkemu >"$context/root/usr/share/doc/lasthop/third-party.txt"
+	build_image "$b" "lasthop-lab:$version" packaging/lab/Containerfile "$context"
 }
 
 # What Debian's package of a library says of its licence; elsewhere whoever passes the image on looks.
@@ -147,5 +181,6 @@ stage) stage ;;
 deb) stage && deb ;;
 rpm) stage && rpm ;;
 image) stage && image ;;
-*) die "usage: scripts/package.sh stage|deb|rpm|image" ;;
+image-lab) image_lab ;;
+*) die "usage: scripts/package.sh stage|deb|rpm|image|image-lab" ;;
 esac

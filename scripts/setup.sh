@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Installs what a goal of the Makefile lacks, and says what it installs.
-#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|wireshark|lint|package|test-packages
+#   scripts/setup.sh build|run|bench|fuzz|report|picture|sim|ns2|wireshark|lint|package|image-lab|test-packages
 # On Debian 12 and 13 and Ubuntu 24.04; elsewhere it names what is missing.
 set -euo pipefail
 
@@ -108,6 +108,11 @@ package)
 	need python3 python3
 	need dpkg-shlibdeps dpkg-dev
 	need strings binutils
+	;;
+image-lab)
+	need python3 python3
+	need strings binutils
+	need mmdebstrap mmdebstrap
 	;;
 test-packages)
 	need mmdebstrap mmdebstrap

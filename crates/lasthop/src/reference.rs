@@ -75,4 +75,24 @@ mod tests {
             "docs/json.md is not what `lasthop fields` prints: run it and save its output there"
         );
     }
+    /// docs/operators/counters.md says of each counter what it says and what to do, once.
+    #[test]
+    fn the_operators_page_has_every_counter() {
+        let page = include_str!("../../../docs/operators/counters.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+        let mut told: Vec<&str> = rows
+            .map(|row| {
+                let cells: Vec<&str> = row.trim_end_matches(" |").split(" | ").collect();
+                assert!(
+                    cells.len() == 3 && cells.iter().all(|cell| !cell.is_empty()),
+                    "not three cells: {row}"
+                );
+                cells[0].trim_end_matches('`')
+            })
+            .collect();
+        told.sort_unstable();
+        let mut there: Vec<_> = lasthop_core::counters().map(|c| c.name).collect();
+        there.sort_unstable();
+        assert_eq!(told, there, "docs/operators/counters.md, core/counters.h");
+    }
 }

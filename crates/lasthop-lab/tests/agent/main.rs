@@ -18,6 +18,7 @@ mod handoff;
 mod local;
 mod many;
 mod outage;
+mod places;
 mod rack;
 mod reload;
 mod repairs;

@@ -18,6 +18,7 @@ pub(super) fn all(device: &Device, links: &Links, features: &Features) -> Vec<Fi
         earlier_programs(device),
     ];
     findings.extend(open_vswitch(device, links));
+    findings.extend(bridge(device, links));
     findings
 }
 
@@ -157,6 +158,26 @@ fn open_vswitch(device: &Device, links: &Links) -> Option<Finding> {
     })
 }
 
+/// A bridge's own device has what this machine sends, receives and routes; not what it bridges.
+fn bridge(device: &Device, links: &Links) -> Option<Finding> {
+    const KIND: &str = "bridge";
+    let (check, name) = ("bridge", device.name.as_str());
+    let link = links.0.get(&device.ifindex)?;
+    if link.kind == KIND {
+        return Some(Finding::of(
+            name,
+            check,
+            State::Warning,
+            "what it forwards between its ports is not seen, and the ports' links are taken for one: attach to the port that faces the link",
+        ));
+    }
+    let above = links.0.get(&link.controller?)?;
+    (above.kind == KIND).then(|| {
+        let detail = format!("a port of {}: what is bridged is seen", above.name);
+        Finding::of(name, check, State::Ok, detail)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,5 +264,21 @@ mod tests {
         assert_eq!(state(3, "br-int"), Some(State::Warning));
         assert_eq!(state(4, "eth0"), Some(State::Ok));
         assert_eq!(state(5, "eth1"), None);
+    }
+    #[test]
+    fn a_bridge_is_not_its_ports() {
+        let all = links(&[
+            link(2, "br0", "bridge", None),
+            link(3, "wl0", "", Some(2)),
+            link(4, "eth1", "", None),
+        ]);
+        let found = |ifindex, name| bridge(&device(ifindex, name), &all);
+        let of_bridge = found(2, "br0").expect("a finding");
+        assert_eq!(of_bridge.state, State::Warning);
+        assert!(of_bridge.detail.contains("attach to the port"));
+        let of_port = found(3, "wl0").expect("a finding");
+        assert_eq!(of_port.state, State::Ok);
+        assert!(of_port.detail.contains("a port of br0"));
+        assert!(found(4, "eth1").is_none());
     }
 }

@@ -178,6 +178,10 @@ fn section<'a>(
     if device.is_empty() || device.len() > NAME_BYTES || !device.chars().all(sane) {
         bail!("{name}:{line}: '{device}' can't be the name of a device");
     }
+    // No key has keys of its own: to TOML a dot in a name goes one level down.
+    if let Some((rest, _)) = table.iter().find(|(_, value)| value.get_ref().is_table()) {
+        bail!("{name}:{line}: a name with a dot needs quotes: [device.\"{device}.{rest}\"]");
+    }
     let entries = in_order(source, table.into_iter());
     match entries.iter().find(|entry| OF_ALL.contains(&&*entry.key)) {
         Some(entry) => bail!(

@@ -305,6 +305,10 @@ fn errors_in_sections_name_file_and_line() {
             "a.toml:1: device: write a section for each, as [device.wlan0]",
         ),
         (
+            "[device.wlan0.10]\nscheme = \"rack\"\n",
+            "a.toml:1: a name with a dot needs quotes: [device.\"wlan0.10\"]",
+        ),
+        (
             "\n[device.\"a b\"]\n",
             "a.toml:2: 'a b' can't be the name of a device",
         ),

@@ -13,10 +13,15 @@ use nix::ifaddrs::getifaddrs;
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
 
+/// As many seconds without an address are worth a word.
+const NAMELESS: u32 = 10;
+
 /// What the programs know of us.
 #[derive(Debug, Default)]
 pub(super) struct Hello {
     us: Us,
+    /// How often in a row we had no address of our own.
+    nameless: u32,
 }
 
 impl Hello {
@@ -39,6 +44,7 @@ impl Hello {
             agent.set_us(&us)?;
             self.us = us;
         }
+        self.complain(device);
         for (family, addr) in [(4, us.addr4), (6, us.addr6)] {
             if addr != [0; 16] {
                 agent.say_hello(None, family)?;
@@ -52,6 +58,21 @@ impl Hello {
             }
         }
         Ok(())
+    }
+
+    /// A port of a bridge often has no address, and messages come from one. Said once, and not of a
+    /// device that is about to get one.
+    fn complain(&mut self, device: &str) {
+        if self.us.addr4 != [0; 16] || self.us.addr6 != [0; 16] {
+            self.nameless = 0;
+            return;
+        }
+        self.nameless = self.nameless.saturating_add(1);
+        if self.nameless == NAMELESS {
+            tracing::warn!(
+                "{device} has no address of its own, by which the agent at the link's other end could know this one: give it one of IPv4, such as 169.254.30.1/32"
+            );
+        }
     }
 }
 
