@@ -17,6 +17,7 @@ mod faults;
 mod handoff;
 mod local;
 mod many;
+mod observe;
 mod outage;
 mod places;
 mod rack;

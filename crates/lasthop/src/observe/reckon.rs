@@ -16,8 +16,9 @@ use super::measured::{Measured, RATE_LEAST, Seen, Sender};
 const RACK_CARRIES: f64 = 0.97;
 /// So many departures tell a rate of loss.
 const TELLING: u64 = 300;
-/// By so many standard deviations two rates of loss differ.
-const SIGNIFICANT: f64 = 4.0;
+/// By so many standard deviations two rates of loss differ. Few are enough: where it is chance after all the
+/// link's rate is that of a part of what departed, which is as right and a little less exact.
+const SIGNIFICANT: f64 = 2.0;
 /// Queues shorter than 4 ms: below those at which an AQM drops.
 const SHORT_QUEUES: usize = 3;
 /// Of trains this part is left out at either end.
