@@ -101,9 +101,9 @@ image: ## image for podman, buildah or docker (skipped where none of them runs)
 	@scripts/setup.sh package
 	@scripts/package.sh image
 
-test-packages: deb rpm ## try the packages: a Debian 12 with systemd in QEMU, from installation to purge
+test-packages: deb rpm ## try the packages on Debian 12, 13, Ubuntu 24.04 in QEMU (SYSTEMS=debian12|debian13|ubuntu2404|none)
 	@scripts/setup.sh test-packages
-	@scripts/packages.sh
+	@scripts/packages.sh $(SYSTEMS)
 
 clean: ## remove what was built
 	$(CARGO) clean
