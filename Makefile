@@ -106,9 +106,9 @@ image-lab: ## image of the test bed, in a Debian of this machine's release (root
 	@scripts/setup.sh image-lab
 	@scripts/package.sh image-lab
 
-test-packages: deb rpm ## try the packages: a Debian 12 with systemd in QEMU, from installation to purge
+test-packages: deb rpm ## try the packages on Debian 12, 13, Ubuntu 24.04 in QEMU (SYSTEMS=debian12|debian13|ubuntu2404|none)
 	@scripts/setup.sh test-packages
-	@scripts/packages.sh
+	@scripts/packages.sh $(SYSTEMS)
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,31 +1,41 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Tries the packages in target/package (make deb rpm): the units, the man pages and completions, what is
-# in the packages; then a Debian 12 with systemd in QEMU (pure emulation, no KVM) that installs the deb,
-# serves a device, reloads, is stopped dead, upgrades and purges (scripts/packages/guest.sh).
-#   scripts/packages.sh [--rebuild] [KERNEL-PACKAGE]
-# With --rebuild everything is built once more, from nothing and in another directory, and must be the
-# same bytes. Debian and the kernel are kept in ${XDG_CACHE_HOME:-~/.cache}/lasthop/packages. Where
-# something can't be had it says so; with LASTHOP_PACKAGES=must that is an error. All that the guest
-# says goes to $LASTHOP_PACKAGES_LOG as well, if that is set.
+# in the packages; then Debian 12 and 13 and Ubuntu 24.04 with their systemd in QEMU (pure emulation, no
+# KVM), each of which installs the deb, serves a lossy device, reloads, goes to another version and back
+# in mid-transfer, is stopped dead and purges (scripts/packages/guest.sh).
+#   scripts/packages.sh [--rebuild] [debian12|debian13|ubuntu2404|none]...
+# Without a name all of them. With --rebuild everything is built once more, from nothing and in another
+# directory, and must be the same bytes. Distributions and kernels are kept in
+# ${XDG_CACHE_HOME:-~/.cache}/lasthop/packages. Where something can't be had it says so; with
+# LASTHOP_PACKAGES=must that is an error. All that a guest says goes to $LASTHOP_PACKAGES_LOG.NAME as
+# well, if that is set.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=${here%/scripts}
 out=$root/target/package
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lasthop/packages
-modules=(veth)
-boot_timeout=${LASTHOP_KERNEL_TIMEOUT:-900}
-flavours=cloud-amd64
+modules=(veth sch_netem)
+boot_timeout=${LASTHOP_KERNEL_TIMEOUT:-1800} # seconds per guest
+flavours='cloud-amd64|generic'
 me=packages
 # shellcheck source=scripts/kernels/lib.sh
 . "$here/kernels/lib.sh"
+# shellcheck source=scripts/packages/systems.sh
+. "$here/packages/systems.sh"
+# shellcheck source=scripts/packages/versions.sh
+. "$here/packages/versions.sh"
 
 rebuild=
 case ${1:-} in
--h | --help) sed -n '3,11s/^# \{0,1\}//p' "$0" && exit ;;
+-h | --help) sed -n '3,14s/^# \{0,1\}//p' "$0" && exit ;;
 --rebuild) rebuild=1 && shift ;;
 esac
-pattern=${1:-linux-image-6.12.*-cloud-amd64}
+chosen=("$@")
+[ $# -gt 0 ] || chosen=("${systems[@]}")
+for one in "${chosen[@]}"; do
+	[ "$one" = none ] || [ "${title[$one]:-}" ] || die "no $one: have ${systems[*]}, none"
+done
 bad=0
 ok() { echo "   ok: $*"; }
 fail() { echo "   fail: $*" && bad=1; }
@@ -210,73 +220,15 @@ check_rebuild() {
 	fi
 }
 
-# A Debian 12 with what the package depends on.
-debian() {
-	[ -e "$cache/bookworm.tar" ] && return
-	say "laying out Debian 12"
-	# shellcheck disable=SC2016
-	mmdebstrap -q --variant=minbase --aptopt='Acquire::Languages "none"' \
-		--include=systemd,systemd-sysv,iproute2,procps,libelf1,zlib1g \
-		--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
-		--customize-hook='rm -f "$1"/etc/dpkg/dpkg.cfg.d/99mmdebstrap' \
-		--customize-hook='rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*' \
-		bookworm "$tmp/bookworm.tar" >"$tmp/debian.log" 2>&1 || return 1
-	mv "$tmp/bookworm.tar" "$cache/"
-}
-
-# A service that runs guest.sh once the rest is up, and says it on the serial line.
-build_root() {
-	mkdir -p "$tmp"/root/{bin,dev,proc,try} "$tmp/debian/etc/systemd/system/multi-user.target.wants"
-	gcc -O2 -Wall -static -o "$tmp/root/try/verified" "$here/kernels/verified.c"
-	cp -L "$(command -v busybox)" "$tmp/root/bin/"
-	cp "$here/packages/init.sh" "$tmp/root/init"
-	cp "$here/packages/guest.sh" "$out"/lasthop_*.deb "$tmp/root/try/"
-	chmod 755 "$tmp/root/init" "$tmp/root/try/guest.sh"
-	cat >"$tmp/debian/etc/systemd/system/try.service" <<-'UNIT'
-		[Unit]
-		After=multi-user.target
-		[Service]
-		Type=oneshot
-		ExecStart=/try/guest.sh
-		StandardOutput=tty
-		StandardError=tty
-		TTYPath=/dev/ttyS0
-		TimeoutStartSec=infinity
-	UNIT
-	ln -s ../try.service "$tmp/debian/etc/systemd/system/multi-user.target.wants/"
-	# A login on the serial line would wait for udev, which is not there.
-	ln -s /dev/null "$tmp/debian/etc/systemd/system/serial-getty@.service"
-	cp "$cache/bookworm.tar" "$tmp/root/debian.tar"
-	tar -C "$tmp/debian" --owner=0 --group=0 -rf "$tmp/root/debian.tar" .
-}
-
-check_system() {
-	local name
-	[ "$(uname -m)" = x86_64 ] || { skip "a Debian in QEMU: needs an x86-64 machine"; return; }
-	[ "$(id -u)" = 0 ] || { skip "a Debian in QEMU: laying it out needs root"; return; }
-	command -v mmdebstrap >/dev/null 2>&1 || { skip "a Debian in QEMU: no mmdebstrap"; return; }
-	(install_tools) >"$tmp/tools.log" 2>&1 || { skip "a Debian in QEMU: $(tail -n 1 "$tmp/tools.log")"; return; }
-	mkdir -p "$cache"
-	if ! name=$(cached | resolve "$pattern"); then
-		update_lists || { skip "a Debian in QEMU: $(tail -n 1 "$tmp/apt.log")"; return; }
-		name=$(visible | resolve "$pattern") || { skip "a Debian in QEMU: no kernel like $pattern"; return; }
-	fi
-	(fetch "$name") || { skip "a Debian in QEMU: the kernel can't be had"; return; }
-	debian || { skip "a Debian in QEMU: $(tail -n 1 "$tmp/debian.log")"; return; }
-	build_root
-	pack "$tmp/root" >"$tmp/root.gz"
-	boot "$name"
-	[ -z "${LASTHOP_PACKAGES_LOG:-}" ] || cp "$tmp/log" "$LASTHOP_PACKAGES_LOG"
-	judge "Debian 12, $name" || bad=1
-}
-
 check_units
 check_calls
 check_pages
 check_deb
 check_rpm
 check_procd
+put_packages "$tmp/try"
+check_elsewhere
 [ -z "$rebuild" ] || check_rebuild
-check_system
+check_systems "${chosen[@]}"
 [ $bad = 0 ] || die "failed: see the lines above"
 say ok

@@ -6,4 +6,6 @@ if [ -d /run/systemd/system ]; then
 fi
 if [ "$1" -eq 0 ]; then
 	rm -rf /run/lasthop
+	# The package has files only: with directories cargo-generate-rpm finds no requirements.
+	rmdir /usr/share/doc/lasthop /usr/share/licenses/lasthop /etc/lasthop 2>/dev/null || :
 fi

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The initramfs' init: lays Debian out in memory and hands over to its systemd, which runs guest.sh.
+# The initramfs' init: lays the distribution out in memory and hands over to its systemd, which runs guest.sh.
 # shellcheck shell=dash
 /bin/busybox --install -s /bin 2>/dev/null
 export PATH=/bin
@@ -11,8 +11,8 @@ while read -r module; do
 done </modules/order
 mkdir /new
 mount -t tmpfs -o size=75%,mode=755 tmpfs /new
-tar -xf /debian.tar -C /new || echo "fail: Debian could not be laid out"
-rm /debian.tar
+tar -xf /system.tar -C /new || echo "fail: it could not be laid out"
+rm /system.tar
 cp -r /try /new/try
 umount /proc
 mount --move /dev /new/dev

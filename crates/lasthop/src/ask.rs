@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, FORBIDDEN, OF_PROCESS, PATIENCE};
+use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, DAEMON, FORBIDDEN, OF_PROCESS, PATIENCE};
 use crate::runtime;
 
 /// What the serving processes said.
@@ -161,6 +161,19 @@ pub fn reload(runtime_dir: &Path) -> Result<Answers> {
         (_, false) => bail!("nothing is served in this network namespace"),
         (answers, true) => Ok(answers),
     }
+}
+
+/// The layout in which the daemon of this network namespace keeps its connections; none: it doesn't say, or
+/// there is none.
+///
+/// # Errors
+/// No right to look.
+pub fn layout(runtime_dir: &Path) -> Result<Option<String>> {
+    let daemon = all(runtime_dir)?
+        .into_iter()
+        .find(|process| process.device == DAEMON);
+    let lines = daemon.and_then(|daemon| daemon.ask("layout", Bounds::FOR_PEOPLE).ok());
+    Ok(lines.and_then(|lines| lines.into_iter().next()))
 }
 
 /// Asks one after another; `of` makes the sentence about who does not answer. Whether any is there: of

@@ -139,7 +139,9 @@ pub struct Reload {
     /// If this program is another one than the daemon that runs, take its place with its connections
     ///
     /// For packages, once they have replaced the program: as `lasthop daemon --take-over`, with the words
-    /// that the daemon was started with.
+    /// that the daemon was started with. Where that is a service's, systemd is asked to reload the service,
+    /// whose unit has this for it. Where this version keeps connections in another layout the exit status is 3
+    /// and the daemon has to be started anew; whatever else fails, it goes on.
     #[arg(long)]
     pub upgrade: bool,
     #[command(flatten)]

@@ -203,7 +203,8 @@ impl Control {
         std::mem::forget(self.lock.take());
     }
 
-    /// Takes over what another process had claimed as `device`: its [`Control::parts`].
+    /// Takes over what another process had claimed as `device`: its [`Control::parts`]. Until
+    /// [`Control::sign`] it is that one's by name.
     ///
     /// # Errors
     /// The descriptors are not what they should be.
@@ -211,10 +212,9 @@ impl Control {
         let directory = directory(runtime_dir)?;
         // It is locked already, by this very description of the file.
         let lock = Flock::lock(File::from(lock), FlockArg::LockExclusiveNonblock);
-        let mut lock = lock
+        let lock = lock
             .map_err(|(_, error)| error)
             .context("a lock that is another's")?;
-        sign(&mut lock)?;
         Ok(Self {
             listener: UnixListener::from(listener),
             clients: Vec::new(),
@@ -225,6 +225,14 @@ impl Control {
             directory,
             lock: Some(lock),
         })
+    }
+
+    /// Says that this process owns it by now.
+    ///
+    /// # Errors
+    /// The lock's file can't be written to.
+    pub fn sign(&mut self) -> io::Result<()> {
+        self.lock.as_mut().map_or(Ok(()), sign)
     }
 
     /// Readable when somebody connects or asks.
@@ -466,6 +474,27 @@ mod tests {
         let mut again = asks(&control);
         assert_eq!(serve(&mut control), 1);
         again.read_exact(&mut [0; 10_000]).unwrap();
+    }
+
+    /// Who fails to take over has changed nothing: its name would be that of a process that is gone.
+    #[test]
+    fn who_takes_over_signs_in_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = Control::claim(dir.path(), DAEMON).unwrap();
+        let path = first.lock_path.clone();
+        fs::write(&path, "1").unwrap(); // as if it were another process
+        let parts = || {
+            let parts = first.parts().unwrap();
+            parts.map(|fd| fd.try_clone_to_owned().unwrap())
+        };
+        let mut failed = Control::take(dir.path(), DAEMON, parts()).unwrap();
+        failed.give();
+        drop(failed);
+        assert_eq!(owner_of(dir.path(), DAEMON).unwrap(), Some(1));
+        let mut next = Control::take(dir.path(), DAEMON, parts()).unwrap();
+        next.sign().unwrap();
+        assert_eq!(owner(&path), std::process::id().to_string());
+        first.give();
     }
 
     /// Of a process that was killed nothing stays once another one begins.

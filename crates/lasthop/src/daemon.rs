@@ -24,6 +24,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use lasthop_core::LAYOUT;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -81,12 +82,13 @@ pub fn run(options: &Options) -> Result<()> {
         runtime_dir: wanted.runtime_dir.clone(),
         json: options.json,
     };
+    let mut manager = Manager::from_environment();
     let process = match named {
         true => control::of_attach(),
         false => control::DAEMON.to_owned(),
     };
     let taken = match options.take_over {
-        true => takeover::take_over(&common)?,
+        true => takeover::take_over(&common, &mut manager)?,
         false => None,
     };
     let is_next = taken.is_some();
@@ -107,7 +109,7 @@ pub fn run(options: &Options) -> Result<()> {
         reload: None,
         asked: Vec::new(),
         next: None,
-        manager: Manager::from_environment(),
+        manager,
     };
     let begun = match is_next {
         true => {
@@ -251,7 +253,6 @@ impl Daemon<'_> {
 
     /// In the place of a daemon from before: what the files say by now applies at once.
     fn go_on(&mut self) {
-        self.manager.is_main();
         for place in &self.places {
             let text = format!("{} taken over", place.name);
             place.say("taken_over", &text, &self.common);
@@ -322,6 +323,7 @@ impl Daemon<'_> {
         for question in self.process.questions() {
             match question.request.as_str() {
                 "reload" => self.begin_reload(Some(question)),
+                "layout" => question.say(format!("{LAYOUT}\n")),
                 handover::REQUEST => self.hand_over(question),
                 other => tracing::debug!("asked for {other:?}, which nobody knows"),
             }

@@ -11,7 +11,7 @@ use lasthop::cli::{
     Peers, Reload, Report, Split, Status, Top, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
-use lasthop::upgrade::{Upgrade, upgrade};
+use lasthop::upgrade::{StartAnew, Upgrade, upgrade};
 use lasthop::{
     ask, bug_report, check, config, daemon, device, events, keyfile, observe, peers, reference,
     report, split, top, units, why,
@@ -24,6 +24,9 @@ fn end_with_the_reader() {
     // SAFETY: the default action of a signal, set before there are threads.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
+
+/// Of `reload --upgrade`, for the packages' scripts: they have the service started anew.
+const START_ANEW: u8 = 3;
 
 fn attach(args: &Attach) -> Result<()> {
     daemon::run(&daemon::Options {
@@ -343,7 +346,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("lasthop: {error:#}");
-            ExitCode::FAILURE
+            match error.is::<StartAnew>() {
+                true => ExitCode::from(START_ANEW),
+                false => ExitCode::FAILURE,
+            }
         }
     }
 }

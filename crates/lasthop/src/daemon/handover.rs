@@ -193,15 +193,19 @@ impl Taking {
         }
         let process = Control::take(runtime_dir, DAEMON, parts(fds)?.0)?;
         let mut given = Vec::new();
-        for _ in 0..line.devices {
+        let read: Result<()> = (0..line.devices).try_for_each(|_| {
             let (header, fds) = reader.line(|header: &Header| header.fds)?;
             given.push(read(runtime_dir, header, fds)?);
-        }
-        Ok(Some(Self {
+            Ok(())
+        });
+        let mut taking = Self {
             stream,
             process,
             given,
-        }))
+        };
+        // Another version may say other things of a device.
+        read.inspect_err(|_| taking.refuse())?;
+        Ok(Some(taking))
     }
 
     /// Tells the daemon from before that it is over.
@@ -232,6 +236,7 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
     let raw: lh_setup = bytes::read(&header.setup).context("constants of the programs")?;
     let rules = header.rules.chunks_exact(size_of::<lh_rule>());
     let rules: Option<Vec<lh_rule>> = rules.map(bytes::read).collect();
+    let rules = rules.context("rules")?;
     let live = if header.maps.is_empty() {
         None
     } else if fds.len() == 2 + header.maps.len() {
@@ -249,6 +254,7 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
         );
     };
     Ok(Given {
+        // After all that may fail: dropped it would take lock and socket away from who has them.
         control: Control::take(runtime_dir, &header.dev, control)?,
         dev: header.dev,
         ordered: header.ordered,
@@ -256,7 +262,7 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
         settings: Settings {
             scheme: header.scheme,
             // As it was set, before there was a device.
-            setup: Setup::of_raw(&raw, rules.context("rules")?).on(0, Setup::default().l2_bytes),
+            setup: Setup::of_raw(&raw, rules).on(0, Setup::default().l2_bytes),
             keys: header.keys,
             mac_events: header.mac_events,
             asked: Asked {
@@ -333,5 +339,44 @@ impl<'a> Reader<'a> {
         }
         self.text.extend_from_slice(&bytes[..n]);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::owner_of;
+
+    /// Whoever gives is of another version, which says less of a device: it keeps lock and socket.
+    #[test]
+    fn who_is_not_understood_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut process = Control::claim(dir.path(), DAEMON).unwrap();
+        let socket = directory(dir.path()).unwrap().join(":daemon.sock");
+        std::thread::scope(|scope| {
+            let asks = scope.spawn(|| Taking::ask(dir.path()).map(drop).unwrap_err().to_string());
+            let question = loop {
+                if let Some(question) = process.questions().pop() {
+                    break question;
+                }
+                std::thread::yield_now();
+            };
+            assert_eq!(question.request, REQUEST);
+            let stream = question.into_stream();
+            let fds = raw_parts(&process).unwrap();
+            let greeting = Greeting {
+                layout: LAYOUT.to_owned(),
+                devices: 1,
+                fds: fds.len(),
+            };
+            send(&stream, &serde_json::to_string(&greeting).unwrap(), &fds).unwrap();
+            send(&stream, "{}", &fds).unwrap();
+            let error = asks.join().unwrap();
+            assert!(error.contains("what the daemon that runs says"), "{error}");
+        });
+        assert!(socket.exists());
+        let us = std::process::id();
+        assert_eq!(owner_of(dir.path(), DAEMON).unwrap(), Some(us));
+        assert!(Control::claim(dir.path(), DAEMON).is_err());
     }
 }

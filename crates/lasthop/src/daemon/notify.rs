@@ -41,8 +41,10 @@ impl Manager {
         self.tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
     }
 
-    /// This process is the service from now on.
-    pub(super) fn is_main(&self) {
+    /// This process is the service from now on. Whether signs of life are wanted only the first one hears;
+    /// where they are not, they are ignored.
+    pub(super) fn is_main(&mut self) {
+        self.watches = self.listens;
         self.tell(&[NotifyState::MainPid(std::process::id())]);
     }
 

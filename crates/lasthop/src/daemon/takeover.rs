@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 
 use super::handover::{Given, GivenLive, Taking};
 use super::live::Live;
+use super::notify::Manager;
 use super::options::Common;
 use super::place::{Place, Taken, source_of};
 use super::settings::Settings;
@@ -17,7 +18,10 @@ use crate::programs::{Agent, Successor};
 ///
 /// # Errors
 /// It can't be followed, or the programs can't be loaded: then it goes on.
-pub(super) fn take_over(common: &Common) -> Result<Option<(Control, Vec<Place>)>> {
+pub(super) fn take_over(
+    common: &Common,
+    manager: &mut Manager,
+) -> Result<Option<(Control, Vec<Place>)>> {
     let Some(mut taking) = Taking::ask(&common.runtime_dir)? else {
         return Ok(None);
     };
@@ -38,11 +42,21 @@ pub(super) fn take_over(common: &Common) -> Result<Option<(Control, Vec<Place>)>
             Err(error) => failed = Some(error),
         }
     }
+    // Before the one from before ends: with its main process the service would end.
+    if failed.is_none() {
+        manager.is_main();
+    }
     // Programs that were put in place already serve the one from before as well: the maps are the same.
     if let Some(error) = failed.or_else(|| taking.done().err()) {
         places.iter_mut().for_each(Place::give);
         taking.refuse();
         return Err(error);
+    }
+    let controls = places.iter_mut().map(|place| &mut place.control);
+    for control in controls.chain([&mut taking.process]) {
+        if let Err(error) = control.sign() {
+            tracing::warn!("others will be told of the process from before: {error}");
+        }
     }
     Ok(Some((taking.process, places)))
 }
