@@ -75,7 +75,7 @@ impl Place {
     }
 
     fn load_following(&mut self, settings: Settings) -> Result<()> {
-        let live = self.live.as_mut().context("the device is away")?;
+        let live = self.live.as_ref().context("the device is away")?;
         let (maps, before) = (live.agent.maps()?, *live.agent.setup());
         let setup = settings.setup.on(before.ifindex, before.l2_bytes);
         let load = move || {

@@ -192,7 +192,7 @@ fn what_waits_goes_on_first() {
 #[test]
 fn other_sizes_are_refused() {
     in_namespace(|| {
-        let mut agent = load(&setup());
+        let agent = load(&setup());
         let maps = agent.maps().unwrap();
         for (next, what) in [
             (
