@@ -10,13 +10,11 @@ use lasthop_core::bindings::{
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, OpenObject};
 
+use super::image::image;
 use super::loaded::{Loaded, Maps};
 use crate::bytes;
 use crate::shared::Shared;
 use crate::view::{View, loaded_bytes};
-
-/// The compiled programs.
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o"));
 
 /// Loads the programs with maps of their own, and fills the pools.
 pub(super) fn fresh(raw: &lh_setup, rules: &[lh_rule]) -> Result<Loaded> {
@@ -39,11 +37,13 @@ fn load(raw: &lh_setup, rules: &[lh_rule], maps: Option<&Maps>) -> Result<Loaded
             rules.len()
         );
     }
+    let image = image()?;
     let mut open = ObjectBuilder::default()
         // Names of maps begin with it, and are the same in another process so.
         .name("lasthop")
-        .and_then(|builder| builder.open_memory(OBJECT))
+        .and_then(|builder| builder.open_memory(&image))
         .context("BPF object")?;
+    drop(image);
     prepare(&mut open, raw)?;
     if let Some(maps) = maps {
         reuse(&mut open, maps)?;
