@@ -78,6 +78,7 @@ impl Setup {
             // Every flow may hold one chunk that is hardly filled.
             nr_chunks: nr_slots / bindings::LH_CHUNK_SEGS + self.max_flows,
             nr_flows: self.max_flows,
+            nr_peers: bindings::LH_PEERS,
             flow_segments: flow_segments.clamp(1, u64::from(LH_FLOW_SEGS)) as u32,
             nr_rules: self.rules.len() as u32,
             has_match: u32::from(
@@ -87,6 +88,7 @@ impl Setup {
             ),
             test_clock: u32::from(self.test_clock),
             port: u32::from(self.port),
+            pad: 0,
             can: lasthop_core::message::can(self.config.scheme),
             stale_ns: STALE.as_nanos() as u64,
         }
