@@ -98,6 +98,7 @@ fn gather(config: Option<&Path>) -> Vec<Member> {
         .as_ref()
         .map_or(Vec::new(), |(status, _)| names(status));
     let mut findings = check::machine();
+    findings.push(check::memory(config));
     findings.extend(devices.iter().flat_map(|device| check::device(device)));
     let findings: Vec<Value> = findings.iter().map(Finding::json).collect();
     let mut members = vec![

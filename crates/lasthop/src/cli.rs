@@ -312,6 +312,9 @@ pub struct Check {
     /// Devices to look at
     #[arg(value_name = "DEV")]
     pub devices: Vec<String>,
+    /// Configuration file, for the memory that it sets [default: /etc/lasthop/lasthop.toml if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// JSON Lines
     #[arg(short, long)]
     pub json: bool,

@@ -42,7 +42,7 @@ use crate::device::{self, Device};
 use crate::mac_events::is_socket;
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
-use crate::{priority, privilege, runtime};
+use crate::{memory, priority, privilege, runtime};
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -61,6 +61,7 @@ const FOLLOW: Duration = Duration::from_millis(10);
 /// Something is missing, or a device is served already: nothing stays attached.
 pub fn run(options: &Options) -> Result<()> {
     device::check_machine()?;
+    memory::share_heaps();
     let wanted = options.orders.read()?;
     warn_of_rest(&wanted);
     let devices = present(&wanted, &options.orders.devices)?;

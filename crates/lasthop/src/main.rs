@@ -240,6 +240,7 @@ fn gather(args: &Report) -> Result<()> {
 /// Whether attach can work.
 fn check_all(args: &Check) -> bool {
     let mut findings = check::machine();
+    findings.push(check::memory(args.config.as_deref()));
     for device in &args.devices {
         findings.extend(check::device(device));
     }

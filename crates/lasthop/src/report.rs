@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::columns::aligned;
 pub(crate) use crate::fields::round;
 pub use crate::fields::{Field, keys};
+use crate::memory::Chosen;
 use crate::receivers::Hop;
 use crate::view::View;
 
@@ -45,6 +46,12 @@ pub const STATUS_FIELDS: &[Field] = &[
         "bytes",
         "kernel memory of all maps, taken at attach",
     ),
+    (
+        "memory_profile",
+        "",
+        "`small` or `standard`: by which rule their sizes fit",
+    ),
+    ("memory_why", "", "why it is that one, a sentence"),
     (
         "heartbeat_age_ms",
         "ms",
@@ -148,6 +155,8 @@ pub struct Served<'a> {
     pub device: &'a str,
     /// Scheme name.
     pub scheme: &'a str,
+    /// By which rule its sizes fit.
+    pub memory: &'a Chosen,
     /// Times that a reload has changed how it is served.
     pub reloads: u64,
     /// Seconds since the device was attached first.
@@ -195,6 +204,8 @@ pub fn status(served: &Served<'_>) -> Value {
         "cache_max_bytes": setup.map_or(0, |s| u64::from(s.nr_slots) * slot_bytes),
         "chunks": usage.chunks,
         "memory_bytes": view.map_or(0, View::memory_bytes),
+        "memory_profile": served.memory.profile.name(),
+        "memory_why": served.memory.why,
         "heartbeat_age_ms": age_ns.map(|ns| ns / 1_000_000),
         "goodput_bytes_per_s": hop.goodput_bytes_per_s,
         "srtt_us": hop.srtt_us,
@@ -277,12 +288,12 @@ pub(crate) fn text(value: &Value) -> String {
     }
 }
 
-/// A device's status for people: state in two lines, then every counter that isn't zero.
+/// A device's status for people: state in three lines, then every counter that isn't zero.
 pub fn status_for_people(status: &Value) -> String {
     let get = |name: &str| text(&status[name]);
     let mib = |name: &str| status[name].as_u64().unwrap_or(0) as f64 / 1_048_576.0;
     let mut out = format!(
-        "{}: {} by process {}, scheme {}, for {} s\n    flows {} of {} ({} with cached data), cache {:.1} of {:.0} MiB, last heartbeat {} ms ago\n",
+        "{}: {} by process {}, scheme {}, for {} s\n    flows {} of {} ({} with cached data), cache {:.1} of {:.0} MiB, last heartbeat {} ms ago\n    memory {:.1} MiB, profile {}: {}\n",
         get("dev"),
         get("state"),
         get("pid"),
@@ -294,6 +305,9 @@ pub fn status_for_people(status: &Value) -> String {
         mib("cache_bytes"),
         mib("cache_max_bytes"),
         get("heartbeat_age_ms"),
+        mib("memory_bytes"),
+        get("memory_profile"),
+        get("memory_why"),
     );
     for counter in lasthop_core::counters() {
         let n = status["counters"][counter.name].as_u64().unwrap_or(0);
@@ -415,6 +429,7 @@ pub fn reload_for_people(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Room;
 
     fn names(fields: &[Field]) -> Vec<&'static str> {
         let mut names: Vec<_> = fields.iter().map(|(name, _, _)| *name).collect();
@@ -432,6 +447,7 @@ mod tests {
         status(&Served {
             device: "wl0",
             scheme: "snoop",
+            memory: &Chosen::of(None, &Room::UNLIMITED),
             reloads: 0,
             uptime_s: 1.0,
             view: None,

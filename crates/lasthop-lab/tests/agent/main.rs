@@ -14,6 +14,7 @@ mod ecn;
 mod events;
 mod explain;
 mod faults;
+mod footprint;
 mod handoff;
 mod local;
 mod many;

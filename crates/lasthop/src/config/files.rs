@@ -18,7 +18,7 @@ pub const DEFAULT_PATH: &str = "/etc/lasthop/lasthop.toml";
 /// Beside the file, for what packages and scripts add to it.
 const DIRECTORY: &str = "conf.d";
 /// Keys that are the process's, and can't be of one device.
-const OF_ALL: [&str; 2] = ["memory", "runtime_dir"];
+const OF_ALL: [&str; 3] = ["memory", "memory_profile", "runtime_dir"];
 /// Longest name of a device, as the kernel has it.
 const NAME_BYTES: usize = 15;
 

@@ -121,12 +121,25 @@ fn values_arrive() {
 fn memory_is_shared() {
     let room = Room {
         available_bytes: 1 << 30,
-        devices: 2,
+        total_bytes: 1 << 30,
     };
-    let file = parse("memory = \"32MiB\"\n", "x").unwrap();
-    let one = file.setup("snoop", &room).unwrap();
-    assert!(one.cache_total_bytes < 16 << 20);
-    assert!(one.max_flows < 16_384);
+    let of = |text: &str| {
+        let setup = parse(text, "x").unwrap().setup("snoop", &room).unwrap();
+        (setup.max_flows, setup.cache_total_bytes >> 20)
+    };
+    let (flows, cache_mib) = of("memory = \"32MiB\"\n");
+    assert!(flows < 16_384 && (20..32).contains(&cache_mib));
+    let (flows, cache_mib) = of("memory_profile = \"small\"\n");
+    assert!(flows < 1_000 && (5..8).contains(&cache_mib));
+    assert_eq!(
+        of("memory_profile = \"small\"\nmax_flows = 50\ncache_total = \"9MiB\"\n"),
+        (50, 9)
+    );
+    let wrong = error("memory_profile = \"tiny\"\n");
+    assert_eq!(
+        wrong,
+        "x.toml:1: memory_profile: write \"auto\", \"small\" or \"standard\""
+    );
     let set = "memory = \"32MiB\"\ncache_total = \"64MiB\"\n";
     assert!(parse(set, "x").unwrap().setup("snoop", &room).is_err());
     assert!(File::default().setup("eln", &room).is_err());

@@ -19,7 +19,7 @@ use super::place::Place;
 use super::settings::Settings;
 use crate::bytes;
 use crate::control::{Control, DAEMON, directory};
-use crate::memory::Asked;
+use crate::memory::{Asked, Chosen, Profile};
 use crate::programs::{Maps, Setup};
 
 /// What is asked for.
@@ -55,6 +55,8 @@ struct Header {
     rules: Vec<u8>,
     keys: Option<PathBuf>,
     mac_events: Option<PathBuf>,
+    memory: Chosen,
+    memory_profile: Option<Profile>,
     memory_bytes: Option<u64>,
     max_flows: Option<u32>,
     cache_total_bytes: Option<u64>,
@@ -139,6 +141,8 @@ fn header(place: &Place, maps: &Maps, fds: usize) -> Header {
         rules: rules.iter().flat_map(bytes::of).copied().collect(),
         keys: settings.keys.clone(),
         mac_events: settings.mac_events.clone(),
+        memory: settings.memory.clone(),
+        memory_profile: settings.asked.profile,
         memory_bytes: settings.asked.memory_bytes,
         max_flows: settings.asked.max_flows,
         cache_total_bytes: settings.asked.cache_total_bytes,
@@ -259,7 +263,9 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
             setup: Setup::of_raw(&raw, rules.context("rules")?).on(0, Setup::default().l2_bytes),
             keys: header.keys,
             mac_events: header.mac_events,
+            memory: header.memory,
             asked: Asked {
+                profile: header.memory_profile,
                 memory_bytes: header.memory_bytes,
                 max_flows: header.max_flows,
                 cache_total_bytes: header.cache_total_bytes,

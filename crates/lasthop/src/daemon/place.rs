@@ -234,10 +234,12 @@ impl Place {
         match question.request.as_str() {
             "status" => {
                 let (uptime_s, reloads) = (self.uptime_s(), self.reloads);
+                let memory = self.settings.memory.clone();
                 question.answer(move |out| {
                     let served = Served {
                         device: &name,
                         scheme: &scheme,
+                        memory: &memory,
                         reloads,
                         uptime_s,
                         view: view.as_deref(),

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::LH_POLICY_MAC;
 
 use crate::config::{Configuration, File};
-use crate::memory::{Asked, Room};
+use crate::memory::{Asked, Budget, Chosen, Part, Room};
 use crate::programs::Setup;
 use crate::role::Role;
 
@@ -25,6 +25,8 @@ pub struct Settings {
     pub mac_events: Option<PathBuf>,
     /// Which sizes of `setup` were asked for.
     pub asked: Asked,
+    /// By which rule the others fit.
+    pub memory: Chosen,
 }
 
 impl Settings {
@@ -37,6 +39,7 @@ impl Settings {
         if self.asked.cache_total_bytes.is_none() {
             setup.cache_total_bytes = there.cache_total_bytes;
         }
+        self.memory = of.memory.clone();
     }
 }
 
@@ -97,11 +100,13 @@ impl Orders {
             Devices::Named(names) => names.clone(),
             Devices::Sections => all.devices.keys().cloned().collect(),
         };
-        let room = Room::of_this_machine(names.len());
+        let file_of = |name| all.devices.get(name).unwrap_or(&all.common);
+        let asked: Vec<Asked> = names.iter().map(|name| file_of(name).memory()).collect();
+        let budget = Budget::new(&all.common.memory(), Room::of_this_machine(0));
+        let parts = budget.divide(&asked)?;
         let mut devices: Vec<(String, Settings)> = Vec::new();
-        for name in &names {
-            let file = all.devices.get(name).unwrap_or(&all.common);
-            let settings = self.settings(file.clone(), &names, &room);
+        for (name, part) in names.iter().zip(&parts) {
+            let settings = self.settings(file_of(name).clone(), &names, part, &budget);
             let settings = match &self.devices {
                 Devices::Named(_) => settings?,
                 Devices::Sections => settings.with_context(|| format!("device {name}"))?,
@@ -122,7 +127,13 @@ impl Orders {
         })
     }
 
-    fn settings(&self, mut file: File, names: &[String], room: &Room) -> Result<Settings> {
+    fn settings(
+        &self,
+        mut file: File,
+        names: &[String],
+        part: &Part,
+        budget: &Budget,
+    ) -> Result<Settings> {
         let over = &self.overrides;
         file.matches.extend(over.matches.iter().cloned());
         file.exclude.extend(over.exclude.iter().cloned());
@@ -130,7 +141,7 @@ impl Orders {
         file.mac_events = over.mac_events.clone().or(file.mac_events);
         let scheme = over.scheme.clone().or_else(|| file.scheme.clone());
         let scheme = scheme.unwrap_or_else(|| "rack".into());
-        let mut setup = file.setup(&scheme, room)?;
+        let mut setup = file.setup_within(&scheme, part)?;
         if let Some(role) = over.role {
             setup.config.role = role.number(names)?;
         }
@@ -149,6 +160,7 @@ impl Orders {
             keys: file.key.clone(),
             mac_events,
             asked: file.memory(),
+            memory: budget.chosen.clone(),
         })
     }
 }

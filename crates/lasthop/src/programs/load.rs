@@ -13,8 +13,9 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, OpenObject};
 use super::image::image;
 use super::loaded::{Loaded, Maps};
 use crate::bytes;
+use crate::maps;
 use crate::shared::Shared;
-use crate::view::{View, loaded_bytes};
+use crate::view::View;
 
 /// Loads the programs with maps of their own, and fills the pools.
 pub(super) fn fresh(raw: &lh_setup, rules: &[lh_rule]) -> Result<Loaded> {
@@ -30,7 +31,7 @@ pub(super) fn following(raw: &lh_setup, rules: &[lh_rule], maps: &Maps) -> Resul
     load(raw, rules, Some(maps))
 }
 
-fn load(raw: &lh_setup, rules: &[lh_rule], maps: Option<&Maps>) -> Result<Loaded> {
+fn load(raw: &lh_setup, rules: &[lh_rule], given: Option<&Maps>) -> Result<Loaded> {
     if rules.len() > LH_MAX_RULES as usize {
         bail!(
             "{} match and exclude rules, at most {LH_MAX_RULES}",
@@ -45,8 +46,8 @@ fn load(raw: &lh_setup, rules: &[lh_rule], maps: Option<&Maps>) -> Result<Loaded
         .context("BPF object")?;
     drop(image);
     prepare(&mut open, raw)?;
-    if let Some(maps) = maps {
-        reuse(&mut open, maps)?;
+    if let Some(given) = given {
+        reuse(&mut open, given)?;
     }
     let loaded = Loaded::of(open.load().map_err(|error| refusal(error, raw))?)?;
     let table = loaded.map("rules")?;
@@ -86,7 +87,7 @@ fn refusal(error: libbpf_rs::Error, raw: &lh_setup) -> anyhow::Error {
     let why = match error.kind() {
         libbpf_rs::ErrorKind::OutOfMemory => format!(
             "no memory for the {} MiB of the maps: lower cache_total or max_flows",
-            loaded_bytes(raw) >> 20
+            maps::loaded_bytes(raw) >> 20
         ),
         libbpf_rs::ErrorKind::PermissionDenied => {
             "the kernel does not let us load BPF programs: run as root".into()
@@ -108,6 +109,14 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
             "chunks" | "free_chunks" => raw.nr_chunks,
             "slots" => raw.nr_slots,
             "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,
+            "events" => maps::events_bytes(raw.nr_flows) as u32,
+            name if name.ends_with(".bss.device") => {
+                let bytes = maps::device_bytes(raw.nr_peers) as u32;
+                if bytes != map.value_size() {
+                    map.set_value_size(bytes).context("places of receivers")?;
+                }
+                continue;
+            }
             name if name.ends_with(".rodata") => {
                 map.set_initial_value(bytes::of(raw))
                     .context("constants of the programs")?;

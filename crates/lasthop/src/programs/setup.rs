@@ -8,6 +8,7 @@ use lasthop_core::bindings::{
     self, LH_BATCH_SLOTS, LH_FLOW_SEGS, LH_SLOT_BYTES, lh_config, lh_rule, lh_setup,
 };
 
+use crate::maps;
 use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
 
 /// Priority of local retransmissions: cfg80211 takes 256 to 263 for a user priority of 0 to 7 and
@@ -78,7 +79,7 @@ impl Setup {
             // Every flow may hold one chunk that is hardly filled.
             nr_chunks: nr_slots / bindings::LH_CHUNK_SEGS + self.max_flows,
             nr_flows: self.max_flows,
-            nr_peers: bindings::LH_PEERS,
+            nr_peers: maps::peers(self.max_flows),
             flow_segments: flow_segments.clamp(1, u64::from(LH_FLOW_SEGS)) as u32,
             nr_rules: self.rules.len() as u32,
             has_match: u32::from(
