@@ -40,9 +40,10 @@ use crate::carrier::Carrier;
 use crate::control::{self, Control, Question};
 use crate::device::{self, Device};
 use crate::mac_events::is_socket;
+use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
-use crate::{memory, priority, privilege, runtime};
+use crate::{priority, privilege, runtime};
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -62,7 +63,7 @@ const FOLLOW: Duration = Duration::from_millis(10);
 pub fn run(options: &Options) -> Result<()> {
     device::check_machine()?;
     memory::share_heaps();
-    let wanted = options.orders.read()?;
+    let wanted = options.orders.read(0)?;
     warn_of_rest(&wanted);
     let devices = present(&wanted, &options.orders.devices)?;
     let named = matches!(options.orders.devices, Devices::Named(_));
@@ -90,6 +91,7 @@ pub fn run(options: &Options) -> Result<()> {
         true => takeover::take_over(&common)?,
         false => None,
     };
+    let budget = wanted.budget.clone();
     let is_next = taken.is_some();
     let (process, places) = match taken {
         Some(taken) => taken,
@@ -102,6 +104,7 @@ pub fn run(options: &Options) -> Result<()> {
         options,
         process,
         places,
+        budget,
         common,
         signals,
         carrier,
@@ -188,6 +191,8 @@ struct Daemon<'a> {
     common: Common,
     /// Above `process`, for the daemon is one as long as it serves any.
     places: Vec<Place>,
+    /// What the maps of all may take.
+    budget: Budget,
     process: Control,
     signals: SignalFd,
     carrier: Carrier,
@@ -351,7 +356,7 @@ impl Daemon<'_> {
         }
         self.manager.reloading();
         let orders = &self.options.orders;
-        let mut reload = Reload::begin(orders, &self.common, &mut self.places);
+        let mut reload = Reload::begin(orders, &self.common, (&mut self.budget, &mut self.places));
         self.asked.drain(..).for_each(|q| reload.asked_by(q));
         self.reload = Some(reload);
     }
@@ -432,28 +437,27 @@ impl Daemon<'_> {
 
     /// Looks for devices that went or came back. True: it is time to end.
     fn look(&mut self) -> Result<bool> {
-        for place in &mut self.places {
+        for index in 0..self.places.len() {
+            let others = self.taken_by_others(index);
+            let place = &mut self.places[index];
             if place.follows(&self.common) {
                 continue;
             }
-            if let Some(live) = &mut place.live {
-                live.agent.detach(); // before anybody hears of it
-                let text = if self.options.once {
-                    format!("{} is gone: ending, because of --once", place.name)
-                } else {
-                    format!("{} is gone: waiting for it", place.name)
-                };
-                place.say("gone", &text, &self.common);
-                place.live = None;
-                if self.options.once {
-                    return Ok(true);
-                }
+            if place.is_gone(self.options.once, &self.common) && self.options.once {
+                return Ok(true);
             }
             if device::ifindex(&place.name).is_some() {
-                place.come_back(&self.common);
+                place.come_back(&self.common, &self.budget, &others);
             }
         }
         Ok(false)
+    }
+
+    /// What the maps take of all places but one.
+    fn taken_by_others(&self, index: usize) -> Vec<u64> {
+        let others = self.places.iter().enumerate().filter(|(i, _)| *i != index);
+        let taken = others.map(|(_, place)| place.taken_bytes());
+        taken.filter(|bytes| *bytes > 0).collect()
     }
 }
 

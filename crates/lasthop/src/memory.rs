@@ -90,7 +90,8 @@ impl Asked {
         }
     }
 
-    fn sets_sizes(&self) -> bool {
+    /// Whether sizes of its own are asked for.
+    pub fn sets_sizes(&self) -> bool {
         self.max_flows.is_some() || self.cache_total_bytes.is_some()
     }
 }
@@ -140,6 +141,17 @@ impl Budget {
         Ok(parts)
     }
 
+    /// Says so if devices that were attached before have more than this by now allows: they keep it.
+    pub fn warn_of_more(&self, devices: usize, taken: u64) {
+        if let Some(limit) = self.memory_bytes.filter(|limit| *limit < taken) {
+            tracing::warn!(
+                "memory: {devices} device(s) that are attached keep their {}, more than {}: no other one is attached until they go",
+                mib(taken),
+                mib(limit)
+            );
+        }
+    }
+
     fn check(&self, devices: usize, needs: u64) -> Result<()> {
         if needs > self.room.available_bytes {
             bail!(
@@ -178,7 +190,7 @@ impl Budget {
             None => "what may be taken without the key memory",
         };
         bail!(
-            "not attached: its maps take {}, but of the {} of {whose} {} other device(s) have {}: raise memory, or lower cache_total or max_flows",
+            "no memory: its maps take {}, but of the {} of {whose} {} other device(s) have {}: raise memory, or lower cache_total or max_flows",
             mib(parts[1].memory_bytes()),
             mib(all),
             others.len(),
@@ -342,7 +354,7 @@ mod tests {
         assert!((7 * MIB..=8 * MIB).contains(&bytes), "{less:?}");
         let refused = late(&asked, &[16 * MIB, 16 * MIB]).unwrap_err().to_string();
         assert!(
-            refused.starts_with("not attached: its maps take 0."),
+            refused.starts_with("no memory: its maps take 0."),
             "{refused}"
         );
         assert!(

@@ -24,6 +24,11 @@ pub const STATUS_FIELDS: &[Field] = &[
         "",
         "`attached`, or `waiting` for the device to come back",
     ),
+    (
+        "complaint",
+        "",
+        "why it could not be attached when it was tried last, a sentence; null: it could",
+    ),
     ("pid", "", "process that serves it"),
     (
         "reloads",
@@ -155,6 +160,8 @@ pub struct Served<'a> {
     pub device: &'a str,
     /// Scheme name.
     pub scheme: &'a str,
+    /// Why it could not be attached; empty: it could.
+    pub complaint: &'a str,
     /// By which rule its sizes fit.
     pub memory: &'a Chosen,
     /// Times that a reload has changed how it is served.
@@ -194,6 +201,7 @@ pub fn status(served: &Served<'_>) -> Value {
         "ifindex": setup.map(|s| s.ifindex),
         "scheme": served.scheme,
         "state": if view.is_some() { "attached" } else { "waiting" },
+        "complaint": (!served.complaint.is_empty()).then_some(served.complaint),
         "pid": std::process::id(),
         "reloads": served.reloads,
         "uptime_s": round(served.uptime_s),
@@ -309,6 +317,9 @@ pub fn status_for_people(status: &Value) -> String {
         get("memory_profile"),
         get("memory_why"),
     );
+    if let Some(complaint) = status["complaint"].as_str() {
+        out += &format!("    {complaint}\n");
+    }
     for counter in lasthop_core::counters() {
         let n = status["counters"][counter.name].as_u64().unwrap_or(0);
         if n > 0 {
@@ -447,6 +458,7 @@ mod tests {
         status(&Served {
             device: "wl0",
             scheme: "snoop",
+            complaint: "",
             memory: &Chosen::of(None, &Room::UNLIMITED),
             reloads: 0,
             uptime_s: 1.0,

@@ -16,6 +16,7 @@ mod explain;
 mod faults;
 mod footprint;
 mod handoff;
+mod late;
 mod local;
 mod many;
 mod outage;

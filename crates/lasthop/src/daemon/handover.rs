@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::LAYOUT;
-use lasthop_core::bindings::{lh_rule, lh_setup};
+use lasthop_core::bindings::{LH_SLOT_BYTES, lh_rule, lh_setup};
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use super::place::Place;
 use super::settings::Settings;
 use crate::bytes;
 use crate::control::{Control, DAEMON, directory};
-use crate::memory::{Asked, Chosen, Profile};
+use crate::memory::{Asked, Chosen, Part, Profile};
 use crate::programs::{Maps, Setup};
 
 /// What is asked for.
@@ -264,6 +264,10 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
             keys: header.keys,
             mac_events: header.mac_events,
             memory: header.memory,
+            part: Part {
+                max_flows: raw.nr_flows,
+                cache_total_bytes: u64::from(raw.nr_slots) * u64::from(LH_SLOT_BYTES),
+            },
             asked: Asked {
                 profile: header.memory_profile,
                 memory_bytes: header.memory_bytes,

@@ -18,6 +18,8 @@ use crate::control::{Control, Question};
 use crate::device::{self, Device};
 use crate::keyfile;
 use crate::mac_events::{Lag, Source, is_socket};
+use crate::maps;
+use crate::memory::Budget;
 use crate::monotonic::now_ns;
 use crate::peers;
 use crate::priority;
@@ -122,6 +124,18 @@ impl Place {
         }
     }
 
+    /// What its maps take; 0: it has none.
+    pub(super) fn taken_bytes(&self) -> u64 {
+        match (&self.live, &self.loading) {
+            (Some(live), _) => live.agent.memory_bytes(),
+            (None, Some(_)) => maps::memory_bytes(
+                self.settings.setup.max_flows,
+                self.settings.setup.cache_total_bytes,
+            ),
+            (None, None) => 0,
+        }
+    }
+
     /// How long it has been served.
     pub(super) fn uptime_s(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
@@ -186,8 +200,9 @@ impl Place {
 
     /// Takes up a device that came back: first loads, on another thread, then attaches. Failing is
     /// no reason to end: the others are still served, and it may work soon.
-    pub(super) fn come_back(&mut self, common: &Common) {
-        let Err(error) = self.try_come_back(common) else {
+    /// `others`: what the maps of each of them take of `budget`.
+    pub(super) fn come_back(&mut self, common: &Common, budget: &Budget, others: &[u64]) {
+        let Err(error) = self.try_come_back(common, budget, others) else {
             return;
         };
         self.retry = Instant::now() + RETRY;
@@ -198,13 +213,17 @@ impl Place {
         }
     }
 
-    fn try_come_back(&mut self, common: &Common) -> Result<()> {
+    fn try_come_back(&mut self, common: &Common, budget: &Budget, others: &[u64]) -> Result<()> {
         if Instant::now() < self.retry {
             return Ok(());
         }
         let device = Device::find(&self.name)?;
         let Some(loading) = self.loading.take_if(|loading| loading.is_finished()) else {
             if self.loading.is_none() {
+                let (asked, part) = (&self.settings.asked, self.settings.part);
+                let part = budget.late(asked, part, others);
+                self.settings
+                    .resize(part.with_context(|| self.name.clone())?);
                 let setup = self.settings.setup.clone();
                 let load = move || {
                     priority::of_loading();
@@ -235,11 +254,13 @@ impl Place {
             "status" => {
                 let (uptime_s, reloads) = (self.uptime_s(), self.reloads);
                 let memory = self.settings.memory.clone();
+                let complaint = self.complaint.clone();
                 question.answer(move |out| {
                     let served = Served {
                         device: &name,
                         scheme: &scheme,
                         memory: &memory,
+                        complaint: &complaint,
                         reloads,
                         uptime_s,
                         view: view.as_deref(),
@@ -370,6 +391,21 @@ impl Place {
                 self.not_ours = name;
             }
         }
+        true
+    }
+
+    /// Takes note of it that the device is gone. True: it was there until now.
+    pub(super) fn is_gone(&mut self, ending: bool, common: &Common) -> bool {
+        let Some(live) = &mut self.live else {
+            return false;
+        };
+        live.agent.detach(); // before anybody hears of it
+        let text = match ending {
+            true => format!("{} is gone: ending, because of --once", self.name),
+            false => format!("{} is gone: waiting for it", self.name),
+        };
+        self.say("gone", &text, common);
+        self.live = None;
         true
     }
 

@@ -11,6 +11,7 @@ use super::place::Place;
 use super::settings::{Orders, Wanted};
 use crate::control::Question;
 use crate::device;
+use crate::memory::Budget;
 
 /// A reload that is under way: programs are being loaded.
 #[derive(Default)]
@@ -22,10 +23,22 @@ pub(super) struct Reload {
 
 impl Reload {
     /// Reads what is ordered, and begins to do it. What is wrong in the files leaves all as it is.
-    pub(super) fn begin(orders: &Orders, common: &Common, places: &mut Vec<Place>) -> Self {
+    pub(super) fn begin(
+        orders: &Orders,
+        common: &Common,
+        (budget, places): (&mut Budget, &mut Vec<Place>),
+    ) -> Self {
         let mut reload = Self::default();
-        match orders.read() {
-            Ok(wanted) => reload.change(wanted, common, places),
+        let taken = places.iter().map(Place::taken_bytes).sum();
+        match orders.read(taken) {
+            Ok(wanted) => {
+                let after = wanted.budget.clone();
+                reload.change(wanted, common, places);
+                let taken = places.iter().map(Place::taken_bytes);
+                let taken: Vec<u64> = taken.filter(|bytes| *bytes > 0).collect();
+                after.warn_of_more(taken.len(), taken.iter().sum());
+                *budget = after;
+            }
             Err(error) => {
                 tracing::warn!("still as before: {error:#}");
                 reload.lines.push(told(None, "failed", Some(&error)));

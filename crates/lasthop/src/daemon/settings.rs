@@ -27,6 +27,8 @@ pub struct Settings {
     pub asked: Asked,
     /// By which rule the others fit.
     pub memory: Chosen,
+    /// The sizes that it was given of the memory of all; `setup` has less where less was left.
+    pub part: Part,
 }
 
 impl Settings {
@@ -39,7 +41,18 @@ impl Settings {
         if self.asked.cache_total_bytes.is_none() {
             setup.cache_total_bytes = there.cache_total_bytes;
         }
+        if !self.asked.sets_sizes() {
+            self.part = of.part;
+        }
         self.memory = of.memory.clone();
+    }
+}
+
+impl Settings {
+    /// Has the programs loaded with these sizes.
+    pub(super) fn resize(&mut self, part: Part) {
+        self.setup.max_flows = part.max_flows;
+        self.setup.cache_total_bytes = part.cache_total_bytes;
     }
 }
 
@@ -87,14 +100,16 @@ pub struct Wanted {
     pub devices: Vec<(String, Settings)>,
     /// Directory of control sockets and locks.
     pub runtime_dir: PathBuf,
+    /// What the maps of all may take.
+    pub budget: Budget,
 }
 
 impl Orders {
-    /// Reads the files.
+    /// Reads the files. `taken_bytes`: what the maps of those that are served take by now.
     ///
     /// # Errors
     /// `FILE:LINE: what is wrong`, or what else can't be served.
-    pub fn read(&self) -> Result<Wanted> {
+    pub fn read(&self, taken_bytes: u64) -> Result<Wanted> {
         let all = Configuration::read_or_default(self.config.as_deref())?;
         let names: Vec<String> = match &self.devices {
             Devices::Named(names) => names.clone(),
@@ -102,7 +117,7 @@ impl Orders {
         };
         let file_of = |name| all.devices.get(name).unwrap_or(&all.common);
         let asked: Vec<Asked> = names.iter().map(|name| file_of(name).memory()).collect();
-        let budget = Budget::new(&all.common.memory(), Room::of_this_machine(0));
+        let budget = Budget::new(&all.common.memory(), Room::of_this_machine(taken_bytes));
         let parts = budget.divide(&asked)?;
         let mut devices: Vec<(String, Settings)> = Vec::new();
         for (name, part) in names.iter().zip(&parts) {
@@ -124,6 +139,7 @@ impl Orders {
         Ok(Wanted {
             devices,
             runtime_dir: all.common.runtime_dir(),
+            budget,
         })
     }
 
@@ -161,6 +177,7 @@ impl Orders {
             mac_events,
             asked: file.memory(),
             memory: budget.chosen.clone(),
+            part: *part,
         })
     }
 }
