@@ -62,7 +62,6 @@ const FOLLOW: Duration = Duration::from_millis(10);
 /// Something is missing, or a device is served already: nothing stays attached.
 pub fn run(options: &Options) -> Result<()> {
     device::check_machine()?;
-    memory::share_heaps();
     let wanted = options.orders.read(0)?;
     warn_of_rest(&wanted);
     let devices = present(&wanted, &options.orders.devices)?;
@@ -242,6 +241,7 @@ impl Daemon<'_> {
                 place.attach(agent, device, &self.common)?;
             }
         }
+        memory::give_back();
         if self.places.is_empty() {
             self.say_idle();
         }

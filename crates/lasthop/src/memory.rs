@@ -205,17 +205,9 @@ fn sum(bytes: &[u64]) -> u64 {
         .fold(0, |sum, &bytes| u64::saturating_add(sum, bytes))
 }
 
-/// Has the threads that answer share a heap: each would have one of its own, and keep it.
-pub(crate) fn share_heaps() {
-    // SAFETY: it sets a number that glibc reads when a thread begins.
-    #[cfg(target_env = "gnu")]
-    unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 2);
-    }
-}
-
 /// Gives the heap that is free by now back to the machine. What loading took is several times what
-/// serving takes, and glibc would keep most of it.
+/// serving takes, and glibc would keep most of it. For the thread that serves, for it takes every heap's
+/// lock: one that loads would hold it while others go first on the processor.
 pub(crate) fn give_back() {
     // SAFETY: it changes nothing that anybody holds.
     #[cfg(target_env = "gnu")]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::place::{Following, Place, source_of};
 use super::settings::Settings;
 use crate::keyfile;
+use crate::memory;
 use crate::priority;
 use crate::programs::Successor;
 
@@ -91,6 +92,7 @@ impl Place {
 
     fn try_follow(&mut self, following: Following) -> Result<()> {
         let loaded = following.loading.join();
+        memory::give_back();
         let by = loaded.map_err(|_| anyhow!("loading failed"))??;
         match &mut self.live {
             Some(live) if live.ifindex == by.ifindex() => live.agent.succeed(by)?,

@@ -19,7 +19,7 @@ use crate::device::{self, Device};
 use crate::keyfile;
 use crate::mac_events::{Lag, Source, is_socket};
 use crate::maps;
-use crate::memory::Budget;
+use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::peers;
 use crate::priority;
@@ -233,9 +233,9 @@ impl Place {
             }
             return Ok(());
         };
-        let agent = loading
-            .join()
-            .map_err(|_| anyhow!("{}: loading failed", self.name))??;
+        let loaded = loading.join();
+        memory::give_back();
+        let agent = loaded.map_err(|_| anyhow!("{}: loading failed", self.name))??;
         let loaded = (agent.setup().ifindex, agent.setup().l2_bytes);
         if loaded != (device.ifindex, device.l2_bytes) {
             return Ok(()); // it went and came back once more meanwhile: load anew

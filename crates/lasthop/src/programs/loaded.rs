@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use libbpf_rs::{MapCore, MapHandle, Object};
 
 use super::program::Program;
-use crate::memory;
 
 /// The maps that programs have in common with those that follow them: all but what each has its own
 /// of, constants and rules.
@@ -23,7 +22,7 @@ pub(super) struct Loaded {
 impl Loaded {
     /// Keeps the descriptors, and lets all else go.
     pub(super) fn of(mut object: Object) -> Result<Self> {
-        let loaded = Self {
+        Ok(Self {
             programs: object
                 .progs()
                 .map(|program| {
@@ -41,10 +40,7 @@ impl Loaded {
                     Ok((name, handle))
                 })
                 .collect::<Result<_>>()?,
-        };
-        drop(object);
-        memory::give_back();
-        Ok(loaded)
+        })
     }
 
     pub(super) fn program(&self, program: Program) -> Result<i32> {
