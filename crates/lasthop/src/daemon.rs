@@ -9,6 +9,7 @@
 //! of their own: tables are long, who asked may read slowly, and the verifier takes its time.
 
 mod change;
+mod guests;
 mod handover;
 mod hello;
 mod live;
@@ -29,6 +30,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::stat::{Mode, umask};
 
+use self::guests::Guests;
 use self::live::{Live, load};
 use self::notify::Manager;
 use self::options::Common;
@@ -90,7 +92,7 @@ pub fn run(options: &Options) -> Result<()> {
         true => takeover::take_over(&common)?,
         false => None,
     };
-    let budget = wanted.budget.clone();
+    let (budget, guests) = (wanted.budget.clone(), Guests::of(wanted.patterns.clone()));
     let is_next = taken.is_some();
     let (process, places) = match taken {
         Some(taken) => taken,
@@ -104,6 +106,7 @@ pub fn run(options: &Options) -> Result<()> {
         process,
         places,
         budget,
+        guests,
         common,
         signals,
         carrier,
@@ -192,6 +195,8 @@ struct Daemon<'a> {
     places: Vec<Place>,
     /// What the maps of all may take.
     budget: Budget,
+    /// Who may come.
+    guests: Guests,
     process: Control,
     signals: SignalFd,
     carrier: Carrier,
@@ -250,6 +255,10 @@ impl Daemon<'_> {
 
     /// A service that was just installed touches nothing.
     fn say_idle(&self) {
+        if !self.guests.are_none() {
+            tracing::warn!("no device is there that is to be served: waiting");
+            return;
+        }
         tracing::warn!(
             "no device is to be served: write a section for each, as [device.wlan0], and call lasthop reload"
         );
@@ -285,6 +294,9 @@ impl Daemon<'_> {
             if now >= due.beat {
                 due.beat = now + HEARTBEAT;
                 self.beat();
+            }
+            if links || now >= due.sweep {
+                self.guests.take_up(&mut self.places, &self.common);
             }
             if now >= due.sweep {
                 due.sweep = now + SWEEP;
@@ -356,7 +368,8 @@ impl Daemon<'_> {
         }
         self.manager.reloading();
         let orders = &self.options.orders;
-        let mut reload = Reload::begin(orders, &self.common, (&mut self.budget, &mut self.places));
+        let of_all = (&mut self.budget, &mut self.guests);
+        let mut reload = Reload::begin(orders, &self.common, of_all, &mut self.places);
         self.asked.drain(..).for_each(|q| reload.asked_by(q));
         self.reload = Some(reload);
     }
@@ -450,6 +463,8 @@ impl Daemon<'_> {
                 place.come_back(&self.common, &self.budget, &others);
             }
         }
+        self.places
+            .retain(|place| !place.is_guest() || place.live.is_some() || place.is_there());
         Ok(false)
     }
 

@@ -18,6 +18,11 @@ use crate::view::View;
 pub const STATUS_FIELDS: &[Field] = &[
     ("dev", "", "device"),
     ("ifindex", "", "its index; null while it is away"),
+    (
+        "section",
+        "",
+        "section of the configuration that it is served by, its name or a pattern; null: none",
+    ),
     ("scheme", "", "what is done about losses"),
     (
         "state",
@@ -158,6 +163,8 @@ pub const FLOW_FIELDS: &[Field] = &[
 pub struct Served<'a> {
     /// Device name.
     pub device: &'a str,
+    /// Section of the configuration; empty: none.
+    pub section: &'a str,
     /// Scheme name.
     pub scheme: &'a str,
     /// Why it could not be attached; empty: it could.
@@ -199,6 +206,7 @@ pub fn status(served: &Served<'_>) -> Value {
     json!({
         "dev": served.device,
         "ifindex": setup.map(|s| s.ifindex),
+        "section": (!served.section.is_empty()).then_some(served.section),
         "scheme": served.scheme,
         "state": if view.is_some() { "attached" } else { "waiting" },
         "complaint": (!served.complaint.is_empty()).then_some(served.complaint),
@@ -458,6 +466,7 @@ mod tests {
         status(&Served {
             device: "wl0",
             scheme: "snoop",
+            section: "",
             complaint: "",
             memory: &Chosen::of(None, &Room::UNLIMITED),
             reloads: 0,

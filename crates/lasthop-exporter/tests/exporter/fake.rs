@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 pub fn status(device: &str, first: u64) -> Value {
     let mut status = report::status(&Served {
         device,
+        section: "",
         complaint: "",
         memory: &Chosen::of(None, &Room::UNLIMITED),
         reloads: 0,

@@ -116,3 +116,52 @@ fn one_limit_is_for_those_too_that_come_later() {
     assert!(served.memory_bytes() <= 4 * MIB);
     served.agent.stop().expect("stop");
 }
+
+/// Devices whose names are like that of a section are served while they are there, by the section that is
+/// closest.
+#[test]
+fn patterns_are_for_devices_that_come() {
+    if !able() {
+        return;
+    }
+    let sections = "memory = \"12MiB\"\n[device.wl0]\n[device.\"late*\"]\nscheme = \"snoop\"\n";
+    let closer = "[device.\"late?\"]\nscheme = \"slack\"\n";
+    let mut served = Served::start(&format!("{sections}{closer}"));
+    for (dev, peer, section, scheme) in [
+        ("late0", "peer0", "late?", "slack"),
+        ("late10", "peer10", "late*", "snoop"),
+    ] {
+        served.run(&format!("ip link add {dev} type veth peer name {peer}"));
+        served
+            .agent
+            .wait_for_line(&format!("lasthop: attached to {dev}"))
+            .expect("attached");
+        let status = served.status(dev).expect("status");
+        assert_eq!(
+            (&status["section"], &status["scheme"]),
+            (&section.into(), &scheme.into())
+        );
+        assert!(served.status(peer).is_none());
+    }
+    served.run("ip link del late0");
+    served
+        .agent
+        .wait_for_line("lasthop: late0 is gone")
+        .expect("gone");
+    wait_until("forgotten", || {
+        let status = served.status("late0");
+        (status.is_none(), format!("{status:?}"))
+    });
+    served.run("ip link add late0 type veth peer name peer0");
+    served
+        .agent
+        .wait_for_line("lasthop: attached to late0")
+        .expect("attached again");
+
+    served.reload(sections);
+    assert_eq!(served.status("late0").expect("status")["scheme"], "snoop");
+    served.reload("[device.wl0]\n");
+    assert!(served.status("late0").is_none() && served.status("late10").is_none());
+    assert_eq!(served.status("wl0").expect("status")["section"], "wl0");
+    served.agent.stop().expect("stop");
+}

@@ -164,7 +164,8 @@ pub fn defaults() -> String {
     }
     all + &comment(
         "A section for each device that `lasthop daemon` is to serve: without one it serves none. In it \
-         any of the keys above but memory, memory_profile and runtime_dir, for this device alone. Files in \
+         any of the keys above but memory, memory_profile and runtime_dir, for this device alone. In its name * stands for any characters and ? for one, as in \
+         [device.\"wlan*\"], for devices that come later, too; of several the closest counts. Files in \
          /etc/lasthop/conf.d that end in .toml are read after this one, in the order of their names.",
     ) + "\n# [device.wlan0]\n"
 }

@@ -48,6 +48,8 @@ struct Header {
     dev: String,
     ordered: String,
     uptime_s: f64,
+    section: String,
+    guest: bool,
     scheme: String,
     /// `struct lh_setup`, byte by byte.
     setup: Vec<u8>,
@@ -136,6 +138,8 @@ fn header(place: &Place, maps: &Maps, fds: usize) -> Header {
         dev: place.name.clone(),
         ordered: place.ordered.clone(),
         uptime_s: place.uptime_s(),
+        section: settings.section.clone(),
+        guest: settings.guest,
         scheme: settings.scheme.clone(),
         setup: bytes::of(&raw.unwrap_or(settings.setup.raw())).to_vec(),
         rules: rules.iter().flat_map(bytes::of).copied().collect(),
@@ -258,6 +262,8 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
         ordered: header.ordered,
         uptime_s: header.uptime_s,
         settings: Settings {
+            section: header.section,
+            guest: header.guest,
             scheme: header.scheme,
             // As it was set, before there was a device.
             setup: Setup::of_raw(&raw, rules.context("rules")?).on(0, Setup::default().l2_bytes),

@@ -136,6 +136,16 @@ impl Place {
         }
     }
 
+    /// Whether it is served because its name is like that, and so only while it is there.
+    pub(super) fn is_guest(&self) -> bool {
+        self.settings.guest
+    }
+
+    /// Whether there is a device of that name.
+    pub(super) fn is_there(&self) -> bool {
+        device::ifindex(&self.name).is_some()
+    }
+
     /// How long it has been served.
     pub(super) fn uptime_s(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
@@ -255,11 +265,13 @@ impl Place {
                 let (uptime_s, reloads) = (self.uptime_s(), self.reloads);
                 let memory = self.settings.memory.clone();
                 let complaint = self.complaint.clone();
+                let section = self.settings.section.clone();
                 question.answer(move |out| {
                     let served = Served {
                         device: &name,
                         scheme: &scheme,
                         memory: &memory,
+                        section: &section,
                         complaint: &complaint,
                         reloads,
                         uptime_s,
@@ -400,9 +412,10 @@ impl Place {
             return false;
         };
         live.agent.detach(); // before anybody hears of it
-        let text = match ending {
-            true => format!("{} is gone: ending, because of --once", self.name),
-            false => format!("{} is gone: waiting for it", self.name),
+        let text = match (ending, self.is_guest()) {
+            (true, _) => format!("{} is gone: ending, because of --once", self.name),
+            (false, true) => format!("{} is gone", self.name),
+            (false, false) => format!("{} is gone: waiting for it", self.name),
         };
         self.say("gone", &text, common);
         self.live = None;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::change::told;
+use super::guests::Guests;
 use super::options::Common;
 use super::place::Place;
 use super::settings::{Orders, Wanted};
@@ -26,13 +27,15 @@ impl Reload {
     pub(super) fn begin(
         orders: &Orders,
         common: &Common,
-        (budget, places): (&mut Budget, &mut Vec<Place>),
+        (budget, guests): (&mut Budget, &mut Guests),
+        places: &mut Vec<Place>,
     ) -> Self {
         let mut reload = Self::default();
         let taken = places.iter().map(Place::taken_bytes).sum();
         match orders.read(taken) {
             Ok(wanted) => {
                 let after = wanted.budget.clone();
+                *guests = Guests::of(wanted.patterns.clone());
                 reload.change(wanted, common, places);
                 let taken = places.iter().map(Place::taken_bytes);
                 let taken: Vec<u64> = taken.filter(|bytes| *bytes > 0).collect();

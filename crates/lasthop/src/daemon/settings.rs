@@ -2,12 +2,14 @@
 //! What is to be served, and how: as the command line and the configuration say, read at start and
 //! again on reload.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::LH_POLICY_MAC;
 
-use crate::config::{Configuration, File};
+use crate::config::{Configuration, File, is_pattern};
+use crate::device;
 use crate::memory::{Asked, Budget, Chosen, Part, Room};
 use crate::programs::Setup;
 use crate::role::Role;
@@ -15,6 +17,10 @@ use crate::role::Role;
 /// What one device is served with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    /// The section of the configuration that says so, a name or a pattern; empty: none.
+    pub section: String,
+    /// Served because its name is like that of the section, and so only while it is there.
+    pub guest: bool,
     /// Name of the scheme in `setup`.
     pub scheme: String,
     /// What the programs are loaded with, but for the device.
@@ -49,6 +55,11 @@ impl Settings {
 }
 
 impl Settings {
+    /// Whether both would go by what the same source says of one link.
+    pub(super) fn share_a_mac(&self, other: &Self) -> bool {
+        self.mac_events.is_some() && self.mac_events == other.mac_events
+    }
+
     /// Has the programs loaded with these sizes.
     pub(super) fn resize(&mut self, part: Part) {
         self.setup.max_flows = part.max_flows;
@@ -102,6 +113,78 @@ pub struct Wanted {
     pub runtime_dir: PathBuf,
     /// What the maps of all may take.
     pub budget: Budget,
+    /// Sections for devices that may come, each with what such a device is served with.
+    pub patterns: Patterns,
+}
+
+/// Sections for devices that may come.
+#[derive(Debug, Clone)]
+pub struct Patterns {
+    all: Configuration,
+    settings: BTreeMap<String, Settings>,
+}
+
+impl Patterns {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty()
+    }
+
+    /// What the device of that name is to be served with, if no section has its name, but one is for it.
+    pub fn settings_of(&self, device: &str) -> Option<&Settings> {
+        let (section, _) = self.all.section_of(device)?;
+        self.settings.get(section)
+    }
+}
+
+/// A device, or with none a place for one that may come, and what the files say of it.
+struct Entry<'a> {
+    device: Option<String>,
+    section: &'a str,
+    file: &'a File,
+}
+
+impl Entry<'_> {
+    fn name(&self) -> &str {
+        self.device.as_deref().unwrap_or(self.section)
+    }
+}
+
+/// Those that the command line names.
+fn named<'a>(all: &'a Configuration, names: &[String]) -> Vec<Entry<'a>> {
+    let entry = |name: &String| {
+        let (section, file) = all.section_of(name).unwrap_or(("", &all.common));
+        Entry {
+            device: Some(name.clone()),
+            section,
+            file,
+        }
+    };
+    names.iter().map(entry).collect()
+}
+
+/// Those that have a section, there or not, and of the devices that are there those for which a pattern is.
+/// Memory is divided so that each pattern has it for so many.
+fn of_sections<'a>(all: &'a Configuration, there: &[String]) -> Vec<Entry<'a>> {
+    const PLACES_LEAST: usize = 2;
+    let mut entries = Vec::new();
+    for (section, file) in &all.devices {
+        let entry = |device| Entry {
+            device,
+            section,
+            file,
+        };
+        if !is_pattern(section) {
+            entries.push(entry(Some(section.clone())));
+            continue;
+        }
+        let is_for = |name: &&String| all.section_of(name).is_some_and(|(s, _)| s == section);
+        let found: Vec<&String> = there.iter().filter(is_for).collect();
+        let missing = PLACES_LEAST.saturating_sub(found.len());
+        entries.extend(found.into_iter().map(|name| entry(Some(name.clone()))));
+        entries.extend((0..missing).map(|_| entry(None)));
+    }
+    entries
 }
 
 impl Orders {
@@ -111,25 +194,32 @@ impl Orders {
     /// `FILE:LINE: what is wrong`, or what else can't be served.
     pub fn read(&self, taken_bytes: u64) -> Result<Wanted> {
         let all = Configuration::read_or_default(self.config.as_deref())?;
-        let names: Vec<String> = match &self.devices {
-            Devices::Named(names) => names.clone(),
-            Devices::Sections => all.devices.keys().cloned().collect(),
+        let entries = match &self.devices {
+            Devices::Named(names) => named(&all, names),
+            Devices::Sections => of_sections(&all, &device::names()),
         };
-        let file_of = |name| all.devices.get(name).unwrap_or(&all.common);
-        let asked: Vec<Asked> = names.iter().map(|name| file_of(name).memory()).collect();
+        let names: Vec<String> = entries.iter().filter_map(|e| e.device.clone()).collect();
+        let asked: Vec<Asked> = entries.iter().map(|entry| entry.file.memory()).collect();
         let budget = Budget::new(&all.common.memory(), Room::of_this_machine(taken_bytes));
         let parts = budget.divide(&asked)?;
         let mut devices: Vec<(String, Settings)> = Vec::new();
-        for (name, part) in names.iter().zip(&parts) {
-            let settings = self.settings(file_of(name).clone(), &names, part, &budget);
+        let mut patterns = BTreeMap::new();
+        for (entry, part) in entries.iter().zip(&parts) {
+            let settings = self.settings(entry, &names, part, &budget);
             let settings = match &self.devices {
                 Devices::Named(_) => settings?,
-                Devices::Sections => settings.with_context(|| format!("device {name}"))?,
+                Devices::Sections => {
+                    settings.with_context(|| format!("device {}", entry.name()))?
+                }
             };
-            let shared = devices.iter().find(|(_, other)| {
-                settings.mac_events.is_some() && other.mac_events == settings.mac_events
-            });
-            if let Some((other, _)) = shared {
+            if settings.guest {
+                patterns.insert(settings.section.clone(), settings.clone());
+            }
+            let Some(name) = &entry.device else { continue };
+            if let Some((other, _)) = devices
+                .iter()
+                .find(|(_, other)| settings.share_a_mac(other))
+            {
                 bail!(
                     "mac_events is one link's, but {other} and {name} have the same: attach devices one by one, or give each its own"
                 );
@@ -140,17 +230,21 @@ impl Orders {
             devices,
             runtime_dir: all.common.runtime_dir(),
             budget,
+            patterns: Patterns {
+                settings: patterns,
+                all,
+            },
         })
     }
 
     fn settings(
         &self,
-        mut file: File,
+        entry: &Entry<'_>,
         names: &[String],
         part: &Part,
         budget: &Budget,
     ) -> Result<Settings> {
-        let over = &self.overrides;
+        let (over, mut file) = (&self.overrides, entry.file.clone());
         file.matches.extend(over.matches.iter().cloned());
         file.exclude.extend(over.exclude.iter().cloned());
         file.key = over.key.clone().or(file.key);
@@ -171,6 +265,8 @@ impl Orders {
             );
         }
         Ok(Settings {
+            section: entry.section.to_owned(),
+            guest: is_pattern(entry.section) && matches!(self.devices, Devices::Sections),
             scheme,
             setup,
             keys: file.key.clone(),
