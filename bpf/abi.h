@@ -130,7 +130,7 @@ struct lh_setup {
 	u32 has_match; /* 1: only flows that a match rule covers are assisted */
 	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
 	u32 port; /* of messages between agents, 0: none are heard or sent */
-	u32 pad;
+	u32 shared; /* 1: agents with other rules, and the same mark, serve the device as well */
 	u64 can; /* enum lh_can, lhc_can(config.scheme) */
 	u64 stale_ns; /* heartbeat older than this: pass everything */
 };

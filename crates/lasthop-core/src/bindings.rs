@@ -3434,7 +3434,8 @@ pub struct lh_setup {
     pub test_clock: u32,
     #[doc = " of messages between agents, 0: none are heard or sent"]
     pub port: u32,
-    pub pad: u32,
+    #[doc = " 1: agents with other rules, and the same mark, serve the device as well"]
+    pub shared: u32,
     #[doc = " enum lh_can, lhc_can(config.scheme)"]
     pub can: u64,
     #[doc = " heartbeat older than this: pass everything"]
@@ -3467,7 +3468,7 @@ const _: () = {
     ["Offset of field: lh_setup::test_clock"]
         [::core::mem::offset_of!(lh_setup, test_clock) - 244usize];
     ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 248usize];
-    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 252usize];
+    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 252usize];
     ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 256usize];
     ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 264usize];
 };

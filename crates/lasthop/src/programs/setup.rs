@@ -39,6 +39,8 @@ pub struct Setup {
     pub rules: Vec<lh_rule>,
     /// UDP port of messages between agents; 0: none are heard or sent.
     pub port: u16,
+    /// Agents with other rules serve the device as well.
+    pub shared: bool,
     /// The programs' time is `__sk_buff.tstamp`, for tests.
     pub test_clock: bool,
 }
@@ -56,6 +58,7 @@ impl Default for Setup {
             cache_flow_bytes: 8 << 20,
             rules: Vec::new(),
             port: 0,
+            shared: false,
             test_clock: false,
         }
     }
@@ -89,7 +92,7 @@ impl Setup {
             ),
             test_clock: u32::from(self.test_clock),
             port: u32::from(self.port),
-            pad: 0,
+            shared: u32::from(self.shared),
             can: lasthop_core::message::can(self.config.scheme),
             stale_ns: STALE.as_nanos() as u64,
         }
@@ -119,6 +122,7 @@ impl Setup {
             cache_flow_bytes: u64::from(raw.flow_segments) * u64::from(LH_SLOT_BYTES),
             rules,
             port: raw.port as u16,
+            shared: raw.shared != 0,
             test_clock: raw.test_clock != 0,
         }
     }
@@ -157,6 +161,7 @@ mod tests {
                 cache_total_bytes: 3 << 20,
                 cache_flow_bytes: 100 * 2048,
                 port: 30_467,
+                shared: true,
                 config: lh_config::dproxy(),
                 rules: vec![lh_rule::default()],
                 ..Setup::default()
