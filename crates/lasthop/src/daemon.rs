@@ -173,7 +173,9 @@ fn present(wanted: &Wanted, by: &Devices) -> Result<Vec<Option<Device>>> {
             .ok()),
     };
     let devices: Vec<Option<Device>> = wanted.devices.iter().map(find).collect::<Result<_>>()?;
-    check_distinct(&devices)?;
+    let alone = wanted.devices.iter().zip(&devices);
+    let alone = alone.filter(|((_, settings), _)| settings.policy.is_empty());
+    check_distinct(alone.filter_map(|(_, device)| device.as_ref()))?;
     Ok(devices)
 }
 
@@ -268,7 +270,7 @@ impl Daemon<'_> {
     fn go_on(&mut self) {
         self.manager.is_main();
         for place in &self.places {
-            let text = format!("{} taken over", place.name);
+            let text = format!("{} taken over", place.label());
             place.say("taken_over", &text, &self.common);
         }
         self.begin_reload(None);
@@ -393,7 +395,7 @@ impl Daemon<'_> {
             Some(true) => {
                 self.process.give();
                 for place in &mut self.places {
-                    let text = format!("{} handed over", place.name);
+                    let text = format!("{} handed over", place.label());
                     place.say("handed_over", &text, &self.common);
                     place.give();
                 }
@@ -495,13 +497,9 @@ fn sweep(live: &Live) {
 }
 
 /// Checks that no device is meant twice, by whichever of its names.
-fn check_distinct(devices: &[Option<Device>]) -> Result<()> {
+fn check_distinct<'a>(mut devices: impl Iterator<Item = &'a Device>) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
-    match devices
-        .iter()
-        .flatten()
-        .find(|device| !seen.insert(device.ifindex))
-    {
+    match devices.find(|device| !seen.insert(device.ifindex)) {
         Some(twice) => bail!("device {} is named twice", twice.name),
         None => Ok(()),
     }

@@ -59,11 +59,12 @@ pub fn names() -> Vec<String> {
 }
 
 /// The name by which the kernel knows a device; `name` itself if there is no such device. Devices
-/// may have alternative names, and a lock by each of them would be none.
+/// may have alternative names, and a lock by each of them would be none. Of some of its connections
+/// (`wlan0:voice`) the device's is made right.
 pub fn real_name(name: &str) -> String {
-    ifindex(name)
-        .and_then(name_of)
-        .unwrap_or_else(|| name.to_owned())
+    let (device, rest) = name.split_at(name.find(':').unwrap_or(name.len()));
+    let real = ifindex(device).and_then(name_of);
+    real.map_or_else(|| name.to_owned(), |real| real + rest)
 }
 
 /// An `ifreq` answer for the device. The request goes through a socket, not through /sys, which

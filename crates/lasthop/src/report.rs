@@ -16,7 +16,11 @@ use crate::view::View;
 
 /// Fields of a line of `status -j`, in order.
 pub const STATUS_FIELDS: &[Field] = &[
-    ("dev", "", "device"),
+    (
+        "dev",
+        "",
+        "device; `DEVICE:POLICY` where a policy is for these connections",
+    ),
     ("ifindex", "", "its index; null while it is away"),
     (
         "section",
@@ -97,7 +101,11 @@ pub const STATUS_FIELDS: &[Field] = &[
 
 /// Fields of a line of `flows -j`, in order.
 pub const FLOW_FIELDS: &[Field] = &[
-    ("dev", "", "device"),
+    (
+        "dev",
+        "",
+        "device; `DEVICE:POLICY` where a policy is for these connections",
+    ),
     ("mh", "", "address on the lossy side"),
     ("mh_port", "", "its port"),
     ("fh", "", "address on the other side"),

@@ -20,6 +20,7 @@ mod late;
 mod local;
 mod many;
 mod outage;
+mod policy;
 mod rack;
 mod reload;
 mod repairs;

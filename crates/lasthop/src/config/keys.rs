@@ -165,7 +165,9 @@ pub fn defaults() -> String {
     all + &comment(
         "A section for each device that `lasthop daemon` is to serve: without one it serves none. In it \
          any of the keys above but memory, memory_profile and runtime_dir, for this device alone. In its name * stands for any characters and ? for one, as in \
-         [device.\"wlan*\"], for devices that come later, too; of several the closest counts. Files in \
+         [device.\"wlan*\"], for devices that come later, too; of several the closest counts. A section [policy.NAME] is for some connections of a device: device \
+         names that one's section, match the connections, and scheme, parameters and sizes are what they \
+         get; with leave_alone = true they get nothing. Of several policies the first counts. Files in \
          /etc/lasthop/conf.d that end in .toml are read after this one, in the order of their names.",
     ) + "\n# [device.wlan0]\n"
 }

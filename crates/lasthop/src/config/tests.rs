@@ -332,3 +332,49 @@ fn errors_in_sections_name_file_and_line() {
     let missing = written(&[("conf.d/a.toml", "")]).map(|all| all.devices.len());
     assert_eq!(missing.unwrap(), 0, "and no conf.d beside it");
 }
+
+#[test]
+fn policies_are_in_their_order() {
+    let all = written(&[
+        (
+            "lasthop.toml",
+            "max_local = 4\nexclude = [\":22\"]\n[device.wlan0]\nscheme = \"snoop\"\n\n[policy.zeta]\ndevice = \"wlan0\"\nmatch = [\"10.1.0.0/16\"]\nscheme = \"slack\"\n[policy.alpha]\ndevice = \"wlan0\"\nmatch = [\"10.0.0.0/8\"]\nleave_alone = true\n",
+        ),
+        ("conf.d/a.toml", "[policy.zeta]\nmax_local = 7\n"),
+    ])
+    .unwrap();
+    let told: Vec<(&str, bool, u32)> = all
+        .policies
+        .iter()
+        .map(|p| (p.name.as_str(), p.leave_alone, p.file.config().max_local))
+        .collect();
+    assert_eq!(told, [("zeta", false, 7), ("alpha", true, 4)]);
+    assert_eq!(all.policies[0].file.scheme.as_deref(), Some("slack"));
+    for (text, says) in [
+        ("[policy.a]\nmatch = [\":5\"]\n", "policy a: device: write"),
+        (
+            "[device.w0]\n[policy.a]\ndevice = \"w0\"\n",
+            "policy a: match: write",
+        ),
+        (
+            "[policy.a]\nkey = \"/k\"\n",
+            "x.toml:2: key: is for a device",
+        ),
+        (
+            "[policy.a]\nmemory = \"8MiB\"\n",
+            "x.toml:2: memory: is for all",
+        ),
+        (
+            "[policy.a]\nleave_alone = 1\n",
+            "x.toml:2: leave_alone: write true or false",
+        ),
+        ("policy = 3\n", "x.toml:1: policy: write a section for each"),
+        (
+            "[policy.a]\nscheme = \"x\"\n",
+            "x.toml:2: scheme: no scheme",
+        ),
+    ] {
+        let found = error(text);
+        assert!(found.starts_with(says), "{text}: {found}");
+    }
+}

@@ -28,7 +28,7 @@ impl Place {
         match self.try_change(wanted) {
             Ok(Some(what)) => Some(self.told(what)),
             Ok(None) => None,
-            Err(error) => Some(told(Some(&self.name), "failed", Some(&error))),
+            Err(error) => Some(told(Some(&self.label()), "failed", Some(&error))),
         }
     }
 
@@ -37,13 +37,13 @@ impl Place {
         let following = self.following.take_if(|f| f.loading.is_finished())?;
         match self.try_follow(following) {
             Ok(()) => Some(self.told("changed")),
-            Err(error) => Some(told(Some(&self.name), "failed", Some(&error))),
+            Err(error) => Some(told(Some(&self.label()), "failed", Some(&error))),
         }
     }
 
     fn told(&mut self, what: &str) -> Value {
         self.reloads += u64::from(what == "changed");
-        let mut value = told(Some(&self.name), what, None);
+        let mut value = told(Some(&self.label()), what, None);
         value["scheme"] = self.settings.scheme.clone().into();
         let flows = self.live.as_ref().map(|live| live.agent.usage().flows);
         value["flows"] = flows.into();

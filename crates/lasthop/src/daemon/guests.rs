@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
 use super::options::Common;
 use super::place::Place;
@@ -37,29 +37,32 @@ impl Guests {
         let there = device::names();
         self.complaints.retain(|name, _| there.contains(name));
         for name in there {
-            let Some(settings) = self.patterns.settings_of(&name) else {
-                continue;
-            };
-            if places.iter().any(|place| serves(place, &name)) {
-                continue;
-            }
-            match place(&name, settings, places, common) {
-                Ok(place) => places.push(place), // and looked at like one that came back
-                Err(error) => {
-                    let complaint = format!("{error:#}");
-                    if self.complaints.get(&name) != Some(&complaint) {
-                        tracing::warn!("{name}: {complaint}");
-                        self.complaints.insert(name, complaint);
-                    }
+            for settings in self.patterns.settings_of(&name) {
+                if places.iter().any(|place| serves(place, &name, settings)) {
+                    continue;
+                }
+                match place(&name, settings, places, common) {
+                    Ok(place) => places.push(place), // and looked at like one that came back
+                    Err(error) => complain(&mut self.complaints, &name, &error),
                 }
             }
         }
     }
 }
 
-fn serves(place: &Place, name: &str) -> bool {
-    let live = place.live.as_ref();
-    place.name == name || live.is_some_and(|live| Some(live.ifindex) == device::ifindex(name))
+/// Once for each reason.
+fn complain(complaints: &mut BTreeMap<String, String>, name: &str, error: &Error) {
+    let complaint = format!("{error:#}");
+    if complaints.get(name) != Some(&complaint) {
+        tracing::warn!("{name}: {complaint}");
+        complaints.insert(name.to_owned(), complaint);
+    }
+}
+
+fn serves(place: &Place, name: &str, settings: &Settings) -> bool {
+    let index_of = |place: &Place| place.live.as_ref().map(|live| live.ifindex);
+    let is_it = || index_of(place).is_some_and(|index| Some(index) == device::ifindex(name));
+    place.settings.policy == settings.policy && (place.name == name || is_it())
 }
 
 fn place(name: &str, settings: &Settings, places: &[Place], common: &Common) -> Result<Place> {

@@ -15,7 +15,7 @@ use lasthop_core::bindings::{LH_SLOT_BYTES, lh_rule, lh_setup};
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+use super::place::{Place, label};
 use super::settings::Settings;
 use crate::bytes;
 use crate::control::{Control, DAEMON, directory};
@@ -50,6 +50,7 @@ struct Header {
     uptime_s: f64,
     section: String,
     guest: bool,
+    policy: String,
     scheme: String,
     /// `struct lh_setup`, byte by byte.
     setup: Vec<u8>,
@@ -140,6 +141,7 @@ fn header(place: &Place, maps: &Maps, fds: usize) -> Header {
         uptime_s: place.uptime_s(),
         section: settings.section.clone(),
         guest: settings.guest,
+        policy: settings.policy.clone(),
         scheme: settings.scheme.clone(),
         setup: bytes::of(&raw.unwrap_or(settings.setup.raw())).to_vec(),
         rules: rules.iter().flat_map(bytes::of).copied().collect(),
@@ -257,13 +259,14 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
         );
     };
     Ok(Given {
-        control: Control::take(runtime_dir, &header.dev, control)?,
+        control: Control::take(runtime_dir, &label(&header.dev, &header.policy), control)?,
         dev: header.dev,
         ordered: header.ordered,
         uptime_s: header.uptime_s,
         settings: Settings {
             section: header.section,
             guest: header.guest,
+            policy: header.policy,
             scheme: header.scheme,
             // As it was set, before there was a device.
             setup: Setup::of_raw(&raw, rules.context("rules")?).on(0, Setup::default().l2_bytes),

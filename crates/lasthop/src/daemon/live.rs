@@ -31,7 +31,9 @@ impl Live {
     /// `keys`: by which other agents are known; none: no messages.
     pub(super) fn start(mut agent: Agent, device: &Device, keys: Option<&lh_keys>) -> Result<Self> {
         let (ring, queue) = ring_of(&agent)?;
-        if let Some(id) = Agent::found_on(device.ifindex) {
+        // Others of ours, for other connections, may be there.
+        let found = Agent::found_on(device.ifindex).filter(|_| agent.setup().shared == 0);
+        if let Some(id) = found {
             bail!("another lasthop serves it, BPF program {id} on it: end that one first");
         }
         // First the sign of life, then the programs: the first ACK may need it.

@@ -85,7 +85,20 @@ pub(super) fn source_of(settings: &Settings, ifindex: Option<u32>) -> Result<Opt
     Ok(source)
 }
 
+/// How a device is called, or those of its connections that a policy is for: no device's name has a colon.
+pub(super) fn label(name: &str, policy: &str) -> String {
+    match policy {
+        "" => name.to_owned(),
+        policy => format!("{name}:{policy}"),
+    }
+}
+
 impl Place {
+    /// As it is called where it is told of.
+    pub(super) fn label(&self) -> String {
+        label(&self.name, &self.settings.policy)
+    }
+
     /// Takes the device's name, whether there is such a device by now or not.
     pub(super) fn claim(name: &str, settings: Settings, common: &Common) -> Result<Self> {
         let taken = Taken {
@@ -97,7 +110,7 @@ impl Place {
             live: None,
             settings,
         };
-        let control = Control::claim(&common.runtime_dir, name)?;
+        let control = Control::claim(&common.runtime_dir, &label(name, &taken.settings.policy))?;
         Ok(Self::taken(taken, control))
     }
 
@@ -163,7 +176,7 @@ impl Place {
         let view = self.live.as_ref().map(|live| live.agent.view());
         let mut object = json!({
             "event": event,
-            "dev": self.name,
+            "dev": self.label(),
             "ifindex": self.live.as_ref().map(|live| live.ifindex),
             "scheme": self.settings.scheme,
         });
@@ -196,13 +209,13 @@ impl Place {
                 );
             }
         }
-        let live =
-            Live::start(agent, device, self.keys.as_ref()).with_context(|| self.name.clone())?;
+        let live = Live::start(agent, device, self.keys.as_ref()).with_context(|| self.label())?;
         let mib = live.agent.memory_bytes() >> 20;
         self.live = Some(live);
         let text = format!(
             "attached to {} (scheme {}, {mib} MiB)",
-            self.name, self.settings.scheme
+            self.label(),
+            self.settings.scheme
         );
         self.say("attached", &text, common);
         Ok(())
@@ -259,7 +272,7 @@ impl Place {
     /// and who asks may read slowly. Only what needs the programs themselves is done here.
     pub(super) fn answer(&mut self, question: Question) {
         let view = self.live.as_ref().map(|live| live.agent.view());
-        let (name, scheme) = (self.name.clone(), self.settings.scheme.clone());
+        let (name, scheme) = (self.label(), self.settings.scheme.clone());
         match question.request.as_str() {
             "status" => {
                 let (uptime_s, reloads) = (self.uptime_s(), self.reloads);
@@ -346,7 +359,7 @@ impl Place {
 
     /// Takes the keys that are in the file by now. What is wrong there leaves those that we have.
     fn reload_keys(&mut self) -> String {
-        let name = &self.name;
+        let name = self.label();
         let Some(path) = &self.settings.keys else {
             return format!("{name}: attached without a key file\n");
         };
@@ -365,7 +378,7 @@ impl Place {
 
     /// What somebody else says of the link.
     fn link(&self, up: bool, scheme: &str) -> String {
-        let name = &self.name;
+        let name = self.label();
         let state = if up { "up" } else { "down" };
         match self.live.as_ref().map(|live| live.agent.link(up)) {
             None => format!("{name} {state}: the device is away\n"),
@@ -388,9 +401,10 @@ impl Place {
         if name == self.name || name == self.not_ours {
             return true;
         }
-        match Control::claim(&common.runtime_dir, &name) {
+        let after = label(&name, &self.settings.policy);
+        match Control::claim(&common.runtime_dir, &after) {
             Ok(control) => {
-                let text = format!("{} is {name} now", self.name);
+                let text = format!("{} is {after} now", self.label());
                 self.control = control;
                 self.name = name;
                 self.say("renamed", &text, common);
@@ -413,9 +427,9 @@ impl Place {
         };
         live.agent.detach(); // before anybody hears of it
         let text = match (ending, self.is_guest()) {
-            (true, _) => format!("{} is gone: ending, because of --once", self.name),
-            (false, true) => format!("{} is gone", self.name),
-            (false, false) => format!("{} is gone: waiting for it", self.name),
+            (true, _) => format!("{} is gone: ending, because of --once", self.label()),
+            (false, true) => format!("{} is gone", self.label()),
+            (false, false) => format!("{} is gone: waiting for it", self.label()),
         };
         self.say("gone", &text, common);
         self.live = None;
@@ -432,7 +446,7 @@ impl Place {
         if self.mac_lag.reports() > 0 {
             tracing::info!("{}: {}", self.name, self.mac_lag);
         }
-        let text = format!("detached from {}", self.name);
+        let text = format!("detached from {}", self.label());
         self.say("detached", &text, common);
         self.live = None;
     }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::LH_POLICY_MAC;
+use lasthop_core::bindings::{LH_MAX_RULES, LH_POLICY_MAC, LH_POLICY_PARTNER, LH_POLICY_SEQUENCE};
 
-use crate::config::{Configuration, File, is_pattern};
+use crate::config::{Configuration, File, Policy, is_pattern};
 use crate::device;
 use crate::memory::{Asked, Budget, Chosen, Part, Room};
 use crate::programs::Setup;
@@ -19,6 +19,8 @@ use crate::role::Role;
 pub struct Settings {
     /// The section of the configuration that says so, a name or a pattern; empty: none.
     pub section: String,
+    /// The policy whose connections these are; empty: those that are left.
+    pub policy: String,
     /// Served because its name is like that of the section, and so only while it is there.
     pub guest: bool,
     /// Name of the scheme in `setup`.
@@ -121,7 +123,7 @@ pub struct Wanted {
 #[derive(Debug, Clone)]
 pub struct Patterns {
     all: Configuration,
-    settings: BTreeMap<String, Settings>,
+    settings: BTreeMap<String, Vec<Settings>>,
 }
 
 impl Patterns {
@@ -130,37 +132,101 @@ impl Patterns {
         self.settings.is_empty()
     }
 
-    /// What the device of that name is to be served with, if no section has its name, but one is for it.
-    pub fn settings_of(&self, device: &str) -> Option<&Settings> {
-        let (section, _) = self.all.section_of(device)?;
-        self.settings.get(section)
+    /// What the device of that name is to be served with, each policy by itself, if no section has its
+    /// name, but one is for it.
+    pub fn settings_of(&self, device: &str) -> &[Settings] {
+        let section = self
+            .all
+            .section_of(device)
+            .map_or("", |(section, _)| section);
+        self.settings.get(section).map_or(&[], Vec::as_slice)
     }
 }
 
-/// A device, or with none a place for one that may come, and what the files say of it.
+/// A device, or with none a place for one that may come, and what the files say of it or of some of its
+/// connections.
+#[derive(Clone)]
 struct Entry<'a> {
     device: Option<String>,
     section: &'a str,
     file: &'a File,
+    /// None: what no policy is for.
+    policy: Option<&'a Policy>,
+    /// Policies whose connections are not of this one.
+    before: Vec<&'a Policy>,
 }
 
 impl Entry<'_> {
     fn name(&self) -> &str {
         self.device.as_deref().unwrap_or(self.section)
     }
+
+    /// What the files say, with rules that cover no other policy's connections.
+    fn file(&self) -> File {
+        let mut file = self.policy.map_or(self.file, |policy| &policy.file).clone();
+        if self.policy.is_some() {
+            file.exclude.clone_from(&self.file.exclude);
+        }
+        let others = self.before.iter().flat_map(|policy| &policy.file.matches);
+        file.exclude.extend(others.cloned());
+        file
+    }
+}
+
+/// A device, or a place for one, with its policies: first what none of them is for.
+fn with_policies<'a>(
+    all: &'a Configuration,
+    device: Option<String>,
+    (section, file): (&'a str, &'a File),
+) -> Vec<Entry<'a>> {
+    let of_section = all
+        .policies
+        .iter()
+        .filter(|policy| policy.section == section);
+    let policies: Vec<&Policy> = of_section.collect();
+    let rest = Entry {
+        device,
+        section,
+        file,
+        policy: None,
+        before: policies.clone(),
+    };
+    let each = policies.iter().enumerate().map(|(i, policy)| Entry {
+        policy: Some(policy),
+        before: policies[..i].to_vec(),
+        ..rest.clone()
+    });
+    let helped = each.filter(|entry| entry.policy.is_none_or(|policy| !policy.leave_alone));
+    let mut entries: Vec<Entry<'a>> = helped.collect();
+    entries.insert(0, rest);
+    entries
+}
+
+/// What agents at the two ends say to each other, and a MAC's reports, are one agent's per device.
+fn check_policy(entry: &Entry<'_>, setup: &Setup, scheme: &str) -> Result<()> {
+    const OF_A_DEVICE: u32 = LH_POLICY_MAC | LH_POLICY_PARTNER | LH_POLICY_SEQUENCE;
+    if setup.rules.len() > LH_MAX_RULES as usize {
+        bail!(
+            "{} match and exclude rules, those of policies before it included, at most {LH_MAX_RULES}",
+            setup.rules.len()
+        );
+    }
+    match entry.policy {
+        Some(policy) if setup.config.policy() & OF_A_DEVICE != 0 => bail!(
+            "policy {}: scheme {scheme} is for a device as a whole: write it in its section",
+            policy.name
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Those that the command line names.
 fn named<'a>(all: &'a Configuration, names: &[String]) -> Vec<Entry<'a>> {
-    let entry = |name: &String| {
-        let (section, file) = all.section_of(name).unwrap_or(("", &all.common));
-        Entry {
-            device: Some(name.clone()),
-            section,
-            file,
-        }
+    let entries = |name: &String| {
+        let section = all.section_of(name).unwrap_or(("", &all.common));
+        with_policies(all, Some(name.clone()), section)
     };
-    names.iter().map(entry).collect()
+    names.iter().flat_map(entries).collect()
 }
 
 /// Those that have a section, there or not, and of the devices that are there those for which a pattern is.
@@ -169,20 +235,16 @@ fn of_sections<'a>(all: &'a Configuration, there: &[String]) -> Vec<Entry<'a>> {
     const PLACES_LEAST: usize = 2;
     let mut entries = Vec::new();
     for (section, file) in &all.devices {
-        let entry = |device| Entry {
-            device,
-            section,
-            file,
-        };
+        let mut add = |device| entries.extend(with_policies(all, device, (section, file)));
         if !is_pattern(section) {
-            entries.push(entry(Some(section.clone())));
+            add(Some(section.clone()));
             continue;
         }
         let is_for = |name: &&String| all.section_of(name).is_some_and(|(s, _)| s == section);
         let found: Vec<&String> = there.iter().filter(is_for).collect();
         let missing = PLACES_LEAST.saturating_sub(found.len());
-        entries.extend(found.into_iter().map(|name| entry(Some(name.clone()))));
-        entries.extend((0..missing).map(|_| entry(None)));
+        found.into_iter().for_each(|name| add(Some(name.clone())));
+        (0..missing).for_each(|_| add(None));
     }
     entries
 }
@@ -198,8 +260,9 @@ impl Orders {
             Devices::Named(names) => named(&all, names),
             Devices::Sections => of_sections(&all, &device::names()),
         };
-        let names: Vec<String> = entries.iter().filter_map(|e| e.device.clone()).collect();
-        let asked: Vec<Asked> = entries.iter().map(|entry| entry.file.memory()).collect();
+        let alone = entries.iter().filter(|entry| entry.policy.is_none());
+        let names: Vec<String> = alone.filter_map(|e| e.device.clone()).collect();
+        let asked: Vec<Asked> = entries.iter().map(|entry| entry.file().memory()).collect();
         let budget = Budget::new(&all.common.memory(), Room::of_this_machine(taken_bytes));
         let parts = budget.divide(&asked)?;
         let mut devices: Vec<(String, Settings)> = Vec::new();
@@ -213,7 +276,10 @@ impl Orders {
                 }
             };
             if settings.guest {
-                patterns.insert(settings.section.clone(), settings.clone());
+                let of_section: &mut Vec<Settings> =
+                    patterns.entry(settings.section.clone()).or_default();
+                of_section.retain(|other| other.policy != settings.policy);
+                of_section.push(settings.clone());
             }
             let Some(name) = &entry.device else { continue };
             if let Some((other, _)) = devices
@@ -244,14 +310,19 @@ impl Orders {
         part: &Part,
         budget: &Budget,
     ) -> Result<Settings> {
-        let (over, mut file) = (&self.overrides, entry.file.clone());
+        let (over, mut file) = (&self.overrides, entry.file());
         file.matches.extend(over.matches.iter().cloned());
         file.exclude.extend(over.exclude.iter().cloned());
-        file.key = over.key.clone().or(file.key);
-        file.mac_events = over.mac_events.clone().or(file.mac_events);
-        let scheme = over.scheme.clone().or_else(|| file.scheme.clone());
+        if entry.policy.is_none() {
+            file.key = over.key.clone().or(file.key);
+            file.mac_events = over.mac_events.clone().or(file.mac_events);
+        }
+        let over_scheme = over.scheme.clone().filter(|_| entry.policy.is_none());
+        let scheme = over_scheme.or_else(|| file.scheme.clone());
         let scheme = scheme.unwrap_or_else(|| "rack".into());
         let mut setup = file.setup_within(&scheme, part)?;
+        setup.shared = entry.policy.is_some() || !entry.before.is_empty();
+        check_policy(entry, &setup, &scheme)?;
         if let Some(role) = over.role {
             setup.config.role = role.number(names)?;
         }
@@ -266,6 +337,7 @@ impl Orders {
         }
         Ok(Settings {
             section: entry.section.to_owned(),
+            policy: entry.policy.map_or(String::new(), |p| p.name.clone()),
             guest: is_pattern(entry.section) && matches!(self.devices, Devices::Sections),
             scheme,
             setup,
