@@ -124,11 +124,13 @@ struct lh_setup {
 	u32 priority; /* skb->priority of local retransmissions */
 	u32 nr_slots; /* payload slots, a multiple of LH_BATCH_SLOTS */
 	u32 nr_chunks, nr_flows;
+	u32 nr_peers; /* receivers that have a place, a power of two, at most LH_PEERS */
 	u32 flow_segments; /* cap per flow while memory is plenty */
 	u32 nr_rules;
 	u32 has_match; /* 1: only flows that a match rule covers are assisted */
 	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
 	u32 port; /* of messages between agents, 0: none are heard or sent */
+	u32 shared; /* 1: agents with other rules, and the same mark, serve the device as well */
 	u64 can; /* enum lh_can, lhc_can(config.scheme) */
 	u64 stale_ns; /* heartbeat older than this: pass everything */
 };

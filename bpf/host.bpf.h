@@ -12,7 +12,8 @@
 /* User space sets the sizes before load: lh_setup.nr_*. */
 const volatile struct lh_setup lh_setup;
 struct lh_shared lh_shared;
-/* What the core shares between flows; a map of its own, user space reads it. */
+/* What the core shares between flows; a map of its own, user space reads it. Of its receivers there are
+ * lh_setup.nr_peers. */
 struct lh_device lh_device SEC(".bss.device");
 
 struct lh_flow_value {
@@ -179,6 +180,7 @@ LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 id)
 	env->slots_taken--;
 }
 
+#define LH_NR_PEERS lh_setup.nr_peers
 #include "../core/unit.h"
 
 LH_INLINE struct lh_scratch *lh_scratch(void)

@@ -390,6 +390,21 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	return verdict;
 }
 
+/* Whether what was released on this device is of our connections: by the rules, of which one agent's
+ * cover none of another's. What can't be told is. */
+LH_INLINE bool lh_released_here(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc;
+	struct lh_env *env;
+
+	if (!lh_setup.shared)
+		return true;
+	sc = lh_scratch();
+	if (!sc || !(env = lh_env(skb)) || !lh_read(skb, sc, env, false))
+		return true;
+	return lh_wanted(&sc->key);
+}
+
 /* Something that we released comes by on its way on. @return the program's verdict. */
 LH_FUNC int lh_comes_by(struct __sk_buff *skb)
 {
@@ -432,6 +447,8 @@ int lh_ingress(struct __sk_buff *skb)
 	int verdict;
 
 	if (lh_marked(skb)) { /* a held ACK, or data, that we released */
+		if (!lh_released_here(skb))
+			return TCX_NEXT; /* with the mark, by which the other agent knows it */
 		skb->mark &= ~lh_setup.mark_mask;
 		return lh_setup.policy & LH_POLICY_SEQUENCE ? lh_comes_by(skb) : TCX_NEXT;
 	}

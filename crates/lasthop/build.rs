@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Compiles bpf/*.bpf.c into the objects that the program carries.
+//! Compiles bpf/*.bpf.c into the objects that the program carries, the large one packed.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use libbpf_cargo::SkeletonBuilder;
+use object::{Object, ObjectSection};
 
 /// Older ones crash on the source or lose its bounds.
 const CLANG_MIN: u32 = 16;
@@ -73,5 +77,28 @@ fn compile(root: &Path, name: &str, clang: &str) {
         .build();
     if let Err(error) = built {
         println!("cargo::error=bpf/{name}.bpf.c: {error:?}");
+        return;
     }
+    pack(&out, name);
+}
+
+/// Where in `struct btf_ext_header` (Documentation/bpf/btf.rst of Linux) the length of what tells which
+/// instruction is of which line of the sources stands.
+const LINES_IN_HEADER: u64 = 20;
+
+/// Packs an object for the program to carry, and writes down where in it the length of its table of
+/// lines stands.
+fn pack(out: &Path, name: &str) {
+    let image = fs::read(out.join(format!("{name}.bpf.o"))).expect("the object");
+    let parsed = object::File::parse(image.as_slice()).expect("an ELF object");
+    let types = parsed
+        .section_by_name(".BTF.ext")
+        .expect("section .BTF.ext");
+    let (at, _) = types.file_range().expect("types in the file");
+    let lines = format!("{}", at + LINES_IN_HEADER);
+    fs::write(out.join(format!("{name}.lines")), lines).expect("OUT_DIR");
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(&image).expect("memory");
+    let packed = packed.finish().expect("memory");
+    fs::write(out.join(format!("{name}.bpf.o.zz")), packed).expect("OUT_DIR");
 }

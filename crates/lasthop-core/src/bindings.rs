@@ -3704,6 +3704,8 @@ pub struct lh_setup {
     pub nr_slots: u32,
     pub nr_chunks: u32,
     pub nr_flows: u32,
+    #[doc = " receivers that have a place, a power of two, at most LH_PEERS"]
+    pub nr_peers: u32,
     #[doc = " cap per flow while memory is plenty"]
     pub flow_segments: u32,
     pub nr_rules: u32,
@@ -3713,6 +3715,8 @@ pub struct lh_setup {
     pub test_clock: u32,
     #[doc = " of messages between agents, 0: none are heard or sent"]
     pub port: u32,
+    #[doc = " 1: agents with other rules, and the same mark, serve the device as well"]
+    pub shared: u32,
     #[doc = " enum lh_can, lhc_can(config.scheme)"]
     pub can: u64,
     #[doc = " heartbeat older than this: pass everything"]
@@ -3721,7 +3725,7 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 264usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 272usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
     ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 192usize];
@@ -3736,16 +3740,18 @@ const _: () = {
     ["Offset of field: lh_setup::nr_chunks"]
         [::core::mem::offset_of!(lh_setup, nr_chunks) - 220usize];
     ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 224usize];
+    ["Offset of field: lh_setup::nr_peers"][::core::mem::offset_of!(lh_setup, nr_peers) - 228usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 228usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 232usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 232usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 236usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 236usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 240usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 240usize];
-    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 244usize];
-    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 248usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 256usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 244usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 248usize];
+    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 252usize];
+    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 256usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 264usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {

@@ -13,7 +13,7 @@ pub fn run(data: &[u8]) {
             let scheme = file.scheme.clone().unwrap_or_else(|| "rack".into());
             let room = Room {
                 available_bytes: 1 << 30,
-                devices: 3,
+                total_bytes: 1 << 30,
             };
             match file.setup(&scheme, &room) {
                 Err(error) => one_line(&error),

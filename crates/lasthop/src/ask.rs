@@ -107,6 +107,12 @@ fn all(runtime_dir: &Path) -> Result<Vec<Owner>> {
 }
 
 impl Owner {
+    /// Whether it serves the device, all of its connections or some (`wlan0:voice`).
+    fn is_of(&self, device: &str) -> bool {
+        let rest = self.device.strip_prefix(device);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+
     /// Asks it, and returns its lines.
     ///
     /// # Errors
@@ -141,7 +147,7 @@ impl Owner {
 /// No right to ask, or nobody serves the device.
 pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
     let mut owners = owners(runtime_dir)?;
-    owners.retain(|owner| device.is_none_or(|wanted| wanted == owner.device));
+    owners.retain(|owner| device.is_none_or(|wanted| owner.is_of(wanted)));
     let of = |owner: &Owner, text: String| format!("{}: {text}", owner.device);
     let (answers, served) = ask_each(&owners, request, Bounds::FOR_PEOPLE, of);
     match device {

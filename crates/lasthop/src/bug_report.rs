@@ -98,6 +98,7 @@ fn gather(config: Option<&Path>) -> Vec<Member> {
         .as_ref()
         .map_or(Vec::new(), |(status, _)| names(status));
     let mut findings = check::machine();
+    findings.push(check::memory(config));
     findings.extend(devices.iter().flat_map(|device| check::device(device)));
     let findings: Vec<Value> = findings.iter().map(Finding::json).collect();
     let mut members = vec![
@@ -115,7 +116,8 @@ fn gather(config: Option<&Path>) -> Vec<Member> {
 
 fn names(status: &[Value]) -> Vec<String> {
     let name = |status: &Value| status["dev"].as_str().map(str::to_owned);
-    status.iter().filter_map(name).collect()
+    let of_devices = |name: &String| !name.contains(':'); // others are some of its connections
+    status.iter().filter_map(name).filter(of_devices).collect()
 }
 
 fn version() -> String {

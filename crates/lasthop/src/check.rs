@@ -5,6 +5,7 @@
 mod bypass;
 mod device_checks;
 mod features;
+mod memory;
 mod queue;
 mod radio;
 
@@ -14,6 +15,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 pub use self::device_checks::device;
+pub use self::memory::memory;
 pub use self::radio::is_radio;
 use crate::device;
 use crate::programs::{Agent, Setup};

@@ -89,7 +89,7 @@ pub struct Attach {
     /// End when a device goes away, instead of waiting for it
     #[arg(long)]
     pub once: bool,
-    /// No cache, for a scheme that needs none: `lasthop observe` asks for it
+    /// For a scheme that only watches: no cache, no policies, no messages (`lasthop observe`)
     #[arg(long, hide = true)]
     pub watch: bool,
     /// Print events as JSON Lines
@@ -349,6 +349,9 @@ pub struct Check {
     /// Devices to look at
     #[arg(value_name = "DEV")]
     pub devices: Vec<String>,
+    /// Configuration file, for the memory that it sets [default: /etc/lasthop/lasthop.toml if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// JSON Lines
     #[arg(short, long)]
     pub json: bool,

@@ -5,6 +5,8 @@
 mod file;
 mod files;
 pub mod keys;
+mod pattern;
+mod policy;
 mod setup;
 mod value;
 
@@ -15,6 +17,8 @@ use anyhow::Result;
 pub use self::file::{DEFAULT_RUNTIME_DIR, File, Profile};
 use self::files::Source;
 pub use self::files::{Configuration, DEFAULT_PATH, source_texts};
+pub use self::pattern::is_pattern;
+pub use self::policy::Policy;
 
 /// Reads a configuration file, as far as it concerns all devices.
 ///

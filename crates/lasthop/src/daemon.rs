@@ -9,6 +9,7 @@
 //! of their own: tables are long, who asked may read slowly, and the verifier takes its time.
 
 mod change;
+mod guests;
 mod handover;
 mod hello;
 mod live;
@@ -30,6 +31,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::stat::{Mode, umask};
 
+use self::guests::Guests;
 use self::live::{Live, load};
 use self::notify::Manager;
 use self::options::Common;
@@ -41,6 +43,7 @@ use crate::carrier::Carrier;
 use crate::control::{self, Control, Question};
 use crate::device::{self, Device};
 use crate::mac_events::is_socket;
+use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
 use crate::{priority, privilege, runtime};
@@ -62,7 +65,7 @@ const FOLLOW: Duration = Duration::from_millis(10);
 /// Something is missing, or a device is served already: nothing stays attached.
 pub fn run(options: &Options) -> Result<()> {
     device::check_machine()?;
-    let wanted = options.orders.read()?;
+    let wanted = options.orders.read(0)?;
     warn_of_rest(&wanted);
     let devices = present(&wanted, &options.orders.devices)?;
     let named = matches!(options.orders.devices, Devices::Named(_));
@@ -91,6 +94,7 @@ pub fn run(options: &Options) -> Result<()> {
         true => takeover::take_over(&common, &mut manager)?,
         false => None,
     };
+    let (budget, guests) = (wanted.budget.clone(), Guests::of(wanted.patterns.clone()));
     let is_next = taken.is_some();
     let (process, places) = match taken {
         Some(taken) => taken,
@@ -103,6 +107,8 @@ pub fn run(options: &Options) -> Result<()> {
         options,
         process,
         places,
+        budget,
+        guests,
         common,
         signals,
         carrier,
@@ -169,7 +175,9 @@ fn present(wanted: &Wanted, by: &Devices) -> Result<Vec<Option<Device>>> {
             .ok()),
     };
     let devices: Vec<Option<Device>> = wanted.devices.iter().map(find).collect::<Result<_>>()?;
-    check_distinct(&devices)?;
+    let alone = wanted.devices.iter().zip(&devices);
+    let alone = alone.filter(|((_, settings), _)| settings.policy.is_empty());
+    check_distinct(alone.filter_map(|(_, device)| device.as_ref()))?;
     Ok(devices)
 }
 
@@ -189,6 +197,10 @@ struct Daemon<'a> {
     common: Common,
     /// Above `process`, for the daemon is one as long as it serves any.
     places: Vec<Place>,
+    /// What the maps of all may take.
+    budget: Budget,
+    /// Who may come.
+    guests: Guests,
     process: Control,
     signals: SignalFd,
     carrier: Carrier,
@@ -238,6 +250,7 @@ impl Daemon<'_> {
                 place.attach(agent, device, &self.common)?;
             }
         }
+        memory::give_back();
         if self.places.is_empty() {
             self.say_idle();
         }
@@ -246,6 +259,10 @@ impl Daemon<'_> {
 
     /// A service that was just installed touches nothing.
     fn say_idle(&self) {
+        if !self.guests.are_none() {
+            tracing::warn!("no device is there that is to be served: waiting");
+            return;
+        }
         tracing::warn!(
             "no device is to be served: write a section for each, as [device.wlan0], and call lasthop reload"
         );
@@ -254,7 +271,7 @@ impl Daemon<'_> {
     /// In the place of a daemon from before: what the files say by now applies at once.
     fn go_on(&mut self) {
         for place in &self.places {
-            let text = format!("{} taken over", place.name);
+            let text = format!("{} taken over", place.label());
             place.say("taken_over", &text, &self.common);
         }
         self.begin_reload(None);
@@ -280,6 +297,9 @@ impl Daemon<'_> {
             if now >= due.beat {
                 due.beat = now + HEARTBEAT;
                 self.beat();
+            }
+            if links || now >= due.sweep {
+                self.guests.take_up(&mut self.places, &self.common);
             }
             if now >= due.sweep {
                 due.sweep = now + SWEEP;
@@ -352,7 +372,8 @@ impl Daemon<'_> {
         }
         self.manager.reloading();
         let orders = &self.options.orders;
-        let mut reload = Reload::begin(orders, &self.common, &mut self.places);
+        let of_all = (&mut self.budget, &mut self.guests);
+        let mut reload = Reload::begin(orders, &self.common, of_all, &mut self.places);
         self.asked.drain(..).for_each(|q| reload.asked_by(q));
         self.reload = Some(reload);
     }
@@ -376,7 +397,7 @@ impl Daemon<'_> {
             Some(true) => {
                 self.process.give();
                 for place in &mut self.places {
-                    let text = format!("{} handed over", place.name);
+                    let text = format!("{} handed over", place.label());
                     place.say("handed_over", &text, &self.common);
                     place.give();
                 }
@@ -433,28 +454,29 @@ impl Daemon<'_> {
 
     /// Looks for devices that went or came back. True: it is time to end.
     fn look(&mut self) -> Result<bool> {
-        for place in &mut self.places {
+        for index in 0..self.places.len() {
+            let others = self.taken_by_others(index);
+            let place = &mut self.places[index];
             if place.follows(&self.common) {
                 continue;
             }
-            if let Some(live) = &mut place.live {
-                live.agent.detach(); // before anybody hears of it
-                let text = if self.options.once {
-                    format!("{} is gone: ending, because of --once", place.name)
-                } else {
-                    format!("{} is gone: waiting for it", place.name)
-                };
-                place.say("gone", &text, &self.common);
-                place.live = None;
-                if self.options.once {
-                    return Ok(true);
-                }
+            if place.is_gone(self.options.once, &self.common) && self.options.once {
+                return Ok(true);
             }
             if device::ifindex(&place.name).is_some() {
-                place.come_back(&self.common);
+                place.come_back(&self.common, &self.budget, &others);
             }
         }
+        self.places
+            .retain(|place| !place.is_guest() || place.live.is_some() || place.is_there());
         Ok(false)
+    }
+
+    /// What the maps take of all places but one.
+    fn taken_by_others(&self, index: usize) -> Vec<u64> {
+        let others = self.places.iter().enumerate().filter(|(i, _)| *i != index);
+        let taken = others.map(|(_, place)| place.taken_bytes());
+        taken.filter(|bytes| *bytes > 0).collect()
     }
 }
 
@@ -477,13 +499,9 @@ fn sweep(live: &Live) {
 }
 
 /// Checks that no device is meant twice, by whichever of its names.
-fn check_distinct(devices: &[Option<Device>]) -> Result<()> {
+fn check_distinct<'a>(mut devices: impl Iterator<Item = &'a Device>) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
-    match devices
-        .iter()
-        .flatten()
-        .find(|device| !seen.insert(device.ifindex))
-    {
+    match devices.find(|device| !seen.insert(device.ifindex)) {
         Some(twice) => bail!("device {} is named twice", twice.name),
         None => Ok(()),
     }

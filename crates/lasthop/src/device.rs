@@ -15,6 +15,8 @@ const ARPHRD_NONE: u16 = 0xfffe;
 /// Headers of IPv4 and TCP without options. What is left of the MTU is the largest payload, of
 /// which the programs cache LH_CACHE_PKT_MAX - LH_HDR_BYTES, whatever the real headers take.
 const TCP_IP_BYTES: u32 = 40;
+/// Index of a network namespace's own loopback device.
+const LOOPBACK: u32 = 1;
 /// ARPHRD_RAWIP: cellular modems.
 const ARPHRD_RAWIP: u16 = 519;
 
@@ -45,12 +47,24 @@ pub fn name_of(ifindex: u32) -> Option<String> {
         .filter(|name| !name.is_empty())
 }
 
+/// The names of all devices of this network namespace but its own loopback.
+pub fn names() -> Vec<String> {
+    let all = nix::net::if_::if_nameindex();
+    let all = all.inspect_err(|error| tracing::warn!("the devices can't be listed: {error}"));
+    let found = all.iter().flat_map(|all| all.iter());
+    let named = found.filter(|device| device.index() != LOOPBACK);
+    named
+        .filter_map(|device| device.name().to_str().ok().map(str::to_owned))
+        .collect()
+}
+
 /// The name by which the kernel knows a device; `name` itself if there is no such device. Devices
-/// may have alternative names, and a lock by each of them would be none.
+/// may have alternative names, and a lock by each of them would be none. Of some of its connections
+/// (`wlan0:voice`) the device's is made right.
 pub fn real_name(name: &str) -> String {
-    ifindex(name)
-        .and_then(name_of)
-        .unwrap_or_else(|| name.to_owned())
+    let (device, rest) = name.split_at(name.find(':').unwrap_or(name.len()));
+    let real = ifindex(device).and_then(name_of);
+    real.map_or_else(|| name.to_owned(), |real| real + rest)
 }
 
 /// An `ifreq` answer for the device. The request goes through a socket, not through /sys, which

@@ -19,6 +19,7 @@ mod flow_tables;
 pub mod keyfile;
 mod links;
 pub mod mac_events;
+mod maps;
 pub mod memory;
 pub mod monotonic;
 mod netlink;

@@ -40,7 +40,7 @@ fn attach(args: &Attach) -> Result<()> {
                 exclude: args.exclude.clone(),
                 key: args.key.clone(),
                 mac_events: args.mac_events.clone(),
-                no_cache: args.watch,
+                watch: args.watch,
             },
         },
         take_over: false,
@@ -262,6 +262,7 @@ fn gather(args: &Report) -> Result<()> {
 /// Whether attach can work.
 fn check_all(args: &Check) -> bool {
     let mut findings = check::machine();
+    findings.push(check::memory(args.config.as_deref()));
     for device in &args.devices {
         findings.extend(check::device(device));
     }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! How much memory the maps may take: of what the machine and the cgroup have left, an eighth for
-//! all devices together, unless the file says otherwise.
+//! How much memory the maps may take: one limit for all devices together, those too that come later.
+//! Unless the file says otherwise it is an eighth of what machine and cgroup have left, and on a small
+//! machine what the agent's other parts leave of 16 MiB.
 //!
 //! The maps' memory is taken at attach and charged to the cgroup of who creates them
 //! (Linux 5.11); what can't be had is an error then and not later.
 
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+mod machine;
+mod profile;
 
 use anyhow::{Result, bail};
 
+pub use self::profile::{Chosen, Profile, SMALL_BYTES};
+use crate::maps;
 use crate::units::mib;
-use crate::view;
 
 /// So much of what is left is taken by default.
 const PART: u64 = 8;
@@ -26,39 +28,28 @@ pub const FLOWS_MOST: u32 = 16_384;
 /// The same of the cache.
 pub const CACHE_MOST_BYTES: u64 = 256 << 20;
 
-/// What there is to share, and among how many.
+/// What there is.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     /// Left on the machine and in the cgroup.
     pub available_bytes: u64,
-    /// Devices that are attached.
-    pub devices: u64,
+    /// What the machine has, or the cgroup may have.
+    pub total_bytes: u64,
 }
 
 impl Room {
     /// Where nothing is taken: simulations, replays.
     pub const UNLIMITED: Self = Self {
         available_bytes: u64::MAX,
-        devices: 1,
+        total_bytes: u64::MAX,
     };
-
-    /// This process's, for so many devices.
-    pub fn of_this_machine(devices: usize) -> Self {
-        let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let left = cgroup_left_bytes(Path::new("/sys/fs/cgroup"), &cgroups);
-        Self {
-            available_bytes: available_bytes(&meminfo)
-                .unwrap_or(u64::MAX)
-                .min(left.unwrap_or(u64::MAX)),
-            devices: devices.max(1) as u64,
-        }
-    }
 }
 
 /// What the file asks for; none: as fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
+    /// By which rule it fits; none: by the memory that there is.
+    pub profile: Option<Profile>,
     /// Of all devices together.
     pub memory_bytes: Option<u64>,
     /// Connections per device.
@@ -79,123 +70,158 @@ pub struct Part {
 impl Part {
     /// Kernel memory of its maps.
     pub fn memory_bytes(&self) -> u64 {
-        view::memory_bytes(self.max_flows, self.cache_total_bytes)
+        maps::memory_bytes(self.max_flows, self.cache_total_bytes)
     }
 }
 
 impl Asked {
-    /// Divides the room. What is asked for is given, or refused; the rest fits into what is left.
-    ///
-    /// # Errors
-    /// More is asked for than there is.
-    pub fn part(&self, room: &Room) -> Result<Part> {
-        let all = self.memory_bytes.unwrap_or(room.available_bytes / PART);
-        let share = all / room.devices;
-        let fits = (share / FLOWS_PART / view::flow_bytes()).min(u64::from(FLOWS_MOST)) as u32;
+    /// The same with as little room for packets as there may be, for schemes that keep none.
+    pub fn without_cache(self) -> Self {
+        Self {
+            cache_total_bytes: Some(CACHE_LEAST_BYTES),
+            ..self
+        }
+    }
+
+    /// What is asked for, and else what fits into `share`, but never less than is of use.
+    fn within(&self, share: u64) -> Part {
+        let fits = share.saturating_sub(maps::beside_bytes(FLOWS_LEAST)) / FLOWS_PART;
+        let fits = (fits / maps::flow_bytes()).min(u64::from(FLOWS_MOST)) as u32;
         let max_flows = self.max_flows.unwrap_or(fits.max(FLOWS_LEAST));
-        let left = share.saturating_sub(u64::from(max_flows) * view::flow_bytes());
-        let fits = view::cache_fitting(left).min(CACHE_MOST_BYTES);
-        let part = Part {
+        let flows = u64::from(max_flows) * maps::flow_bytes() + maps::beside_bytes(max_flows);
+        let fits = maps::cache_fitting(share.saturating_sub(flows)).min(CACHE_MOST_BYTES);
+        Part {
             max_flows,
             cache_total_bytes: self
                 .cache_total_bytes
                 .unwrap_or(fits.max(CACHE_LEAST_BYTES)),
-        };
-        let needs = part.memory_bytes().saturating_mul(room.devices);
-        if needs > room.available_bytes {
+        }
+    }
+
+    /// Whether sizes of its own are asked for.
+    pub fn sets_sizes(&self) -> bool {
+        self.max_flows.is_some() || self.cache_total_bytes.is_some()
+    }
+}
+
+/// The limit of all devices together.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    room: Room,
+    memory_bytes: Option<u64>,
+    /// The profile, and why it is that one.
+    pub chosen: Chosen,
+}
+
+impl Budget {
+    /// `asked`: what the file says of all devices.
+    pub fn new(asked: &Asked, room: Room) -> Self {
+        Self {
+            room,
+            memory_bytes: asked.memory_bytes,
+            chosen: Chosen::of(asked.profile, &room),
+        }
+    }
+
+    /// What the maps of so many devices may have.
+    pub fn bytes(&self, devices: usize) -> u64 {
+        let by_profile = self.chosen.profile.maps_bytes(devices as u64);
+        let fits = (self.room.available_bytes / PART).min(by_profile);
+        self.memory_bytes.unwrap_or(fits)
+    }
+
+    /// Divides it among devices of which each asks for this. What is asked for is given, or refused; the
+    /// rest is divided equally.
+    ///
+    /// # Errors
+    /// More is asked for than there is.
+    pub fn divide(&self, asked: &[Asked]) -> Result<Vec<Part>> {
+        let all = self.bytes(asked.len());
+        let share = all / asked.len().max(1) as u64;
+        let set = asked.iter().filter(|asked| asked.sets_sizes());
+        let set: Vec<u64> = set.map(|a| a.within(share).memory_bytes()).collect();
+        let left = all.saturating_sub(sum(&set));
+        let rest = share.min(left / (asked.len() - set.len()).max(1) as u64);
+        let share_of = |asked: &Asked| if asked.sets_sizes() { share } else { rest };
+        let parts: Vec<Part> = asked.iter().map(|a| a.within(share_of(a))).collect();
+        let needs: Vec<u64> = parts.iter().map(Part::memory_bytes).collect();
+        self.check(parts.len(), sum(&needs))?;
+        Ok(parts)
+    }
+
+    /// Says so if devices that were attached before have more than this by now allows: they keep it.
+    pub fn warn_of_more(&self, devices: usize, taken: u64) {
+        if let Some(limit) = self.memory_bytes.filter(|limit| *limit < taken) {
+            tracing::warn!(
+                "memory: {devices} device(s) that are attached keep their {}, more than {}: no other one is attached until they go",
+                mib(taken),
+                mib(limit)
+            );
+        }
+    }
+
+    fn check(&self, devices: usize, needs: u64) -> Result<()> {
+        if needs > self.room.available_bytes {
             bail!(
-                "the maps of {} device(s) take {}, but only {} are left on this machine or in its cgroup: lower memory, cache_total or max_flows",
-                room.devices,
+                "the maps of {devices} device(s) take {}, but only {} are left on this machine or in its cgroup: lower memory, cache_total or max_flows",
                 mib(needs),
-                mib(room.available_bytes)
+                mib(self.room.available_bytes)
             );
         }
         match self.memory_bytes {
             Some(limit) if needs > limit => bail!(
-                "memory: {} are too few for the maps of {} device(s), which take {}: raise it, or lower cache_total or max_flows",
+                "memory: {} are too few for the maps of {devices} device(s), which take {}: raise it, or lower cache_total or max_flows",
                 mib(limit),
-                room.devices,
                 mib(needs)
             ),
-            _ => Ok(part),
+            _ => Ok(()),
         }
+    }
+
+    /// The part of a device that comes while `others` have so much: `part` as it was divided, or if less
+    /// is left what fits, but where sizes are asked for no less than those.
+    ///
+    /// # Errors
+    /// Too little is left; in one line how much, and what to do.
+    pub fn late(&self, asked: &Asked, part: Part, others: &[u64]) -> Result<Part> {
+        let all = self.bytes(others.len() + 1);
+        let left = all.saturating_sub(sum(others));
+        let parts = [part, asked.within(left)];
+        if let Some(part) = parts.into_iter().find(|part| part.memory_bytes() <= left) {
+            return Ok(part);
+        }
+        if others.is_empty() && self.memory_bytes.is_none() {
+            return Ok(part); // the least that is of use
+        }
+        let whose = match self.memory_bytes {
+            Some(_) => "memory",
+            None => "what may be taken without the key memory",
+        };
+        bail!(
+            "no memory: its maps take {}, but of the {} of {whose} {} other device(s) have {}: raise memory, or lower cache_total or max_flows",
+            mib(parts[1].memory_bytes()),
+            mib(all),
+            others.len(),
+            mib(sum(others))
+        );
     }
 }
 
-/// What could be had without swapping; none if the text doesn't tell.
-fn available_bytes(meminfo: &str) -> Option<u64> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
-    Some(kib * 1024)
+fn sum(bytes: &[u64]) -> u64 {
+    bytes
+        .iter()
+        .fold(0, |sum, &bytes| u64::saturating_add(sum, bytes))
 }
 
-/// Names of the files that tell of a cgroup's memory.
-struct Files {
-    limit: &'static str,
-    used: &'static str,
-    /// In memory.stat: page cache that would give way.
-    cache: &'static str,
-}
-
-const V1: Files = Files {
-    limit: "memory.limit_in_bytes",
-    used: "memory.usage_in_bytes",
-    cache: "total_inactive_file ",
-};
-const V2: Files = Files {
-    limit: "memory.max",
-    used: "memory.current",
-    cache: "inactive_file ",
-};
-
-/// What the cgroups that `cgroups` (/proc/self/cgroup) names leave, of those mounted at `mounted`:
-/// the least of the process's own and all above it; none without a limit.
-fn cgroup_left_bytes(mounted: &Path, cgroups: &str) -> Option<u64> {
-    let own = |line: &str| -> Option<(PathBuf, &'static Files, String)> {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next()?, fields.next()?);
-        match controllers {
-            "" => Some((mounted.to_owned(), &V2, path.to_owned())),
-            names if names.split(',').any(|name| name == "memory") => {
-                Some((mounted.join("memory"), &V1, path.to_owned()))
-            }
-            _ => None,
-        }
-    };
-    cgroups
-        .lines()
-        .filter_map(own)
-        .filter_map(|(root, files, path)| least_left(&root, files, Path::new(&path)))
-        .min()
-}
-
-/// Of the cgroup at `path` below `root`, and of each above it. In a container `path` may be of
-/// another namespace: its own is `root` then.
-fn least_left(root: &Path, files: &Files, path: &Path) -> Option<u64> {
-    let names = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name),
-        _ => None,
-    });
-    let mut at = root.to_owned();
-    let mut least = left_in(&at, files);
-    for name in names {
-        at.push(name);
-        least = least.into_iter().chain(left_in(&at, files)).min();
+/// Gives the heap that is free by now back to the machine. What loading took is several times what
+/// serving takes, and glibc would keep most of it. For the thread that serves, for it takes every heap's
+/// lock: one that loads would hold it while others go first on the processor.
+pub(crate) fn give_back() {
+    // SAFETY: it changes nothing that anybody holds.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
     }
-    least
-}
-
-fn left_in(cgroup: &Path, files: &Files) -> Option<u64> {
-    let text = |name: &str| fs::read_to_string(cgroup.join(name)).ok();
-    let number = |name: &str| text(name)?.trim().parse::<u64>().ok(); // "max" is none
-    let limit = number(files.limit)?;
-    let cache = text("memory.stat").and_then(|stat| {
-        let line = stat.lines().find_map(|l| l.strip_prefix(files.cache))?;
-        line.trim().parse::<u64>().ok()
-    });
-    Some((limit.saturating_sub(number(files.used)?)).saturating_add(cache.unwrap_or(0)))
 }
 
 #[cfg(test)]
@@ -204,34 +230,67 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn room(available_mib: u64, devices: u64) -> Room {
-        Room {
+    fn budget(available_mib: u64, asked: &Asked) -> Budget {
+        let room = Room {
             available_bytes: available_mib * MIB,
-            devices,
-        }
+            total_bytes: 1 << 40,
+        };
+        Budget::new(asked, room)
+    }
+
+    fn divide(available_mib: u64, asked: Asked, devices: usize) -> Result<Vec<Part>> {
+        budget(available_mib, &asked).divide(&vec![asked; devices])
+    }
+
+    fn total(parts: &[Part]) -> u64 {
+        parts.iter().map(Part::memory_bytes).sum()
     }
 
     #[test]
     fn all_devices_share_an_eighth() {
         for (available_mib, devices) in [(23_000, 1), (23_000, 32), (512, 8), (128, 1), (128, 2)] {
-            let part = Asked::default()
-                .part(&room(available_mib, devices))
-                .unwrap();
-            let all = part.memory_bytes() * devices;
-            assert!(all <= available_mib * MIB / 8, "{available_mib} {devices}");
-            assert!(part.cache_total_bytes >= 2 * MIB || available_mib == 128);
+            let parts = divide(available_mib, Asked::default(), devices).unwrap();
+            assert!(
+                total(&parts) <= available_mib * MIB / 8,
+                "{available_mib} {devices}"
+            );
+            assert!(parts[0].cache_total_bytes >= 2 * MIB || available_mib == 128);
         }
-        let large = Asked::default().part(&Room::UNLIMITED).unwrap();
-        assert_eq!(large.max_flows, FLOWS_MOST);
-        assert_eq!(large.cache_total_bytes, CACHE_MOST_BYTES);
+        let large = Budget::new(&Asked::default(), Room::UNLIMITED);
+        let large = large.divide(&[Asked::default()]).unwrap();
+        assert_eq!(large[0].max_flows, FLOWS_MOST);
+        assert_eq!(large[0].cache_total_bytes, CACHE_MOST_BYTES);
     }
 
     /// Of 16 MiB flows had 62.
     #[test]
     fn the_table_of_a_small_machine_is_small() {
-        let part = Asked::default().part(&room(128, 1)).unwrap();
+        let part = divide(128, Asked::default(), 1).unwrap()[0];
         assert!((256..2_048).contains(&part.max_flows), "{part:?}");
         assert!(part.cache_total_bytes > 10 * MIB, "{part:?}");
+    }
+
+    #[test]
+    fn a_small_agent_leaves_room_for_its_other_parts() {
+        let asked = Asked {
+            profile: Some(Profile::Small),
+            ..Asked::default()
+        };
+        for (devices, maps_mib) in [(1, 8), (2, 6), (3, 4)] {
+            let parts = divide(10_000, asked, devices).unwrap();
+            assert!(total(&parts) <= maps_mib * MIB, "{parts:?}");
+            assert!(total(&parts) > (maps_mib - 1) * MIB, "{parts:?}");
+        }
+        let tight = divide(24, asked, 1).unwrap();
+        assert!(total(&tight) <= 3 * MIB, "still an eighth: {tight:?}");
+        let set = Asked {
+            memory_bytes: Some(32 * MIB),
+            ..asked
+        };
+        assert!(
+            total(&divide(10_000, set, 1).unwrap()) > 30 * MIB,
+            "what is set wins"
+        );
     }
 
     #[test]
@@ -240,17 +299,15 @@ mod tests {
             cache_total_bytes: Some(64 * MIB),
             ..Asked::default()
         };
-        assert_eq!(
-            asked.part(&room(128, 1)).unwrap().cache_total_bytes,
-            64 * MIB
-        );
-        let refused = asked.part(&room(128, 2)).unwrap_err().to_string();
+        let part = divide(128, asked, 1).unwrap()[0];
+        assert_eq!(part.cache_total_bytes, 64 * MIB);
+        let refused = divide(128, asked, 2).unwrap_err().to_string();
         assert!(refused.contains("only 128 MiB are left"), "{refused}");
         let limited = Asked {
             memory_bytes: Some(32 * MIB),
             ..asked
         };
-        let refused = limited.part(&room(1_000, 1)).unwrap_err().to_string();
+        let refused = divide(1_000, limited, 1).unwrap_err().to_string();
         assert!(
             refused.starts_with("memory: 32 MiB are too few"),
             "{refused}"
@@ -259,75 +316,59 @@ mod tests {
             memory_bytes: Some(32 * MIB),
             ..Asked::default()
         };
-        let part = memory.part(&room(1_000, 2)).unwrap();
-        assert!(
-            (12 * MIB..=16 * MIB).contains(&part.memory_bytes()),
-            "{part:?}"
-        );
-    }
-
-    fn write(directory: &Path, files: &[(&str, &str)]) {
-        fs::create_dir_all(directory).unwrap();
-        for (name, text) in files {
-            fs::write(directory.join(name), text).unwrap();
+        for part in divide(1_000, memory, 2).unwrap() {
+            let bytes = part.memory_bytes();
+            assert!((12 * MIB..=16 * MIB).contains(&bytes), "{part:?}");
         }
     }
 
+    /// Each was taken to be as large as the one at hand.
     #[test]
-    fn cgroups_are_heeded() {
-        let dir = tempfile::tempdir().unwrap();
-        let slice = dir.path().join("system.slice");
-        let free = [("memory.max", "max\n"), ("memory.current", "5\n")];
-        write(&slice.join("lasthop.service"), &free);
-        let line = "0::/system.slice/lasthop.service\n";
-        assert_eq!(cgroup_left_bytes(dir.path(), line), None);
-        let stat = "anon 1\ninactive_file 300\nactive_file 7\n";
-        let tight = [
-            ("memory.max", "10000\n"),
-            ("memory.current", "4000\n"),
-            ("memory.stat", stat),
-        ];
-        write(&slice, &tight);
-        assert_eq!(
-            cgroup_left_bytes(dir.path(), line),
-            Some(6_300),
-            "the slice's"
-        );
-        let own = [("memory.max", "2000\n"), ("memory.current", "3000\n")];
-        write(&slice.join("lasthop.service"), &own);
-        assert_eq!(
-            cgroup_left_bytes(dir.path(), line),
-            Some(0),
-            "above its limit"
-        );
-        // A container sees its own at the root, whatever the path says.
-        write(
-            dir.path(),
-            &[("memory.max", "900"), ("memory.current", "100")],
-        );
-        assert_eq!(cgroup_left_bytes(dir.path(), "0::/../x\n"), Some(800));
+    fn who_asks_for_much_leaves_the_rest_to_the_others() {
+        let all = Asked {
+            memory_bytes: Some(64 * MIB),
+            ..Asked::default()
+        };
+        let much = Asked {
+            cache_total_bytes: Some(40 * MIB),
+            ..all
+        };
+        let parts = budget(1_000, &all).divide(&[all, much, all]).unwrap();
+        assert_eq!(parts[1].cache_total_bytes, 40 * MIB);
+        assert_eq!(parts[0], parts[2]);
+        assert!((50 * MIB..=64 * MIB).contains(&total(&parts)), "{parts:?}");
     }
 
     #[test]
-    fn cgroups_of_the_first_version_are_heeded() {
-        let dir = tempfile::tempdir().unwrap();
-        let files = [
-            ("memory.limit_in_bytes", "1000"),
-            ("memory.usage_in_bytes", "400"),
-            ("memory.stat", "inactive_file 1\ntotal_inactive_file 50\n"),
-        ];
-        write(&dir.path().join("memory/lxc"), &files);
-        let lines = "12:pids:/lxc\n3:cpu,memory:/lxc/\n1:name=systemd:/\n";
-        assert_eq!(cgroup_left_bytes(dir.path(), lines), Some(650));
-    }
-
-    #[test]
-    fn this_machine_has_some() {
-        assert!(Room::of_this_machine(1).available_bytes > 16 * MIB);
-        assert_eq!(
-            available_bytes("MemFree: 1 kB\nMemAvailable:   20 kB\n"),
-            Some(20_480)
+    fn who_comes_late_gets_what_is_left() {
+        let asked = Asked {
+            memory_bytes: Some(32 * MIB),
+            ..Asked::default()
+        };
+        let budget = budget(1_000, &asked);
+        let part = budget.divide(&[asked, asked]).unwrap()[0];
+        let late = |asked: &Asked, others: &[u64]| budget.late(asked, part, others);
+        assert_eq!(late(&asked, &[16 * MIB]).unwrap(), part);
+        let less = late(&asked, &[16 * MIB, 8 * MIB]).unwrap();
+        let bytes = less.memory_bytes();
+        assert!((7 * MIB..=8 * MIB).contains(&bytes), "{less:?}");
+        let refused = late(&asked, &[16 * MIB, 16 * MIB]).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("no memory: its maps take 0."),
+            "{refused}"
         );
-        assert_eq!(available_bytes(""), None);
+        assert!(
+            refused.ends_with(
+                "but of the 32 MiB of memory 2 other device(s) have 32 MiB: raise memory, or lower cache_total or max_flows"
+            ),
+            "{refused}"
+        );
+        let fixed = Asked {
+            cache_total_bytes: Some(part.cache_total_bytes),
+            max_flows: Some(part.max_flows),
+            ..asked
+        };
+        assert!(late(&fixed, &[16 * MIB, 8 * MIB]).is_err());
+        assert!(late(&fixed, &[8 * MIB]).is_ok(), "one has gone");
     }
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The BPF programs of one device: loaded, their pools filled, attached, run, read.
 
+mod image;
 mod load;
+mod loaded;
+mod program;
 mod setup;
 
 use std::io;
 use std::ops::Deref;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +22,11 @@ use lasthop_core::bindings::{
     lh_setup, lh_us,
 };
 use lasthop_core::host::heeds_the_link;
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-pub use self::load::Maps;
-use self::load::{find, handle};
+use self::loaded::Loaded;
+pub use self::loaded::Maps;
+pub use self::program::Program;
 pub use self::setup::{PRIORITY, STALE, Setup};
 use crate::bytes;
 use crate::mac_events::Record;
@@ -41,47 +45,9 @@ const LET_GO_TRIES: usize = 100;
 /// The kernel's least and a bit: an Ethernet header and room for an address pair.
 const TEMPLATE_BYTES: usize = 64;
 
-/// The programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Program {
-    /// Packets from MH.
-    Ingress,
-    /// Packets towards MH.
-    Egress,
-    /// A flow's timer.
-    Kick,
-    /// Forgets flows that are over.
-    Sweep,
-    /// Says hello to other agents.
-    Say,
-    /// Hears what the MAC reports.
-    Report,
-}
-
-impl Program {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ingress => "lh_ingress",
-            Self::Egress => "lh_egress",
-            Self::Kick => "lh_kick",
-            Self::Sweep => "lh_sweep",
-            Self::Say => "lh_say",
-            Self::Report => "lh_report",
-        }
-    }
-}
-
-fn fd_of(object: &Object, program: Program) -> Result<i32> {
-    object
-        .progs()
-        .find(|p| p.name() == program.name())
-        .map(|p| p.as_fd().as_raw_fd())
-        .with_context(|| format!("no BPF program {}", program.name()))
-}
-
 /// Programs that are to follow others: loaded, on no device.
 pub struct Successor {
-    object: Object,
+    loaded: Loaded,
     view: View,
 }
 
@@ -99,17 +65,17 @@ impl Successor {
     pub fn load(maps: &Maps, before: &lh_setup, setup: &Setup) -> Result<Self> {
         let raw = setup.raw();
         setup::same_maps(before, &raw)?;
-        let mut object = load::following(&raw, &setup.rules, maps)?;
+        let loaded = load::following(&raw, &setup.rules, maps)?;
         Ok(Self {
-            view: load::view(&mut object, raw)?,
-            object,
+            view: load::view(&loaded, raw)?,
+            loaded,
         })
     }
 }
 
 /// Loaded programs of one device.
 pub struct Agent {
-    object: Object,
+    loaded: Loaded,
     view: Arc<View>,
     links: Vec<OwnedFd>,
 }
@@ -129,10 +95,10 @@ impl Agent {
     /// Missing capabilities, a kernel without something that the programs need, no memory.
     pub fn load(setup: &Setup) -> Result<Self> {
         let raw = setup.raw();
-        let mut object = load::fresh(&raw, &setup.rules)?;
+        let loaded = load::fresh(&raw, &setup.rules)?;
         Ok(Self {
-            view: Arc::new(load::view(&mut object, raw)?),
-            object,
+            view: Arc::new(load::view(&loaded, raw)?),
+            loaded,
             links: Vec::new(),
         })
     }
@@ -141,8 +107,8 @@ impl Agent {
     ///
     /// # Errors
     /// Out of descriptors.
-    pub fn maps(&mut self) -> Result<Maps> {
-        Maps::of(&mut self.object)
+    pub fn maps(&self) -> Result<Maps> {
+        self.loaded.shared()
     }
 
     /// Lets others follow these programs, on the same device and with the same maps: connections go on
@@ -152,7 +118,7 @@ impl Agent {
     /// # Errors
     /// The kernel does not put them in their place: then all is as before.
     pub fn succeed(&mut self, by: Successor) -> Result<()> {
-        let next = |program: Program| fd_of(&by.object, program);
+        let next = |program: Program| by.loaded.program(program);
         let programs = [next(Program::Ingress)?, next(Program::Egress)?];
         let before = [
             self.program_fd(Program::Ingress)?,
@@ -170,7 +136,7 @@ impl Agent {
                 return Err(error).context("replacing the programs");
             }
         }
-        self.object = by.object;
+        self.loaded = by.loaded;
         self.view = Arc::new(by.view);
         self.sweep_of(LH_SWEEP_UNWANTED)?;
         Ok(())
@@ -216,10 +182,10 @@ impl Agent {
     /// before, which do with the same maps.
     pub fn take_over(by: Successor, links: Vec<OwnedFd>) -> Result<Self> {
         for (link, program) in links.iter().zip([Program::Ingress, Program::Egress]) {
-            tcx::replace(link, fd_of(&by.object, program)?).context("replacing the programs")?;
+            tcx::replace(link, by.loaded.program(program)?).context("replacing the programs")?;
         }
         Ok(Self {
-            object: by.object,
+            loaded: by.loaded,
             view: Arc::new(by.view),
             links,
         })
@@ -277,7 +243,7 @@ impl Agent {
     }
 
     fn program_fd(&self, program: Program) -> Result<i32> {
-        fd_of(&self.object, program)
+        self.loaded.program(program)
     }
 
     /// Runs a program over a packet (BPF_PROG_TEST_RUN), `repeat` times.
@@ -422,8 +388,8 @@ impl Agent {
     ///
     /// # Errors
     /// The map can't be written.
-    pub fn reset_device(&mut self) -> Result<()> {
-        let device = find(&mut self.object, ".bss.device")?;
+    pub fn reset_device(&self) -> Result<()> {
+        let device = self.loaded.map(".bss.device")?;
         let zeros = vec![0u8; device.value_size() as usize];
         Ok(device.update(&0u32.to_ne_bytes(), &zeros, MapFlags::ANY)?)
     }
@@ -456,8 +422,7 @@ impl Agent {
     }
 
     fn put(&self, name: &str, value: &[u8]) -> Result<()> {
-        let map = self.object.maps().find(|map| map.name() == name);
-        let map = map.with_context(|| format!("no BPF map {name}"))?;
+        let map = self.loaded.map(name)?;
         Ok(map.update(&0u32.to_ne_bytes(), value, MapFlags::ANY)?)
     }
 
@@ -512,8 +477,8 @@ impl Agent {
     ///
     /// # Errors
     /// Out of descriptors.
-    pub fn events(&mut self) -> Result<MapHandle> {
-        handle(&mut self.object, "events")
+    pub fn events(&self) -> Result<MapHandle> {
+        self.loaded.handle("events")
     }
 }
 

@@ -5,7 +5,7 @@
 use std::mem::offset_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use lasthop_core::bindings::{LH_BIN_NS, LH_DEVICE_BINS, LH_PEERS, lh_device, lh_peer};
+use lasthop_core::bindings::{LH_BIN_NS, LH_DEVICE_BINS, lh_device, lh_peer};
 use serde_json::{Value, json};
 
 use crate::bytes;
@@ -58,7 +58,7 @@ pub(crate) struct Hop(Vec<u8>);
 impl Hop {
     /// From the bytes of a `struct lh_device`; none if there are too few.
     pub(crate) fn of(bytes: Vec<u8>) -> Option<Self> {
-        (bytes.len() >= size_of::<lh_device>()).then_some(Self(bytes))
+        (bytes.len() >= offset_of!(lh_device, peer)).then_some(Self(bytes))
     }
 
     fn word(&self, offset: usize) -> u64 {
@@ -91,9 +91,10 @@ impl Hop {
     /// Those that have a place and were heard lately, the last one first.
     fn receivers(&self, now_ns: u64) -> Vec<lh_peer> {
         let start = offset_of!(lh_device, peer);
-        let at = |i: usize| bytes::read::<lh_peer>(&self.0[start + i * size_of::<lh_peer>()..]);
-        let mut found: Vec<lh_peer> = (1..LH_PEERS as usize) // 0 is all those without a place
-            .filter_map(at)
+        let places = self.0[start..].chunks_exact(size_of::<lh_peer>());
+        let mut found: Vec<lh_peer> = places
+            .skip(1) // all those without a place
+            .filter_map(bytes::read::<lh_peer>)
             .filter(|p| p.seen_ns != 0 && now_ns.saturating_sub(heard_ns(p)) < HEARD_NS)
             .collect();
         found.sort_by_key(|p| (std::cmp::Reverse(heard_ns(p)), p.addr));
@@ -255,6 +256,6 @@ mod tests {
 
     #[test]
     fn too_few_bytes_are_no_device() {
-        assert!(Hop::of(vec![0; size_of::<lh_device>() - 1]).is_none());
+        assert!(Hop::of(vec![0; offset_of!(lh_device, peer) - 1]).is_none());
     }
 }

@@ -10,18 +10,33 @@ use serde_json::{Value, json};
 use crate::columns::aligned;
 pub(crate) use crate::fields::round;
 pub use crate::fields::{Field, keys};
+use crate::memory::Chosen;
 use crate::receivers::Hop;
 use crate::view::View;
 
 /// Fields of a line of `status -j`, in order.
 pub const STATUS_FIELDS: &[Field] = &[
-    ("dev", "", "device"),
+    (
+        "dev",
+        "",
+        "device; `DEVICE:POLICY` where a policy is for these connections",
+    ),
     ("ifindex", "", "its index; null while it is away"),
+    (
+        "section",
+        "",
+        "section of the configuration that it is served by, its name or a pattern; null: none",
+    ),
     ("scheme", "", "what is done about losses"),
     (
         "state",
         "",
         "`attached`, or `waiting` for the device to come back",
+    ),
+    (
+        "complaint",
+        "",
+        "why it could not be attached when it was tried last, a sentence; null: it could",
     ),
     ("pid", "", "process that serves it"),
     (
@@ -45,6 +60,12 @@ pub const STATUS_FIELDS: &[Field] = &[
         "bytes",
         "kernel memory of all maps, taken at attach",
     ),
+    (
+        "memory_profile",
+        "",
+        "`small` or `standard`: by which rule their sizes fit",
+    ),
+    ("memory_why", "", "why it is that one, a sentence"),
     (
         "heartbeat_age_ms",
         "ms",
@@ -80,7 +101,11 @@ pub const STATUS_FIELDS: &[Field] = &[
 
 /// Fields of a line of `flows -j`, in order.
 pub const FLOW_FIELDS: &[Field] = &[
-    ("dev", "", "device"),
+    (
+        "dev",
+        "",
+        "device; `DEVICE:POLICY` where a policy is for these connections",
+    ),
     ("mh", "", "address on the lossy side"),
     ("mh_port", "", "its port"),
     ("fh", "", "address on the other side"),
@@ -146,8 +171,14 @@ pub const FLOW_FIELDS: &[Field] = &[
 pub struct Served<'a> {
     /// Device name.
     pub device: &'a str,
+    /// Section of the configuration; empty: none.
+    pub section: &'a str,
     /// Scheme name.
     pub scheme: &'a str,
+    /// Why it could not be attached; empty: it could.
+    pub complaint: &'a str,
+    /// By which rule its sizes fit.
+    pub memory: &'a Chosen,
     /// Times that a reload has changed how it is served.
     pub reloads: u64,
     /// Seconds since the device was attached first.
@@ -183,8 +214,10 @@ pub fn status(served: &Served<'_>) -> Value {
     json!({
         "dev": served.device,
         "ifindex": setup.map(|s| s.ifindex),
+        "section": (!served.section.is_empty()).then_some(served.section),
         "scheme": served.scheme,
         "state": if view.is_some() { "attached" } else { "waiting" },
+        "complaint": (!served.complaint.is_empty()).then_some(served.complaint),
         "pid": std::process::id(),
         "reloads": served.reloads,
         "uptime_s": round(served.uptime_s),
@@ -195,6 +228,8 @@ pub fn status(served: &Served<'_>) -> Value {
         "cache_max_bytes": setup.map_or(0, |s| u64::from(s.nr_slots) * slot_bytes),
         "chunks": usage.chunks,
         "memory_bytes": view.map_or(0, View::memory_bytes),
+        "memory_profile": served.memory.profile.name(),
+        "memory_why": served.memory.why,
         "heartbeat_age_ms": age_ns.map(|ns| ns / 1_000_000),
         "goodput_bytes_per_s": hop.goodput_bytes_per_s,
         "srtt_us": hop.srtt_us,
@@ -277,12 +312,12 @@ pub(crate) fn text(value: &Value) -> String {
     }
 }
 
-/// A device's status for people: state in two lines, then every counter that isn't zero.
+/// A device's status for people: state in three lines, then every counter that isn't zero.
 pub fn status_for_people(status: &Value) -> String {
     let get = |name: &str| text(&status[name]);
     let mib = |name: &str| status[name].as_u64().unwrap_or(0) as f64 / 1_048_576.0;
     let mut out = format!(
-        "{}: {} by process {}, scheme {}, for {} s\n    flows {} of {} ({} with cached data), cache {:.1} of {:.0} MiB, last heartbeat {} ms ago\n",
+        "{}: {} by process {}, scheme {}, for {} s\n    flows {} of {} ({} with cached data), cache {:.1} of {:.0} MiB, last heartbeat {} ms ago\n    memory {:.1} MiB, profile {}: {}\n",
         get("dev"),
         get("state"),
         get("pid"),
@@ -294,7 +329,13 @@ pub fn status_for_people(status: &Value) -> String {
         mib("cache_bytes"),
         mib("cache_max_bytes"),
         get("heartbeat_age_ms"),
+        mib("memory_bytes"),
+        get("memory_profile"),
+        get("memory_why"),
     );
+    if let Some(complaint) = status["complaint"].as_str() {
+        out += &format!("    {complaint}\n");
+    }
     for counter in lasthop_core::counters() {
         let n = status["counters"][counter.name].as_u64().unwrap_or(0);
         if n > 0 {
@@ -415,6 +456,7 @@ pub fn reload_for_people(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Room;
 
     fn names(fields: &[Field]) -> Vec<&'static str> {
         let mut names: Vec<_> = fields.iter().map(|(name, _, _)| *name).collect();
@@ -432,6 +474,9 @@ mod tests {
         status(&Served {
             device: "wl0",
             scheme: "snoop",
+            section: "",
+            complaint: "",
+            memory: &Chosen::of(None, &Room::UNLIMITED),
             reloads: 0,
             uptime_s: 1.0,
             view: None,

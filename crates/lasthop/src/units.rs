@@ -118,7 +118,11 @@ fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
 
 /// Bytes in MiB, for messages.
 pub fn mib(bytes: u64) -> String {
-    format!("{} MiB", bytes >> 20)
+    const MIB: u64 = 1 << 20;
+    match bytes < 10 * MIB && bytes % MIB != 0 {
+        true => format!("{:.1} MiB", bytes as f64 / MIB as f64),
+        false => format!("{} MiB", bytes / MIB),
+    }
 }
 
 #[cfg(test)]

@@ -7,18 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
-    self, LH_SLOT_BYTES, LH_SYNS_PER_FLOW, lh_counters, lh_flow_entry, lh_partners,
-    lh_partners_entry, lh_setup,
+    self, lh_counters, lh_flow_entry, lh_partners, lh_partners_entry, lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::bytes;
+use crate::maps::{self, TIMER_BYTES};
 use crate::shared::Shared;
-
-/// `struct bpf_timer`, which precedes the entry in the values of map `flows`.
-const TIMER_BYTES: usize = 16;
-/// What the kernel adds to an entry of a hash.
-const HASH_BYTES: usize = 64;
 
 /// How much of the pools is in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -197,40 +192,6 @@ impl View {
 
     /// Bytes of kernel memory that the maps take.
     pub fn memory_bytes(&self) -> u64 {
-        loaded_bytes(&self.setup)
+        maps::loaded_bytes(&self.setup)
     }
-}
-
-/// Bytes of kernel memory that the maps of `setup` take.
-pub(crate) fn loaded_bytes(setup: &lh_setup) -> u64 {
-    let packets = u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES);
-    memory_bytes(setup.nr_flows, packets)
-}
-
-/// The same of maps for so many flows, and a cache for `packets` bytes.
-pub(crate) fn memory_bytes(flows: u32, packets: u64) -> u64 {
-    (u64::from(flows) * flow_bytes()).saturating_add(cache_bytes(packets))
-}
-
-/// What a place for a flow takes: its entry, the way to it, a chunk that is hardly filled, and the
-/// SYNs that are remembered in its stead.
-pub(crate) fn flow_bytes() -> u64 {
-    let syn = size_of::<bindings::lh_flow_key>() + size_of::<bindings::lh_syn>() + HASH_BYTES;
-    let way = size_of::<bindings::lh_flow_key>() + HASH_BYTES;
-    let entry = TIMER_BYTES + size_of::<lh_flow_entry>();
-    (entry + way + size_of::<bindings::lh_chunk>()) as u64
-        + u64::from(LH_SYNS_PER_FLOW) * syn as u64
-}
-
-/// What a cache for `packets` bytes takes, with the chunks of its ring entries.
-fn cache_bytes(packets: u64) -> u64 {
-    let slots = packets / u64::from(LH_SLOT_BYTES);
-    let chunk = size_of::<bindings::lh_chunk>() as u64;
-    packets.saturating_add(slots / u64::from(bindings::LH_CHUNK_SEGS) * chunk)
-}
-
-/// The largest cache that takes no more than `memory` bytes.
-pub(crate) fn cache_fitting(memory: u64) -> u64 {
-    let batch = u64::from(LH_SLOT_BYTES) * u64::from(bindings::LH_CHUNK_SEGS);
-    memory / (batch + size_of::<bindings::lh_chunk>() as u64) * batch
 }

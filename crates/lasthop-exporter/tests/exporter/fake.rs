@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lasthop::control::Control;
+use lasthop::memory::{Chosen, Room};
 use lasthop::report::{self, Served};
 use serde_json::{Value, json};
 
@@ -15,6 +16,9 @@ use serde_json::{Value, json};
 pub fn status(device: &str, first: u64) -> Value {
     let mut status = report::status(&Served {
         device,
+        section: "",
+        complaint: "",
+        memory: &Chosen::of(None, &Room::UNLIMITED),
         reloads: 0,
         scheme: "rack",
         uptime_s: 12.5,

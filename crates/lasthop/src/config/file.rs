@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::{keys, value};
-use crate::units;
+use crate::{memory, units};
 
 /// Where control sockets live.
 pub const DEFAULT_RUNTIME_DIR: &str = "/run/lasthop";
@@ -35,6 +35,8 @@ pub struct File {
     pub(super) cache_flow_bytes: Option<u64>,
     pub(super) cache_total_bytes: Option<u64>,
     pub(super) max_flows: Option<u32>,
+    /// None: `auto`, or not set.
+    pub(super) memory_profile: Option<memory::Profile>,
     pub(super) memory_bytes: Option<u64>,
     pub(super) mark: Option<(u32, u32)>,
     pub(super) priority: Option<u32>,
@@ -88,6 +90,9 @@ impl File {
                 self.cache_total_bytes = Some(value::size(&value, "256KiB", "64GiB")?);
             }
             "memory" => self.memory_bytes = Some(value::size(&value, "1MiB", "1024GiB")?),
+            "memory_profile" => {
+                self.memory_profile = memory::Profile::parse(&value::text(&value)?)?;
+            }
             "max_flows" => self.max_flows = Some(value::count(&value, 1..=1_000_000)? as u32),
             "priority" => self.priority = Some(value::count(&value, 0..=u32::MAX.into())? as u32),
             "mark" => self.mark = Some(units::mark(&value::text(&value)?)?),

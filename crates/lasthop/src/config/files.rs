@@ -12,13 +12,25 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::file::{File, names};
+use super::policy::Policy;
 
 /// Read if it exists and no other is named.
 pub const DEFAULT_PATH: &str = "/etc/lasthop/lasthop.toml";
 /// Beside the file, for what packages and scripts add to it.
 const DIRECTORY: &str = "conf.d";
 /// Keys that are the process's, and can't be of one device.
-const OF_ALL: [&str; 2] = ["memory", "runtime_dir"];
+const OF_ALL: [&str; 3] = ["memory", "memory_profile", "runtime_dir"];
+/// Keys that are a device's, and can't be of some of its connections.
+const OF_DEVICES: [&str; 8] = [
+    "memory",
+    "memory_profile",
+    "runtime_dir",
+    "exclude",
+    "key",
+    "port",
+    "mac_events",
+    "mark",
+];
 /// Longest name of a device, as the kernel has it.
 const NAME_BYTES: usize = 15;
 
@@ -54,6 +66,9 @@ pub struct Configuration {
     pub common: File,
     /// Devices that have a section, with what is common to all where the section says nothing else.
     pub devices: BTreeMap<String, File>,
+    /// What some connections of a section's devices get instead, in their order: the first that is for a
+    /// connection counts.
+    pub policies: Vec<Policy>,
 }
 
 /// A key as it stands in a file.
@@ -64,15 +79,26 @@ struct Entry<'a> {
     value: Value,
 }
 
+/// A section's name and keys.
+type Section<'a> = (String, Vec<Entry<'a>>);
+
 /// One file's part: what is common, and each section's.
-type Entries<'a> = (Vec<Entry<'a>>, Vec<(String, Vec<Entry<'a>>)>);
+struct Parts<'a> {
+    common: Vec<Entry<'a>>,
+    devices: Vec<Section<'a>>,
+    policies: Vec<Section<'a>>,
+}
 
 /// The sections, with the places of their keys, which a plain table has not.
 #[derive(Deserialize)]
 struct Sections {
     #[serde(default)]
-    device: BTreeMap<Spanned<String>, BTreeMap<String, Spanned<Value>>>,
+    device: Tables,
+    #[serde(default)]
+    policy: Tables,
 }
+
+type Tables = BTreeMap<Spanned<String>, BTreeMap<String, Spanned<Value>>>;
 
 impl Configuration {
     /// Reads a file, and those of the directory conf.d beside it that end in .toml, in the order of
@@ -101,19 +127,50 @@ impl Configuration {
     }
 
     pub(super) fn of(sources: &[Source]) -> Result<Self> {
-        let parts: Vec<Entries<'_>> = sources.iter().map(entries).collect::<Result<_>>()?;
+        let parts: Vec<Parts<'_>> = sources.iter().map(parts).collect::<Result<_>>()?;
         let mut common = File::default();
-        for (entries, _) in &parts {
-            common.take(entries)?;
+        for part in &parts {
+            common.take(&part.common)?;
         }
         let mut devices = BTreeMap::new();
-        for (device, entries) in parts.iter().flat_map(|(_, sections)| sections) {
+        for (device, entries) in parts.iter().flat_map(|part| &part.devices) {
             let file: &mut File = devices
                 .entry(device.clone())
                 .or_insert_with(|| common.clone());
             file.take(entries)?;
         }
-        Ok(Self { common, devices })
+        let mut policies: Vec<Policy> = Vec::new();
+        for (name, entries) in parts.iter().flat_map(|part| &part.policies) {
+            let at = policies.iter().position(|policy| policy.name == *name);
+            let at = at.unwrap_or_else(|| {
+                policies.push(Policy::new(name, &common));
+                policies.len() - 1
+            });
+            policies[at].take(entries)?;
+        }
+        policies
+            .iter()
+            .try_for_each(|policy| policy.check(&devices))?;
+        Ok(Self {
+            common,
+            devices,
+            policies,
+        })
+    }
+}
+
+impl Policy {
+    /// Sets what the entries of one of its sections say.
+    fn take(&mut self, entries: &[Entry<'_>]) -> Result<()> {
+        for entry in entries {
+            let (source, line, key) = (&entry.source.name, entry.line, &entry.key);
+            let set = self.set(key, &entry.value);
+            let is_own = set.map_err(|error| anyhow!("{source}:{line}: {key}: {error}"))?;
+            if !is_own {
+                self.file.take(std::slice::from_ref(entry))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -144,53 +201,74 @@ impl File {
 }
 
 /// Takes a file apart, in the order of its lines.
-fn entries(source: &Source) -> Result<Entries<'_>> {
+fn parts(source: &Source) -> Result<Parts<'_>> {
     let name = &source.name;
     let wrong = |error: toml::de::Error| {
         let line = error.span().map_or(1, |span| source.line(span.start));
         anyhow!("{name}:{line}: {}", error.message().replace('\n', " "))
     };
     let table: BTreeMap<String, Spanned<Value>> = toml::from_str(&source.text).map_err(wrong)?;
-    let mut sections = Vec::new();
-    if let Some(device) = table.get("device") {
-        let line = source.line(device.span().start);
-        let tables = device.get_ref().as_table();
+    let example = |kind: &str| match kind {
+        "device" => "each, as [device.wlan0]",
+        _ => "each, as [policy.voice]",
+    };
+    for kind in ["device", "policy"] {
+        let Some(found) = table.get(kind) else {
+            continue;
+        };
+        let tables = found.get_ref().as_table();
         if !tables.is_some_and(|all| all.values().all(Value::is_table)) {
-            bail!("{name}:{line}: device: write a section for each, as [device.wlan0]");
-        }
-        let found: Sections = toml::from_str(&source.text).map_err(wrong)?;
-        for (device, table) in found.device {
-            sections.push(section(source, &device, table)?);
+            let line = source.line(found.span().start);
+            bail!(
+                "{name}:{line}: {kind}: write a section for {}",
+                example(kind)
+            );
         }
     }
-    let keys = table.into_iter().filter(|(key, _)| key != "device");
-    Ok((in_order(source, keys), sections))
+    let found: Sections = toml::from_str(&source.text).map_err(wrong)?;
+    let keys = table
+        .into_iter()
+        .filter(|(key, _)| !["device", "policy"].contains(&key.as_str()));
+    Ok(Parts {
+        common: in_order(source, keys),
+        devices: sections(source, found.device, "a device", &OF_ALL)?,
+        policies: sections(source, found.policy, "a policy", &OF_DEVICES)?,
+    })
 }
 
-fn section<'a>(
+/// The sections of a kind, in the order of their lines. `above`: keys that can't be in one.
+fn sections<'a>(
     source: &'a Source,
-    device: &Spanned<String>,
-    table: BTreeMap<String, Spanned<Value>>,
-) -> Result<(String, Vec<Entry<'a>>)> {
-    let (name, line) = (&source.name, source.line(device.span().start));
-    let device = device.get_ref();
-    let sane = |c: char| !c.is_whitespace() && c != '/' && c != ':';
-    if device.is_empty() || device.len() > NAME_BYTES || !device.chars().all(sane) {
-        bail!("{name}:{line}: '{device}' can't be the name of a device");
+    tables: Tables,
+    kind: &str,
+    above: &[&str],
+) -> Result<Vec<Section<'a>>> {
+    let mut tables: Vec<_> = tables.into_iter().collect();
+    tables.sort_by_key(|(section, _)| section.span().start);
+    let mut found = Vec::new();
+    for (section, table) in tables {
+        let (name, line) = (&source.name, source.line(section.span().start));
+        let section = section.into_inner();
+        let sane = |c: char| !c.is_whitespace() && c != '/' && c != ':';
+        if section.is_empty() || section.len() > NAME_BYTES || !section.chars().all(sane) {
+            bail!("{name}:{line}: '{section}' can't be the name of {kind}");
+        }
+        // No key has keys of its own: to TOML a dot in a name goes one level down.
+        if let Some((rest, _)) = table.iter().find(|(_, value)| value.get_ref().is_table()) {
+            let word = kind.trim_start_matches("a ");
+            bail!("{name}:{line}: a name with a dot needs quotes: [{word}.\"{section}.{rest}\"]");
+        }
+        let entries = in_order(source, table.into_iter());
+        if let Some(entry) = entries.iter().find(|entry| above.contains(&&*entry.key)) {
+            let whose = match OF_ALL.contains(&&*entry.key) {
+                true => "is for all devices: write it above the first section",
+                false => "is for a device: write it in its section",
+            };
+            bail!("{name}:{}: {}: {whose}", entry.line, entry.key);
+        }
+        found.push((section, entries));
     }
-    // No key has keys of its own: to TOML a dot in a name goes one level down.
-    if let Some((rest, _)) = table.iter().find(|(_, value)| value.get_ref().is_table()) {
-        bail!("{name}:{line}: a name with a dot needs quotes: [device.\"{device}.{rest}\"]");
-    }
-    let entries = in_order(source, table.into_iter());
-    match entries.iter().find(|entry| OF_ALL.contains(&&*entry.key)) {
-        Some(entry) => bail!(
-            "{name}:{}: {}: is for all devices: write it above the first section",
-            entry.line,
-            entry.key
-        ),
-        None => Ok((device.clone(), entries)),
-    }
+    Ok(found)
 }
 
 fn in_order<'a>(

@@ -20,7 +20,7 @@ const fn key(key: &'static str, shown: &'static str, text: &'static str) -> Key 
 }
 
 /// The host's keys; the parameters stand after the second.
-pub const KEYS: [Key; 14] = [
+pub const KEYS: [Key; 15] = [
     key(
         "scheme",
         "\"rack\"",
@@ -35,11 +35,19 @@ pub const KEYS: [Key; 14] = [
          comparisons.",
     ),
     key(
+        "memory_profile",
+        "\"auto\"",
+        "\"small\": maps, programs and daemon of one device in 16 MiB, what follows unless set. \
+         \"standard\": maps in an eighth of what there is. \"auto\": small where machine or \
+         cgroup have no more than 128 MiB.",
+    ),
+    key(
         "memory",
         "\"512MiB\"",
-        "Kernel memory for the maps of all devices together, taken when they are attached. \
-         Without this key it is an eighth of what the machine and its cgroup have left, and no \
-         more than 331 MiB a device. 512MiB is just an example.",
+        "Kernel memory for the maps of all devices together, those too that come later, taken when \
+         they are attached. Without this key it is an eighth of what the machine and its cgroup \
+         have left, with the profile \"small\" at most 8 MiB, and no more than 350 MiB a device. \
+         512MiB is just an example.",
     ),
     key(
         "cache_flow",
@@ -156,7 +164,10 @@ pub fn defaults() -> String {
     }
     all + &comment(
         "A section for each device that `lasthop daemon` is to serve: without one it serves none. In it \
-         any of the keys above but memory and runtime_dir, for this device alone. Files in \
+         any of the keys above but memory, memory_profile and runtime_dir, for this device alone. In its name * stands for any characters and ? for one, as in \
+         [device.\"wlan*\"], for devices that come later, too; of several the closest counts. A section [policy.NAME] is for some connections of a device: device \
+         names that one's section, match the connections, and scheme, parameters and sizes are what they \
+         get; with leave_alone = true they get nothing. Of several policies the first counts. Files in \
          /etc/lasthop/conf.d that end in .toml are read after this one, in the order of their names.",
     ) + "\n# [device.wlan0]\n"
 }

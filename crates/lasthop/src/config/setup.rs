@@ -5,17 +5,27 @@ use anyhow::Result;
 use lasthop_core::bindings::LH_MESSAGE_PORT;
 
 use super::file::{File, Profile, scheme_id};
-use crate::memory::{Asked, CACHE_LEAST_BYTES, Room};
+use crate::memory::{Asked, Budget, Part, Room};
 use crate::programs::Setup;
 use crate::units;
 
 impl File {
-    /// What the programs of each device are loaded with, but for the device. `room`: what there is
-    /// for the maps of all.
+    /// What the programs of a device are loaded with, but for the device. `room`: what there is
+    /// for its maps.
     ///
     /// # Errors
-    /// A scheme that isn't there, a bad rule, or more memory than there is.
+    /// As [`File::setup_within`], or more memory than there is.
     pub fn setup(&self, scheme: &str, room: &Room) -> Result<Setup> {
+        let asked = self.memory();
+        let parts = Budget::new(&asked, *room).divide(&[asked])?;
+        self.setup_within(scheme, &parts[0])
+    }
+
+    /// The same with what the device gets of the memory of all.
+    ///
+    /// # Errors
+    /// A scheme that isn't there, or a bad rule.
+    pub fn setup_within(&self, scheme: &str, part: &Part) -> Result<Setup> {
         let mut config = self.config();
         config.scheme = scheme_id(scheme)?;
         let base = Setup::default();
@@ -24,7 +34,6 @@ impl File {
             Some(Profile::Ns2) => 100 * 2048,
             _ => base.cache_flow_bytes,
         };
-        let part = self.memory().part(room)?;
         let rules = self.matches.iter().map(|text| units::rule(text, false));
         let rules = rules.chain(self.exclude.iter().map(|text| units::rule(text, true)));
         Ok(Setup {
@@ -46,14 +55,10 @@ impl File {
         })
     }
 
-    /// As little room for packets as there may be, for schemes that keep none.
-    pub fn without_cache(&mut self) {
-        self.cache_total_bytes = Some(CACHE_LEAST_BYTES);
-    }
-
     /// Sizes that it asks for.
     pub fn memory(&self) -> Asked {
         Asked {
+            profile: self.memory_profile,
             memory_bytes: self.memory_bytes,
             max_flows: self.max_flows,
             cache_total_bytes: self.cache_total_bytes,

@@ -121,12 +121,25 @@ fn values_arrive() {
 fn memory_is_shared() {
     let room = Room {
         available_bytes: 1 << 30,
-        devices: 2,
+        total_bytes: 1 << 30,
     };
-    let file = parse("memory = \"32MiB\"\n", "x").unwrap();
-    let one = file.setup("snoop", &room).unwrap();
-    assert!(one.cache_total_bytes < 16 << 20);
-    assert!(one.max_flows < 16_384);
+    let of = |text: &str| {
+        let setup = parse(text, "x").unwrap().setup("snoop", &room).unwrap();
+        (setup.max_flows, setup.cache_total_bytes >> 20)
+    };
+    let (flows, cache_mib) = of("memory = \"32MiB\"\n");
+    assert!(flows < 16_384 && (20..32).contains(&cache_mib));
+    let (flows, cache_mib) = of("memory_profile = \"small\"\n");
+    assert!(flows < 1_000 && (5..8).contains(&cache_mib));
+    assert_eq!(
+        of("memory_profile = \"small\"\nmax_flows = 50\ncache_total = \"9MiB\"\n"),
+        (50, 9)
+    );
+    let wrong = error("memory_profile = \"tiny\"\n");
+    assert_eq!(
+        wrong,
+        "x.toml:1: memory_profile: write \"auto\", \"small\" or \"standard\""
+    );
     let set = "memory = \"32MiB\"\ncache_total = \"64MiB\"\n";
     assert!(parse(set, "x").unwrap().setup("snoop", &room).is_err());
     assert!(File::default().setup("eln", &room).is_err());
@@ -322,4 +335,50 @@ fn errors_in_sections_name_file_and_line() {
     );
     let missing = written(&[("conf.d/a.toml", "")]).map(|all| all.devices.len());
     assert_eq!(missing.unwrap(), 0, "and no conf.d beside it");
+}
+
+#[test]
+fn policies_are_in_their_order() {
+    let all = written(&[
+        (
+            "lasthop.toml",
+            "max_local = 4\nexclude = [\":22\"]\n[device.wlan0]\nscheme = \"snoop\"\n\n[policy.zeta]\ndevice = \"wlan0\"\nmatch = [\"10.1.0.0/16\"]\nscheme = \"slack\"\n[policy.alpha]\ndevice = \"wlan0\"\nmatch = [\"10.0.0.0/8\"]\nleave_alone = true\n",
+        ),
+        ("conf.d/a.toml", "[policy.zeta]\nmax_local = 7\n"),
+    ])
+    .unwrap();
+    let told: Vec<(&str, bool, u32)> = all
+        .policies
+        .iter()
+        .map(|p| (p.name.as_str(), p.leave_alone, p.file.config().max_local))
+        .collect();
+    assert_eq!(told, [("zeta", false, 7), ("alpha", true, 4)]);
+    assert_eq!(all.policies[0].file.scheme.as_deref(), Some("slack"));
+    for (text, says) in [
+        ("[policy.a]\nmatch = [\":5\"]\n", "policy a: device: write"),
+        (
+            "[device.w0]\n[policy.a]\ndevice = \"w0\"\n",
+            "policy a: match: write",
+        ),
+        (
+            "[policy.a]\nkey = \"/k\"\n",
+            "x.toml:2: key: is for a device",
+        ),
+        (
+            "[policy.a]\nmemory = \"8MiB\"\n",
+            "x.toml:2: memory: is for all",
+        ),
+        (
+            "[policy.a]\nleave_alone = 1\n",
+            "x.toml:2: leave_alone: write true or false",
+        ),
+        ("policy = 3\n", "x.toml:1: policy: write a section for each"),
+        (
+            "[policy.a]\nscheme = \"x\"\n",
+            "x.toml:2: scheme: no scheme",
+        ),
+    ] {
+        let found = error(text);
+        assert!(found.starts_with(says), "{text}: {found}");
+    }
 }

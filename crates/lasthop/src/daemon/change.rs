@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::place::{Following, Place, source_of};
 use super::settings::Settings;
 use crate::keyfile;
+use crate::memory;
 use crate::priority;
 use crate::programs::Successor;
 
@@ -27,7 +28,7 @@ impl Place {
         match self.try_change(wanted) {
             Ok(Some(what)) => Some(self.told(what)),
             Ok(None) => None,
-            Err(error) => Some(told(Some(&self.name), "failed", Some(&error))),
+            Err(error) => Some(told(Some(&self.label()), "failed", Some(&error))),
         }
     }
 
@@ -36,13 +37,13 @@ impl Place {
         let following = self.following.take_if(|f| f.loading.is_finished())?;
         match self.try_follow(following) {
             Ok(()) => Some(self.told("changed")),
-            Err(error) => Some(told(Some(&self.name), "failed", Some(&error))),
+            Err(error) => Some(told(Some(&self.label()), "failed", Some(&error))),
         }
     }
 
     fn told(&mut self, what: &str) -> Value {
         self.reloads += u64::from(what == "changed");
-        let mut value = told(Some(&self.name), what, None);
+        let mut value = told(Some(&self.label()), what, None);
         value["scheme"] = self.settings.scheme.clone().into();
         let flows = self.live.as_ref().map(|live| live.agent.usage().flows);
         value["flows"] = flows.into();
@@ -75,7 +76,7 @@ impl Place {
     }
 
     fn load_following(&mut self, settings: Settings) -> Result<()> {
-        let live = self.live.as_mut().context("the device is away")?;
+        let live = self.live.as_ref().context("the device is away")?;
         let (maps, before) = (live.agent.maps()?, *live.agent.setup());
         let setup = settings.setup.on(before.ifindex, before.l2_bytes);
         let load = move || {
@@ -91,6 +92,7 @@ impl Place {
 
     fn try_follow(&mut self, following: Following) -> Result<()> {
         let loaded = following.loading.join();
+        memory::give_back();
         let by = loaded.map_err(|_| anyhow!("loading failed"))??;
         match &mut self.live {
             Some(live) if live.ifindex == by.ifindex() => live.agent.succeed(by)?,

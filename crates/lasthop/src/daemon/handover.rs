@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::LAYOUT;
-use lasthop_core::bindings::{lh_rule, lh_setup};
+use lasthop_core::bindings::{LH_SLOT_BYTES, lh_rule, lh_setup};
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+use super::place::{Place, label};
 use super::settings::Settings;
 use crate::bytes;
 use crate::control::{Control, DAEMON, directory};
-use crate::memory::Asked;
+use crate::memory::{Asked, Chosen, Part, Profile};
 use crate::programs::{Maps, Setup};
 
 /// What is asked for.
@@ -48,6 +48,9 @@ struct Header {
     dev: String,
     ordered: String,
     uptime_s: f64,
+    section: String,
+    guest: bool,
+    policy: String,
     scheme: String,
     /// `struct lh_setup`, byte by byte.
     setup: Vec<u8>,
@@ -55,6 +58,8 @@ struct Header {
     rules: Vec<u8>,
     keys: Option<PathBuf>,
     mac_events: Option<PathBuf>,
+    memory: Chosen,
+    memory_profile: Option<Profile>,
     memory_bytes: Option<u64>,
     max_flows: Option<u32>,
     cache_total_bytes: Option<u64>,
@@ -134,11 +139,16 @@ fn header(place: &Place, maps: &Maps, fds: usize) -> Header {
         dev: place.name.clone(),
         ordered: place.ordered.clone(),
         uptime_s: place.uptime_s(),
+        section: settings.section.clone(),
+        guest: settings.guest,
+        policy: settings.policy.clone(),
         scheme: settings.scheme.clone(),
         setup: bytes::of(&raw.unwrap_or(settings.setup.raw())).to_vec(),
         rules: rules.iter().flat_map(bytes::of).copied().collect(),
         keys: settings.keys.clone(),
         mac_events: settings.mac_events.clone(),
+        memory: settings.memory.clone(),
+        memory_profile: settings.asked.profile,
         memory_bytes: settings.asked.memory_bytes,
         max_flows: settings.asked.max_flows,
         cache_total_bytes: settings.asked.cache_total_bytes,
@@ -255,17 +265,26 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
     };
     Ok(Given {
         // After all that may fail: dropped it would take lock and socket away from who has them.
-        control: Control::take(runtime_dir, &header.dev, control)?,
+        control: Control::take(runtime_dir, &label(&header.dev, &header.policy), control)?,
         dev: header.dev,
         ordered: header.ordered,
         uptime_s: header.uptime_s,
         settings: Settings {
+            section: header.section,
+            guest: header.guest,
+            policy: header.policy,
             scheme: header.scheme,
             // As it was set, before there was a device.
             setup: Setup::of_raw(&raw, rules).on(0, Setup::default().l2_bytes),
             keys: header.keys,
             mac_events: header.mac_events,
+            memory: header.memory,
+            part: Part {
+                max_flows: raw.nr_flows,
+                cache_total_bytes: u64::from(raw.nr_slots) * u64::from(LH_SLOT_BYTES),
+            },
             asked: Asked {
+                profile: header.memory_profile,
                 memory_bytes: header.memory_bytes,
                 max_flows: header.max_flows,
                 cache_total_bytes: header.cache_total_bytes,

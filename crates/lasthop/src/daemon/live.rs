@@ -30,8 +30,10 @@ pub(super) struct Live {
 impl Live {
     /// `keys`: by which other agents are known; none: no messages.
     pub(super) fn start(mut agent: Agent, device: &Device, keys: Option<&lh_keys>) -> Result<Self> {
-        let (ring, queue) = ring_of(&mut agent)?;
-        if let Some(id) = Agent::found_on(device.ifindex) {
+        let (ring, queue) = ring_of(&agent)?;
+        // Others of ours, for other connections, may be there.
+        let found = Agent::found_on(device.ifindex).filter(|_| agent.setup().shared == 0);
+        if let Some(id) = found {
             bail!("another lasthop serves it, BPF program {id} on it: end that one first");
         }
         // First the sign of life, then the programs: the first ACK may need it.
@@ -59,9 +61,9 @@ impl Live {
     }
 
     /// Goes on with programs that are attached already, in the place of another process's.
-    pub(super) fn take_over(mut agent: Agent, name: &str) -> Result<Self> {
+    pub(super) fn take_over(agent: Agent, name: &str) -> Result<Self> {
         agent.heartbeat(now_ns());
-        let (ring, queue) = ring_of(&mut agent)?;
+        let (ring, queue) = ring_of(&agent)?;
         Ok(Self {
             ifindex: agent.setup().ifindex,
             agent,
@@ -131,7 +133,7 @@ impl Live {
 /// Events on their way from the programs, and how often each was tried in vain.
 type Queue = Rc<RefCell<VecDeque<(lh_event, usize)>>>;
 
-fn ring_of(agent: &mut Agent) -> Result<(RingBuffer<'static>, Queue)> {
+fn ring_of(agent: &Agent) -> Result<(RingBuffer<'static>, Queue)> {
     let queue = Queue::default();
     let sink = Rc::clone(&queue);
     let events = agent.events()?;

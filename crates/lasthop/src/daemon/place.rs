@@ -19,6 +19,8 @@ use crate::control::{Control, Question};
 use crate::device::{self, Device};
 use crate::keyfile;
 use crate::mac_events::{Lag, Source, is_socket};
+use crate::maps;
+use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::observe::{self, Measured};
 use crate::peers;
@@ -86,7 +88,20 @@ pub(super) fn source_of(settings: &Settings, ifindex: Option<u32>) -> Result<Opt
     Ok(source)
 }
 
+/// How a device is called, or those of its connections that a policy is for: no device's name has a colon.
+pub(super) fn label(name: &str, policy: &str) -> String {
+    match policy {
+        "" => name.to_owned(),
+        policy => format!("{name}:{policy}"),
+    }
+}
+
 impl Place {
+    /// As it is called where it is told of.
+    pub(super) fn label(&self) -> String {
+        label(&self.name, &self.settings.policy)
+    }
+
     /// Takes the device's name, whether there is such a device by now or not.
     pub(super) fn claim(name: &str, settings: Settings, common: &Common) -> Result<Self> {
         let taken = Taken {
@@ -98,7 +113,7 @@ impl Place {
             live: None,
             settings,
         };
-        let control = Control::claim(&common.runtime_dir, name)?;
+        let control = Control::claim(&common.runtime_dir, &label(name, &taken.settings.policy))?;
         Ok(Self::taken(taken, control))
     }
 
@@ -125,6 +140,28 @@ impl Place {
         }
     }
 
+    /// What its maps take; 0: it has none.
+    pub(super) fn taken_bytes(&self) -> u64 {
+        match (&self.live, &self.loading) {
+            (Some(live), _) => live.agent.memory_bytes(),
+            (None, Some(_)) => maps::memory_bytes(
+                self.settings.setup.max_flows,
+                self.settings.setup.cache_total_bytes,
+            ),
+            (None, None) => 0,
+        }
+    }
+
+    /// Whether it is served because its name is like that, and so only while it is there.
+    pub(super) fn is_guest(&self) -> bool {
+        self.settings.guest
+    }
+
+    /// Whether there is a device of that name.
+    pub(super) fn is_there(&self) -> bool {
+        device::ifindex(&self.name).is_some()
+    }
+
     /// How long it has been served.
     pub(super) fn uptime_s(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
@@ -142,7 +179,7 @@ impl Place {
         let view = self.live.as_ref().map(|live| live.agent.view());
         let mut object = json!({
             "event": event,
-            "dev": self.name,
+            "dev": self.label(),
             "ifindex": self.live.as_ref().map(|live| live.ifindex),
             "scheme": self.settings.scheme,
         });
@@ -175,13 +212,13 @@ impl Place {
                 );
             }
         }
-        let live =
-            Live::start(agent, device, self.keys.as_ref()).with_context(|| self.name.clone())?;
+        let live = Live::start(agent, device, self.keys.as_ref()).with_context(|| self.label())?;
         let mib = live.agent.memory_bytes() >> 20;
         self.live = Some(live);
         let text = format!(
             "attached to {} (scheme {}, {mib} MiB)",
-            self.name, self.settings.scheme
+            self.label(),
+            self.settings.scheme
         );
         self.say("attached", &text, common);
         Ok(())
@@ -189,8 +226,9 @@ impl Place {
 
     /// Takes up a device that came back: first loads, on another thread, then attaches. Failing is
     /// no reason to end: the others are still served, and it may work soon.
-    pub(super) fn come_back(&mut self, common: &Common) {
-        let Err(error) = self.try_come_back(common) else {
+    /// `others`: what the maps of each of them take of `budget`.
+    pub(super) fn come_back(&mut self, common: &Common, budget: &Budget, others: &[u64]) {
+        let Err(error) = self.try_come_back(common, budget, others) else {
             return;
         };
         self.retry = Instant::now() + RETRY;
@@ -201,13 +239,17 @@ impl Place {
         }
     }
 
-    fn try_come_back(&mut self, common: &Common) -> Result<()> {
+    fn try_come_back(&mut self, common: &Common, budget: &Budget, others: &[u64]) -> Result<()> {
         if Instant::now() < self.retry {
             return Ok(());
         }
         let device = Device::find(&self.name)?;
         let Some(loading) = self.loading.take_if(|loading| loading.is_finished()) else {
             if self.loading.is_none() {
+                let (asked, part) = (&self.settings.asked, self.settings.part);
+                let part = budget.late(asked, part, others);
+                self.settings
+                    .resize(part.with_context(|| self.name.clone())?);
                 let setup = self.settings.setup.clone();
                 let load = move || {
                     priority::of_loading();
@@ -217,9 +259,9 @@ impl Place {
             }
             return Ok(());
         };
-        let agent = loading
-            .join()
-            .map_err(|_| anyhow!("{}: loading failed", self.name))??;
+        let loaded = loading.join();
+        memory::give_back();
+        let agent = loaded.map_err(|_| anyhow!("{}: loading failed", self.name))??;
         let loaded = (agent.setup().ifindex, agent.setup().l2_bytes);
         if loaded != (device.ifindex, device.l2_bytes) {
             return Ok(()); // it went and came back once more meanwhile: load anew
@@ -233,14 +275,20 @@ impl Place {
     /// and who asks may read slowly. Only what needs the programs themselves is done here.
     pub(super) fn answer(&mut self, question: Question) {
         let view = self.live.as_ref().map(|live| live.agent.view());
-        let (name, scheme) = (self.name.clone(), self.settings.scheme.clone());
+        let (name, scheme) = (self.label(), self.settings.scheme.clone());
         match question.request.as_str() {
             "status" => {
                 let (uptime_s, reloads) = (self.uptime_s(), self.reloads);
+                let memory = self.settings.memory.clone();
+                let complaint = self.complaint.clone();
+                let section = self.settings.section.clone();
                 question.answer(move |out| {
                     let served = Served {
                         device: &name,
                         scheme: &scheme,
+                        memory: &memory,
+                        section: &section,
+                        complaint: &complaint,
                         reloads,
                         uptime_s,
                         view: view.as_deref(),
@@ -329,7 +377,7 @@ impl Place {
 
     /// Takes the keys that are in the file by now. What is wrong there leaves those that we have.
     fn reload_keys(&mut self) -> String {
-        let name = &self.name;
+        let name = self.label();
         let Some(path) = &self.settings.keys else {
             return format!("{name}: attached without a key file\n");
         };
@@ -348,7 +396,7 @@ impl Place {
 
     /// What somebody else says of the link.
     fn link(&self, up: bool, scheme: &str) -> String {
-        let name = &self.name;
+        let name = self.label();
         let state = if up { "up" } else { "down" };
         match self.live.as_ref().map(|live| live.agent.link(up)) {
             None => format!("{name} {state}: the device is away\n"),
@@ -371,9 +419,10 @@ impl Place {
         if name == self.name || name == self.not_ours {
             return true;
         }
-        match Control::claim(&common.runtime_dir, &name) {
+        let after = label(&name, &self.settings.policy);
+        match Control::claim(&common.runtime_dir, &after) {
             Ok(control) => {
-                let text = format!("{} is {name} now", self.name);
+                let text = format!("{} is {after} now", self.label());
                 self.control = control;
                 self.name = name;
                 self.say("renamed", &text, common);
@@ -389,6 +438,22 @@ impl Place {
         true
     }
 
+    /// Takes note of it that the device is gone. True: it was there until now.
+    pub(super) fn is_gone(&mut self, ending: bool, common: &Common) -> bool {
+        let Some(live) = &mut self.live else {
+            return false;
+        };
+        live.agent.detach(); // before anybody hears of it
+        let text = match (ending, self.is_guest()) {
+            (true, _) => format!("{} is gone: ending, because of --once", self.label()),
+            (false, true) => format!("{} is gone", self.label()),
+            (false, false) => format!("{} is gone: waiting for it", self.label()),
+        };
+        self.say("gone", &text, common);
+        self.live = None;
+        true
+    }
+
     /// Takes the programs off, then lets go what they kept back.
     pub(super) fn leave(&mut self, common: &Common) {
         let Some(live) = &mut self.live else { return };
@@ -399,7 +464,7 @@ impl Place {
         if self.mac_lag.reports() > 0 {
             tracing::info!("{}: {}", self.name, self.mac_lag);
         }
-        let text = format!("detached from {}", self.name);
+        let text = format!("detached from {}", self.label());
         self.say("detached", &text, common);
         self.live = None;
     }

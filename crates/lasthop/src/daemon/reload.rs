@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::change::told;
+use super::guests::Guests;
 use super::options::Common;
-use super::place::Place;
-use super::settings::{Orders, Wanted};
+use super::place::{Place, label};
+use super::settings::{Orders, Settings, Wanted};
 use crate::control::Question;
 use crate::device;
+use crate::memory::Budget;
 
 /// A reload that is under way: programs are being loaded.
 #[derive(Default)]
@@ -22,10 +24,24 @@ pub(super) struct Reload {
 
 impl Reload {
     /// Reads what is ordered, and begins to do it. What is wrong in the files leaves all as it is.
-    pub(super) fn begin(orders: &Orders, common: &Common, places: &mut Vec<Place>) -> Self {
+    pub(super) fn begin(
+        orders: &Orders,
+        common: &Common,
+        (budget, guests): (&mut Budget, &mut Guests),
+        places: &mut Vec<Place>,
+    ) -> Self {
         let mut reload = Self::default();
-        match orders.read() {
-            Ok(wanted) => reload.change(wanted, common, places),
+        let taken = places.iter().map(Place::taken_bytes).sum();
+        match orders.read(taken) {
+            Ok(wanted) => {
+                let after = wanted.budget.clone();
+                *guests = Guests::of(wanted.patterns.clone());
+                reload.change(wanted, common, places);
+                let taken = places.iter().map(Place::taken_bytes);
+                let taken: Vec<u64> = taken.filter(|bytes| *bytes > 0).collect();
+                after.warn_of_more(taken.len(), taken.iter().sum());
+                *budget = after;
+            }
             Err(error) => {
                 tracing::warn!("still as before: {error:#}");
                 reload.lines.push(told(None, "failed", Some(&error)));
@@ -43,29 +59,35 @@ impl Reload {
         if wanted.runtime_dir != common.runtime_dir {
             tracing::warn!("runtime_dir stays what it was until the process is started anew");
         }
-        let names = |name: &String| device::real_name(name);
-        let kept: BTreeSet<String> = wanted.devices.iter().map(|(name, _)| names(name)).collect();
+        let key = |(name, settings): &(String, Settings)| {
+            (device::real_name(name), settings.policy.clone())
+        };
+        let kept: BTreeSet<(String, String)> = wanted.devices.iter().map(key).collect();
         places.retain_mut(|place| {
-            let stays = kept.contains(&place.name) || kept.contains(&place.ordered);
+            let policy = || place.settings.policy.clone();
+            let is_kept = |name: &String| kept.contains(&(name.clone(), policy()));
+            let stays = is_kept(&place.name) || is_kept(&place.ordered);
             if !stays {
                 place.leave(common);
-                self.lines.push(told(Some(&place.name), "removed", None));
+                self.lines.push(told(Some(&place.label()), "removed", None));
             }
             stays
         });
         for (name, settings) in wanted.devices {
             let real = device::real_name(&name);
+            let called = label(&real, &settings.policy);
             let place = places
                 .iter_mut()
+                .filter(|place| place.settings.policy == settings.policy)
                 .find(|place| place.name == real || place.ordered == name);
             let line = match place {
                 Some(place) => place.change(settings),
                 None => match Place::claim(&real, settings, common) {
                     Ok(place) => {
                         places.push(place); // and looked at like one that came back
-                        Some(told(Some(&real), "added", None))
+                        Some(told(Some(&called), "added", None))
                     }
-                    Err(error) => Some(told(Some(&real), "failed", Some(&error))),
+                    Err(error) => Some(told(Some(&called), "failed", Some(&error))),
                 },
             };
             self.lines.extend(line);

@@ -2,19 +2,27 @@
 //! What is to be served, and how: as the command line and the configuration say, read at start and
 //! again on reload.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::LH_POLICY_MAC;
+use lasthop_core::bindings::{LH_MAX_RULES, LH_POLICY_MAC, LH_POLICY_PARTNER, LH_POLICY_SEQUENCE};
 
-use crate::config::{Configuration, File};
-use crate::memory::{Asked, Room};
+use crate::config::{Configuration, File, Policy, is_pattern};
+use crate::device;
+use crate::memory::{Asked, Budget, Chosen, Part, Room};
 use crate::programs::Setup;
 use crate::role::Role;
 
 /// What one device is served with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    /// The section of the configuration that says so, a name or a pattern; empty: none.
+    pub section: String,
+    /// The policy whose connections these are; empty: those that are left.
+    pub policy: String,
+    /// Served because its name is like that of the section, and so only while it is there.
+    pub guest: bool,
     /// Name of the scheme in `setup`.
     pub scheme: String,
     /// What the programs are loaded with, but for the device.
@@ -25,6 +33,10 @@ pub struct Settings {
     pub mac_events: Option<PathBuf>,
     /// Which sizes of `setup` were asked for.
     pub asked: Asked,
+    /// By which rule the others fit.
+    pub memory: Chosen,
+    /// The sizes that it was given of the memory of all; `setup` has less where less was left.
+    pub part: Part,
 }
 
 impl Settings {
@@ -37,6 +49,23 @@ impl Settings {
         if self.asked.cache_total_bytes.is_none() {
             setup.cache_total_bytes = there.cache_total_bytes;
         }
+        if !self.asked.sets_sizes() {
+            self.part = of.part;
+        }
+        self.memory = of.memory.clone();
+    }
+}
+
+impl Settings {
+    /// Whether both would go by what the same source says of one link.
+    pub(super) fn share_a_mac(&self, other: &Self) -> bool {
+        self.mac_events.is_some() && self.mac_events == other.mac_events
+    }
+
+    /// Has the programs loaded with these sizes.
+    pub(super) fn resize(&mut self, part: Part) {
+        self.setup.max_flows = part.max_flows;
+        self.setup.cache_total_bytes = part.cache_total_bytes;
     }
 }
 
@@ -55,8 +84,9 @@ pub struct Overrides {
     pub key: Option<PathBuf>,
     /// --mac-events
     pub mac_events: Option<PathBuf>,
-    /// The scheme that was ordered keeps no packets: as little room for them as there may be.
-    pub no_cache: bool,
+    /// The scheme that was ordered only watches: all connections are its, whatever policies there are, it
+    /// sends no messages, and there is as little room for packets as there may be.
+    pub watch: bool,
 }
 
 /// Which devices are served.
@@ -86,32 +116,190 @@ pub struct Wanted {
     pub devices: Vec<(String, Settings)>,
     /// Directory of control sockets and locks.
     pub runtime_dir: PathBuf,
+    /// What the maps of all may take.
+    pub budget: Budget,
+    /// Sections for devices that may come, each with what such a device is served with.
+    pub patterns: Patterns,
+}
+
+/// Sections for devices that may come.
+#[derive(Debug, Clone)]
+pub struct Patterns {
+    all: Configuration,
+    settings: BTreeMap<String, Vec<Settings>>,
+}
+
+impl Patterns {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty()
+    }
+
+    /// What the device of that name is to be served with, each policy by itself, if no section has its
+    /// name, but one is for it.
+    pub fn settings_of(&self, device: &str) -> &[Settings] {
+        let section = self
+            .all
+            .section_of(device)
+            .map_or("", |(section, _)| section);
+        self.settings.get(section).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A device, or with none a place for one that may come, and what the files say of it or of some of its
+/// connections.
+#[derive(Clone)]
+struct Entry<'a> {
+    device: Option<String>,
+    section: &'a str,
+    file: &'a File,
+    /// None: what no policy is for.
+    policy: Option<&'a Policy>,
+    /// Policies whose connections are not of this one.
+    before: Vec<&'a Policy>,
+}
+
+impl Entry<'_> {
+    fn name(&self) -> &str {
+        self.device.as_deref().unwrap_or(self.section)
+    }
+
+    /// What the files say, with rules that cover no other policy's connections.
+    fn file(&self) -> File {
+        let mut file = self.policy.map_or(self.file, |policy| &policy.file).clone();
+        if self.policy.is_some() {
+            file.exclude.clone_from(&self.file.exclude);
+        }
+        let others = self.before.iter().flat_map(|policy| &policy.file.matches);
+        file.exclude.extend(others.cloned());
+        file
+    }
+}
+
+/// A device, or a place for one, with its policies: first what none of them is for.
+fn with_policies<'a>(
+    all: &'a Configuration,
+    device: Option<String>,
+    (section, file): (&'a str, &'a File),
+) -> Vec<Entry<'a>> {
+    let of_section = all
+        .policies
+        .iter()
+        .filter(|policy| policy.section == section);
+    let policies: Vec<&Policy> = of_section.collect();
+    let rest = Entry {
+        device,
+        section,
+        file,
+        policy: None,
+        before: policies.clone(),
+    };
+    let each = policies.iter().enumerate().map(|(i, policy)| Entry {
+        policy: Some(policy),
+        before: policies[..i].to_vec(),
+        ..rest.clone()
+    });
+    let helped = each.filter(|entry| entry.policy.is_none_or(|policy| !policy.leave_alone));
+    let mut entries: Vec<Entry<'a>> = helped.collect();
+    entries.insert(0, rest);
+    entries
+}
+
+/// What agents at the two ends say to each other, and a MAC's reports, are one agent's per device.
+fn check_policy(entry: &Entry<'_>, setup: &Setup, scheme: &str) -> Result<()> {
+    const OF_A_DEVICE: u32 = LH_POLICY_MAC | LH_POLICY_PARTNER | LH_POLICY_SEQUENCE;
+    if setup.rules.len() > LH_MAX_RULES as usize {
+        bail!(
+            "{} match and exclude rules, those of policies before it included, at most {LH_MAX_RULES}",
+            setup.rules.len()
+        );
+    }
+    match entry.policy {
+        Some(policy) if setup.config.policy() & OF_A_DEVICE != 0 => bail!(
+            "policy {}: scheme {scheme} is for a device as a whole: write it in its section",
+            policy.name
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Those that the command line names.
+fn named<'a>(all: &'a Configuration, names: &[String]) -> Vec<Entry<'a>> {
+    let entries = |name: &String| {
+        let section = all.section_of(name).unwrap_or(("", &all.common));
+        with_policies(all, Some(name.clone()), section)
+    };
+    names.iter().flat_map(entries).collect()
+}
+
+/// Those that have a section, there or not, and of the devices that are there those for which a pattern is.
+/// Memory is divided so that each pattern has it for so many.
+fn of_sections<'a>(all: &'a Configuration, there: &[String]) -> Vec<Entry<'a>> {
+    const PLACES_LEAST: usize = 2;
+    let mut entries = Vec::new();
+    for (section, file) in &all.devices {
+        let mut add = |device| entries.extend(with_policies(all, device, (section, file)));
+        if !is_pattern(section) {
+            add(Some(section.clone()));
+            continue;
+        }
+        let is_for = |name: &&String| all.section_of(name).is_some_and(|(s, _)| s == section);
+        let found: Vec<&String> = there.iter().filter(is_for).collect();
+        let missing = PLACES_LEAST.saturating_sub(found.len());
+        found.into_iter().for_each(|name| add(Some(name.clone())));
+        (0..missing).for_each(|_| add(None));
+    }
+    entries
 }
 
 impl Orders {
-    /// Reads the files.
+    /// Reads the files. `taken_bytes`: what the maps of those that are served take by now.
     ///
     /// # Errors
     /// `FILE:LINE: what is wrong`, or what else can't be served.
-    pub fn read(&self) -> Result<Wanted> {
+    pub fn read(&self, taken_bytes: u64) -> Result<Wanted> {
         let all = Configuration::read_or_default(self.config.as_deref())?;
-        let names: Vec<String> = match &self.devices {
-            Devices::Named(names) => names.clone(),
-            Devices::Sections => all.devices.keys().cloned().collect(),
+        let mut entries = match &self.devices {
+            Devices::Named(names) => named(&all, names),
+            Devices::Sections => of_sections(&all, &device::names()),
         };
-        let room = Room::of_this_machine(names.len());
+        if self.overrides.watch {
+            entries.retain(|entry| entry.policy.is_none());
+            entries.iter_mut().for_each(|entry| entry.before.clear());
+        }
+        let alone = entries.iter().filter(|entry| entry.policy.is_none());
+        let names: Vec<String> = alone.filter_map(|e| e.device.clone()).collect();
+        let sizes = |entry: &Entry<'_>| {
+            let asked = entry.file().memory();
+            match self.overrides.watch {
+                true => asked.without_cache(),
+                false => asked,
+            }
+        };
+        let asked: Vec<Asked> = entries.iter().map(sizes).collect();
+        let budget = Budget::new(&all.common.memory(), Room::of_this_machine(taken_bytes));
+        let parts = budget.divide(&asked)?;
         let mut devices: Vec<(String, Settings)> = Vec::new();
-        for name in &names {
-            let file = all.devices.get(name).unwrap_or(&all.common);
-            let settings = self.settings(file.clone(), &names, &room);
+        let mut patterns = BTreeMap::new();
+        for (entry, part) in entries.iter().zip(&parts) {
+            let settings = self.settings(entry, &names, part, &budget);
             let settings = match &self.devices {
                 Devices::Named(_) => settings?,
-                Devices::Sections => settings.with_context(|| format!("device {name}"))?,
+                Devices::Sections => {
+                    settings.with_context(|| format!("device {}", entry.name()))?
+                }
             };
-            let shared = devices.iter().find(|(_, other)| {
-                settings.mac_events.is_some() && other.mac_events == settings.mac_events
-            });
-            if let Some((other, _)) = shared {
+            if settings.guest {
+                let of_section: &mut Vec<Settings> =
+                    patterns.entry(settings.section.clone()).or_default();
+                of_section.retain(|other| other.policy != settings.policy);
+                of_section.push(settings.clone());
+            }
+            let Some(name) = &entry.device else { continue };
+            if let Some((other, _)) = devices
+                .iter()
+                .find(|(_, other)| settings.share_a_mac(other))
+            {
                 bail!(
                     "mac_events is one link's, but {other} and {name} have the same: attach devices one by one, or give each its own"
                 );
@@ -121,21 +309,36 @@ impl Orders {
         Ok(Wanted {
             devices,
             runtime_dir: all.common.runtime_dir(),
+            budget,
+            patterns: Patterns {
+                settings: patterns,
+                all,
+            },
         })
     }
 
-    fn settings(&self, mut file: File, names: &[String], room: &Room) -> Result<Settings> {
-        let over = &self.overrides;
+    fn settings(
+        &self,
+        entry: &Entry<'_>,
+        names: &[String],
+        part: &Part,
+        budget: &Budget,
+    ) -> Result<Settings> {
+        let (over, mut file) = (&self.overrides, entry.file());
         file.matches.extend(over.matches.iter().cloned());
         file.exclude.extend(over.exclude.iter().cloned());
-        file.key = over.key.clone().or(file.key);
-        file.mac_events = over.mac_events.clone().or(file.mac_events);
-        if over.no_cache {
-            file.without_cache();
+        if over.watch {
+            file.key = None;
+        } else if entry.policy.is_none() {
+            file.key = over.key.clone().or(file.key);
+            file.mac_events = over.mac_events.clone().or(file.mac_events);
         }
-        let scheme = over.scheme.clone().or_else(|| file.scheme.clone());
+        let over_scheme = over.scheme.clone().filter(|_| entry.policy.is_none());
+        let scheme = over_scheme.or_else(|| file.scheme.clone());
         let scheme = scheme.unwrap_or_else(|| "rack".into());
-        let mut setup = file.setup(&scheme, room)?;
+        let mut setup = file.setup_within(&scheme, part)?;
+        setup.shared = entry.policy.is_some() || !entry.before.is_empty();
+        check_policy(entry, &setup, &scheme)?;
         if let Some(role) = over.role {
             setup.config.role = role.number(names)?;
         }
@@ -149,11 +352,16 @@ impl Orders {
             );
         }
         Ok(Settings {
+            section: entry.section.to_owned(),
+            policy: entry.policy.map_or(String::new(), |p| p.name.clone()),
+            guest: is_pattern(entry.section) && matches!(self.devices, Devices::Sections),
             scheme,
             setup,
             keys: file.key.clone(),
             mac_events,
             asked: file.memory(),
+            memory: budget.chosen.clone(),
+            part: *part,
         })
     }
 }

@@ -11,6 +11,7 @@ use super::place::{Place, Taken, source_of};
 use super::settings::Settings;
 use crate::control::Control;
 use crate::keyfile;
+use crate::memory;
 use crate::programs::{Agent, Successor};
 
 /// Takes over all that a daemon serves in this network namespace: its lock, and the devices. None: there
@@ -26,6 +27,7 @@ pub(super) fn take_over(
         return Ok(None);
     };
     let loaded: Result<Vec<_>> = taking.given.iter().map(load).collect();
+    memory::give_back();
     let loaded = match loaded {
         Ok(loaded) => loaded,
         Err(error) => {

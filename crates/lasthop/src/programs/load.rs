@@ -2,77 +2,59 @@
 //! The compiled programs on their way into the kernel: with maps of their own, or with those of others
 //! that they are to follow.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::{
     LH_BATCH_SLOTS, LH_MAX_RULES, LH_SYNS_PER_FLOW, lh_batch, lh_rule, lh_setup,
 };
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, OpenObject};
 
+use super::image::image;
+use super::loaded::{Loaded, Maps};
 use crate::bytes;
+use crate::maps;
 use crate::shared::Shared;
-use crate::view::{View, loaded_bytes};
-
-/// The compiled programs.
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o"));
-
-/// The maps that programs have in common with those that follow them: all but what each has its own
-/// of, constants and rules.
-pub struct Maps(pub(crate) Vec<(String, OwnedFd)>);
-
-impl Maps {
-    pub(super) fn of(object: &mut Object) -> Result<Self> {
-        let of = |map: MapMut<'_>| -> Result<(String, OwnedFd)> {
-            let name = map.name().to_string_lossy().into_owned();
-            let fd = map.as_fd().try_clone_to_owned();
-            let fd = fd.with_context(|| format!("BPF map {name}"))?;
-            Ok((name, fd))
-        };
-        let shared = |name: &str| name != "rules" && !name.ends_with(".rodata");
-        let all = object.maps_mut().map(of).collect::<Result<Vec<_>>>()?;
-        Ok(Self(
-            all.into_iter().filter(|(name, _)| shared(name)).collect(),
-        ))
-    }
-}
+use crate::view::View;
 
 /// Loads the programs with maps of their own, and fills the pools.
-pub(super) fn fresh(raw: &lh_setup, rules: &[lh_rule]) -> Result<Object> {
-    let mut object = load(raw, rules, None)?;
-    fill_indices(&find(&mut object, "free_flows")?, raw.nr_flows)?;
-    fill_indices(&find(&mut object, "free_chunks")?, raw.nr_chunks)?;
-    fill_slots(&find(&mut object, "free_slots")?, raw.nr_slots)?;
-    Ok(object)
+pub(super) fn fresh(raw: &lh_setup, rules: &[lh_rule]) -> Result<Loaded> {
+    let loaded = load(raw, rules, None)?;
+    fill_indices(loaded.map("free_flows")?, raw.nr_flows)?;
+    fill_indices(loaded.map("free_chunks")?, raw.nr_chunks)?;
+    fill_slots(loaded.map("free_slots")?, raw.nr_slots)?;
+    Ok(loaded)
 }
 
 /// Loads them with the maps of others, whose sizes they have: what those know they know.
-pub(super) fn following(raw: &lh_setup, rules: &[lh_rule], maps: &Maps) -> Result<Object> {
+pub(super) fn following(raw: &lh_setup, rules: &[lh_rule], maps: &Maps) -> Result<Loaded> {
     load(raw, rules, Some(maps))
 }
 
-fn load(raw: &lh_setup, rules: &[lh_rule], maps: Option<&Maps>) -> Result<Object> {
+fn load(raw: &lh_setup, rules: &[lh_rule], given: Option<&Maps>) -> Result<Loaded> {
     if rules.len() > LH_MAX_RULES as usize {
         bail!(
             "{} match and exclude rules, at most {LH_MAX_RULES}",
             rules.len()
         );
     }
+    let image = image()?;
     let mut open = ObjectBuilder::default()
         // Names of maps begin with it, and are the same in another process so.
         .name("lasthop")
-        .and_then(|builder| builder.open_memory(OBJECT))
+        .and_then(|builder| builder.open_memory(&image))
         .context("BPF object")?;
+    drop(image);
     prepare(&mut open, raw)?;
-    if let Some(maps) = maps {
-        reuse(&mut open, maps)?;
+    if let Some(given) = given {
+        reuse(&mut open, given)?;
     }
-    let mut object = open.load().map_err(|error| refusal(error, raw))?;
-    let table = find(&mut object, "rules")?;
+    let loaded = Loaded::of(open.load().map_err(|error| refusal(error, raw))?)?;
+    let table = loaded.map("rules")?;
     for (i, rule) in rules.iter().enumerate() {
         table.update(&(i as u32).to_ne_bytes(), bytes::of(rule), MapFlags::ANY)?;
     }
-    Ok(object)
+    Ok(loaded)
 }
 
 fn reuse(open: &mut OpenObject, maps: &Maps) -> Result<()> {
@@ -88,15 +70,14 @@ fn reuse(open: &mut OpenObject, maps: &Maps) -> Result<()> {
 }
 
 /// What can be read of loaded programs.
-pub(super) fn view(object: &mut Object, raw: lh_setup) -> Result<View> {
-    let bss = handle(object, ".bss")?;
+pub(super) fn view(loaded: &Loaded, raw: lh_setup) -> Result<View> {
     Ok(View {
-        shared: Shared::map(&bss)?,
-        flows: handle(object, "flows")?,
-        counters: handle(object, "counters")?,
-        slots: handle(object, "slots")?,
-        partners: handle(object, "partners")?,
-        device: handle(object, ".bss.device")?,
+        shared: Shared::map(loaded.map(".bss")?)?,
+        flows: loaded.handle("flows")?,
+        counters: loaded.handle("counters")?,
+        slots: loaded.handle("slots")?,
+        partners: loaded.handle("partners")?,
+        device: loaded.handle(".bss.device")?,
         setup: raw,
     })
 }
@@ -106,7 +87,7 @@ fn refusal(error: libbpf_rs::Error, raw: &lh_setup) -> anyhow::Error {
     let why = match error.kind() {
         libbpf_rs::ErrorKind::OutOfMemory => format!(
             "no memory for the {} MiB of the maps: lower cache_total or max_flows",
-            loaded_bytes(raw) >> 20
+            maps::loaded_bytes(raw) >> 20
         ),
         libbpf_rs::ErrorKind::PermissionDenied => {
             "the kernel does not let us load BPF programs: run as root".into()
@@ -128,6 +109,14 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
             "chunks" | "free_chunks" => raw.nr_chunks,
             "slots" => raw.nr_slots,
             "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,
+            "events" => maps::events_bytes(raw.nr_flows) as u32,
+            name if name.ends_with(".bss.device") => {
+                let bytes = maps::device_bytes(raw.nr_peers) as u32;
+                if bytes != map.value_size() {
+                    map.set_value_size(bytes).context("places of receivers")?;
+                }
+                continue;
+            }
             name if name.ends_with(".rodata") => {
                 map.set_initial_value(bytes::of(raw))
                     .context("constants of the programs")?;
@@ -141,19 +130,8 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn find<'a>(object: &'a mut Object, name: &str) -> Result<MapMut<'a>> {
-    object
-        .maps_mut()
-        .find(|map| map.name().to_string_lossy().ends_with(name))
-        .with_context(|| format!("no BPF map {name}"))
-}
-
-pub(super) fn handle(object: &mut Object, name: &str) -> Result<MapHandle> {
-    MapHandle::try_from(&find(object, name)?).with_context(|| format!("BPF map {name}"))
-}
-
 /// Pushes the indices so that low ones are handed out first.
-fn fill_indices(map: &MapMut<'_>, count: u32) -> Result<()> {
+fn fill_indices(map: &MapHandle, count: u32) -> Result<()> {
     for index in (0..count).rev() {
         map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
             .context("filling a pool")?;
@@ -161,7 +139,7 @@ fn fill_indices(map: &MapMut<'_>, count: u32) -> Result<()> {
     Ok(())
 }
 
-fn fill_slots(map: &MapMut<'_>, count: u32) -> Result<()> {
+fn fill_slots(map: &MapHandle, count: u32) -> Result<()> {
     for first in (0..count).step_by(LH_BATCH_SLOTS as usize).rev() {
         let slot = std::array::from_fn(|i| first + LH_BATCH_SLOTS - 1 - i as u32);
         map.update(&[], bytes::of(&lh_batch { slot }), MapFlags::ANY)

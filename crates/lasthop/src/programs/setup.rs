@@ -8,6 +8,7 @@ use lasthop_core::bindings::{
     self, LH_BATCH_SLOTS, LH_FLOW_SEGS, LH_SLOT_BYTES, lh_config, lh_rule, lh_setup,
 };
 
+use crate::maps;
 use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
 
 /// Priority of local retransmissions: cfg80211 takes 256 to 263 for a user priority of 0 to 7 and
@@ -38,6 +39,8 @@ pub struct Setup {
     pub rules: Vec<lh_rule>,
     /// UDP port of messages between agents; 0: none are heard or sent.
     pub port: u16,
+    /// Agents with other rules serve the device as well.
+    pub shared: bool,
     /// The programs' time is `__sk_buff.tstamp`, for tests.
     pub test_clock: bool,
 }
@@ -55,6 +58,7 @@ impl Default for Setup {
             cache_flow_bytes: 8 << 20,
             rules: Vec::new(),
             port: 0,
+            shared: false,
             test_clock: false,
         }
     }
@@ -78,6 +82,7 @@ impl Setup {
             // Every flow may hold one chunk that is hardly filled.
             nr_chunks: nr_slots / bindings::LH_CHUNK_SEGS + self.max_flows,
             nr_flows: self.max_flows,
+            nr_peers: maps::peers(self.max_flows),
             flow_segments: flow_segments.clamp(1, u64::from(LH_FLOW_SEGS)) as u32,
             nr_rules: self.rules.len() as u32,
             has_match: u32::from(
@@ -87,6 +92,7 @@ impl Setup {
             ),
             test_clock: u32::from(self.test_clock),
             port: u32::from(self.port),
+            shared: u32::from(self.shared),
             can: lasthop_core::message::can(self.config.scheme),
             stale_ns: STALE.as_nanos() as u64,
         }
@@ -116,6 +122,7 @@ impl Setup {
             cache_flow_bytes: u64::from(raw.flow_segments) * u64::from(LH_SLOT_BYTES),
             rules,
             port: raw.port as u16,
+            shared: raw.shared != 0,
             test_clock: raw.test_clock != 0,
         }
     }
@@ -154,6 +161,7 @@ mod tests {
                 cache_total_bytes: 3 << 20,
                 cache_flow_bytes: 100 * 2048,
                 port: 30_467,
+                shared: true,
                 config: lh_config::dproxy(),
                 rules: vec![lh_rule::default()],
                 ..Setup::default()

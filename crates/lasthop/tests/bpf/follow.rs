@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Programs that follow others on the same maps: connections go on, with what is new.
 
-use lasthop::programs::{Agent, Outcome, Program, Setup, Successor};
+use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext, Successor};
+use lasthop::units;
 use lasthop_core::Config;
 use lasthop_core::bindings::{LH_ACK, LH_RULE_EXCLUDE, LH_SYN, lh_rule};
 use lasthop_core::packet::{Ends, Tcp, option};
@@ -192,7 +193,7 @@ fn what_waits_goes_on_first() {
 #[test]
 fn other_sizes_are_refused() {
     in_namespace(|| {
-        let mut agent = load(&setup());
+        let agent = load(&setup());
         let maps = agent.maps().unwrap();
         for (next, what) in [
             (
@@ -221,5 +222,36 @@ fn other_sizes_are_refused() {
             let error = error.to_string();
             assert!(error.starts_with(what) && !error.contains('\n'), "{error}");
         }
+    });
+}
+
+/// Of two agents on a device, with the same mark, each takes it off what it released itself.
+#[test]
+fn of_several_agents_each_knows_what_it_released() {
+    in_namespace(|| {
+        let with = |exclude: bool, shared: bool| {
+            let rule = units::rule("198.51.100.0/24", exclude).expect("rule");
+            let agent = load(&Setup {
+                rules: vec![rule],
+                shared,
+                ..setup()
+            });
+            let context = SkbContext {
+                mark: 0x4000_0005,
+                ..SkbContext::default()
+            };
+            let ack = Tcp {
+                ack: 1,
+                ethernet: true,
+                ..Tcp::default()
+            }
+            .to_fh(&Ends::v4(1));
+            let out = agent.run(Program::Ingress, &ack, &context, 1);
+            let out = out.expect("run");
+            (out.retval, out.context.mark)
+        };
+        assert_eq!(with(false, true), (NEXT, 5), "its own");
+        assert_eq!(with(true, true), (NEXT, 0x4000_0005), "the other one's");
+        assert_eq!(with(true, false), (NEXT, 5), "alone");
     });
 }

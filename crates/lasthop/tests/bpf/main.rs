@@ -94,6 +94,12 @@ pub fn setup() -> Setup {
 
 /// Loaded programs whose user space seems to live for ever.
 pub fn load(setup: &Setup) -> Agent {
+    // That a map is smaller than its type says is meant so (crates/lasthop/src/maps.rs).
+    libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| {
+        if !text.contains("failed to adjust resized BTF") {
+            eprint!("{text}");
+        }
+    })));
     let agent = Agent::load(setup).expect("load");
     agent.heartbeat(u64::MAX / 2);
     agent

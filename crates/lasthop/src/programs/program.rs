@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The programs by their names.
+
+/// The programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// Packets from MH.
+    Ingress,
+    /// Packets towards MH.
+    Egress,
+    /// A flow's timer.
+    Kick,
+    /// Forgets flows that are over.
+    Sweep,
+    /// Says hello to other agents.
+    Say,
+    /// Hears what the MAC reports.
+    Report,
+}
+
+impl Program {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ingress => "lh_ingress",
+            Self::Egress => "lh_egress",
+            Self::Kick => "lh_kick",
+            Self::Sweep => "lh_sweep",
+            Self::Say => "lh_say",
+            Self::Report => "lh_report",
+        }
+    }
+}
