@@ -146,7 +146,8 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->seq = s->seq;
 	e->end = s->end;
 	e->slot = slot;
-	e->delivered = lh_receiver_delivered(env, f);
+	e->delivered = lh_policy(env) & LH_POLICY_SHADOW ? f->shadow.departed
+							 : lh_receiver_delivered(env, f);
 	e->tsval = s->tsval;
 	e->arrived = 0;
 	e->n_local = 0;

@@ -34,7 +34,8 @@ struct lh_seg {
 	u64 last_tx_ns; /* latest departure, anyone's */
 	u32 seq, end; /* sequence numbers */
 	u32 slot; /* index into the host's payload pool; LH_NO_SLOT: it is only watched (shadow.h) */
-	u32 delivered; /* lh_receiver_delivered() when it departed; watched and convicted: when, 1,024 ns */
+	u32 delivered; /* lh_receiver_delivered() when it departed; watched: lh_shadow.departed, and once
+			* convicted when that was, 1,024 ns */
 	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */

@@ -65,12 +65,29 @@ LH_INLINE void lh_shadow_take_back(struct lh_env *env, struct lh_flow *f, u32 ma
 		lh_shadow_book(env, f, mark, -1);
 }
 
-/* The best rate at which some segments in a row came from FH: what the way to us carries. */
+/* Place of a rate in lh_shadow_device.rates and bursts. */
+LH_INLINE u32 lh_shadow_octave(u64 rate)
+{
+	u64 left = lh_clamp64(rate >> LH_SHADOW_RATE_SHIFT, 1, 0xffff);
+	u32 octave = 0;
+	int i;
+
+	for (i = 3; i >= 0; i--) {
+		if (left >> (1 << i)) {
+			octave += 1 << i;
+			left >>= 1 << i;
+		}
+	}
+	return octave * 4 + ((rate >> (LH_SHADOW_RATE_SHIFT - 2 + octave)) & 3);
+}
+
+/* The rate at which some segments in a row come from FH: where they are as fast each time, what the way to us
+ * carries. */
 LH_INLINE void lh_shadow_burst(struct lh_env *env, struct lh_flow *f, u32 bytes)
 {
 	struct lh_shadow_device *d = &LH_DEVICE(env)->shadow;
 	struct lh_shadow *w = &f->shadow;
-	u64 rate;
+	u32 i;
 
 	if (lh_since(env->now_ns, w->burst_last_ns) > LH_SHADOW_BURST_GAP_NS)
 		w->burst_ns = 0;
@@ -83,9 +100,10 @@ LH_INLINE void lh_shadow_burst(struct lh_env *env, struct lh_flow *f, u32 bytes)
 	w->burst_bytes += bytes;
 	if (w->burst_bytes < LH_SHADOW_BURST_SEGS * lh_mss(f))
 		return;
-	rate = (u64)w->burst_bytes * LH_SEC / lh_max(lh_since(env->now_ns, w->burst_ns), 1ULL);
-	if (rate > d->burst_rate)
-		d->burst_rate = rate;
+	i = lh_shadow_octave((u64)w->burst_bytes * LH_SEC /
+			     lh_max(lh_since(env->now_ns, w->burst_ns), 1ULL));
+	lh_barrier(i);
+	__sync_fetch_and_add(&d->bursts[i & (LH_SHADOW_RATES - 1)], (u64)w->burst_bytes);
 	w->burst_ns = env->now_ns;
 	w->burst_bytes = 0;
 }
@@ -95,6 +113,7 @@ LH_ENTRY int lh_shadow_data(struct lh_env *env, struct lh_flow *f, const struct 
 	if (!env || !f || !s)
 		return 0;
 	f->shadow.due_ns = lh_before(s->seq, f->max) ? lh_probe_deadline(env, f) : 0;
+	f->shadow.departed += s->end - s->seq;
 	lh_shadow_burst(env, f, s->payload_bytes);
 	if (lh_after(s->seq, f->max))
 		f->shadow.gap_ns = env->now_ns;
@@ -183,7 +202,6 @@ LH_ENTRY int lh_shadow_again(struct lh_env *env, struct lh_flow *f, u32 pos)
 	e = lh_seg_at(env, f, pos);
 	if (!w->tries++)
 		w->tried_ns = env->now_ns;
-	w->train_at_ns = 0; /* it takes its time on the hop, and is no new data */
 	if (!e || (e->flags & LH_SEG_SACKED))
 		return 0;
 	now_us = env->now_ns >> 10; /* nearly: of 1,024 ns each */
@@ -220,31 +238,20 @@ LH_INLINE void lh_shadow_convict(struct lh_env *env, struct lh_flow *f, struct l
 
 LH_INLINE void lh_shadow_delivered(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
+	struct lh_shadow *w = &f->shadow;
 	u64 lmin = lh_lmin(env, f);
 
 	if (e->flags & LH_SEG_LOST) {
-		f->shadow.sums.mistaken++;
+		w->sums.mistaken++;
 	} else if (e->arrived && lh_since(env->now_ns, e->last_tx_ns) < lmin - lmin / 8) {
 		/* No second copy is answered that soon, however short the queue has become. */
 		lh_shadow_take_back(env, f, e->behind);
-		f->shadow.booked++; /* its DSACK is still to come */
+		w->booked++; /* its DSACK is still to come */
+	} else if (!(e->flags & LH_SEG_FH_RTX) && e->last_tx_ns >= w->newest_ns) {
+		if (e->last_tx_ns > w->newest_ns || lh_after(e->delivered, w->newest_departed))
+			w->newest_departed = e->delivered;
+		w->newest_ns = e->last_tx_ns;
 	}
-}
-
-/* Place of a rate in lh_shadow_device.rates. */
-LH_INLINE u32 lh_shadow_octave(u64 rate)
-{
-	u64 left = lh_clamp64(rate >> LH_SHADOW_RATE_SHIFT, 1, 0xffff);
-	u32 octave = 0;
-	int i;
-
-	for (i = 3; i >= 0; i--) {
-		if (left >> (1 << i)) {
-			octave += 1 << i;
-			left >>= 1 << i;
-		}
-	}
-	return octave * 4 + ((rate >> (LH_SHADOW_RATE_SHIFT - 2 + octave)) & 3);
 }
 
 /* The train is over: at what rate did it come? */
@@ -265,22 +272,29 @@ LH_INLINE void lh_shadow_train_end(struct lh_env *env, struct lh_flow *f)
 /* What came while segments queued: each had departed before the one before it was here. */
 LH_INLINE void lh_shadow_train(struct lh_env *env, struct lh_flow *f)
 {
-	const struct lh_ack_sum *sum = &env->ack;
 	struct lh_shadow *w = &f->shadow;
-	u32 own = sum->xmit_end - w->train_end, all;
-	bool goes_on = w->train_at_ns && sum->xmit_ns + lh_lmin(env, f) <= w->train_at_ns;
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 left_ns = w->newest_ns;
+	u32 own = w->newest_departed - w->train_departed, all;
+	bool goes_on = w->train_at_ns && left_ns + lh_lmin(env, f) <= w->train_at_ns;
 
-	if (!sum->xmit_ns || !lh_ack_at_once(sum) || (w->train_at_ns && (s32)own <= 0))
+	w->newest_ns = 0;
+	if (!left_ns || !lh_ack_at_once(&env->ack) || (w->train_at_ns && (s32)own <= 0))
 		return;
 	all = lh_receiver_delivered(env, f) - w->train_delivered;
 	if (goes_on) {
-		w->train_bytes += lh_max(own, all);
+		/* Where others share the queue what they got counts. A flow alone tells by its
+		 * own departures: of what arrived some is told of late, if there are more holes
+		 * than an ACK has blocks. */
+		if (p && lh_peer_flows(env, p) > 1)
+			own = lh_max(own, all);
+		w->train_bytes += own;
 		w->train_ns += env->now_ns - w->train_at_ns;
 	}
 	if (!goes_on || w->train_bytes >= LH_SHADOW_TRAIN_MOST * lh_mss(f))
 		lh_shadow_train_end(env, f);
 	w->train_at_ns = env->now_ns;
-	w->train_end = sum->xmit_end;
+	w->train_departed = w->newest_departed;
 	w->train_delivered += all;
 }
 

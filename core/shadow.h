@@ -65,11 +65,15 @@ struct lh_shadow {
 	u64 busy_from_ns; /* up to then sums.busy_ns counts; 0: nothing is under way */
 	u64 idle_ns; /* since when nothing is */
 	u64 gap_ns; /* when FH's data last showed a gap */
-	/* Deliveries while segments queued before the hop without a pause: the last prompt ACK, up to
-	 * where what had arrived then had departed, and the train that goes on. */
-	u64 train_at_ns; /* 0: no train goes on */
-	u64 train_ns;
-	u32 train_end, train_delivered, train_bytes;
+	/* Deliveries while segments queued before the hop without a pause, as departures stood in the
+	 * queue: FH's second copies and what gets lost take their time there as well. */
+	u32 departed; /* bytes, modulo 2^32; of a segment lh_seg.delivered, with its own */
+	u32 newest_departed; /* of what the ACK of this call delivered and FH sent once, the latest */
+	u64 newest_ns; /* when that had left; 0: there is none */
+	u64 train_at_ns; /* the last prompt ACK; 0: none yet */
+	u64 train_ns; /* of the train that goes on */
+	u32 train_bytes;
+	u32 train_departed, train_delivered; /* at that ACK */
 	u32 mark; /* the queue before the hop as the last ACK showed it: LH_MARK_* */
 	u32 booked; /* losses taken back of which a DSACK may still tell */
 	/* What FH makes of a loss: its flight, as a round trip that wired.h measures shows it. */
@@ -96,7 +100,9 @@ struct lh_shadow_device {
 	u64 busy_from_ns; /* since when there is; with nr_busy */
 	u64 idle_ns; /* since when there is nothing */
 	u64 nr_busy; /* flows with anything under way */
-	u64 burst_rate; /* the best at which some segments in a row came from any FH, bytes per second */
+	u64 bursts
+		[LH_SHADOW_RATES]; /* bytes of some segments in a row from FH, by the rate at which
+				      * they came here */
 	/* Data that came over the hop, and gaps in them that their sender had to fill. */
 	u64 back_segs, back_lost;
 };

@@ -681,7 +681,7 @@ pub struct lh_seg {
     pub end: u32,
     #[doc = " index into the host's payload pool; LH_NO_SLOT: it is only watched (shadow.h)"]
     pub slot: u32,
-    #[doc = " lh_receiver_delivered() when it departed; watched and convicted: when, 1,024 ns"]
+    #[doc = " lh_receiver_delivered() when it departed; watched: lh_shadow.departed, and once\n convicted when that was, 1,024 ns"]
     pub delivered: u32,
     #[doc = " of the cached copy, 0: the connection has no timestamps"]
     pub tsval: u32,
@@ -1265,12 +1265,21 @@ pub struct lh_shadow {
     pub idle_ns: u64,
     #[doc = " when FH's data last showed a gap"]
     pub gap_ns: u64,
-    #[doc = " 0: no train goes on"]
+    #[doc = " bytes, modulo 2^32; of a segment lh_seg.delivered, with its own"]
+    pub departed: u32,
+    #[doc = " of what the ACK of this call delivered and FH sent once, the latest"]
+    pub newest_departed: u32,
+    #[doc = " when that had left; 0: there is none"]
+    pub newest_ns: u64,
+    #[doc = " the last prompt ACK; 0: none yet"]
     pub train_at_ns: u64,
+    #[doc = " of the train that goes on"]
     pub train_ns: u64,
-    pub train_end: u32,
-    pub train_delivered: u32,
     pub train_bytes: u32,
+    #[doc = " at that ACK"]
+    pub train_departed: u32,
+    #[doc = " at that ACK"]
+    pub train_delivered: u32,
     #[doc = " the queue before the hop as the last ACK showed it: LH_MARK_*"]
     pub mark: u32,
     #[doc = " losses taken back of which a DSACK may still tell"]
@@ -1305,48 +1314,54 @@ pub struct lh_shadow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shadow"][::core::mem::size_of::<lh_shadow>() - 304usize];
+    ["Size of lh_shadow"][::core::mem::size_of::<lh_shadow>() - 320usize];
     ["Alignment of lh_shadow"][::core::mem::align_of::<lh_shadow>() - 8usize];
     ["Offset of field: lh_shadow::sums"][::core::mem::offset_of!(lh_shadow, sums) - 0usize];
     ["Offset of field: lh_shadow::busy_from_ns"]
         [::core::mem::offset_of!(lh_shadow, busy_from_ns) - 160usize];
     ["Offset of field: lh_shadow::idle_ns"][::core::mem::offset_of!(lh_shadow, idle_ns) - 168usize];
     ["Offset of field: lh_shadow::gap_ns"][::core::mem::offset_of!(lh_shadow, gap_ns) - 176usize];
+    ["Offset of field: lh_shadow::departed"]
+        [::core::mem::offset_of!(lh_shadow, departed) - 184usize];
+    ["Offset of field: lh_shadow::newest_departed"]
+        [::core::mem::offset_of!(lh_shadow, newest_departed) - 188usize];
+    ["Offset of field: lh_shadow::newest_ns"]
+        [::core::mem::offset_of!(lh_shadow, newest_ns) - 192usize];
     ["Offset of field: lh_shadow::train_at_ns"]
-        [::core::mem::offset_of!(lh_shadow, train_at_ns) - 184usize];
+        [::core::mem::offset_of!(lh_shadow, train_at_ns) - 200usize];
     ["Offset of field: lh_shadow::train_ns"]
-        [::core::mem::offset_of!(lh_shadow, train_ns) - 192usize];
-    ["Offset of field: lh_shadow::train_end"]
-        [::core::mem::offset_of!(lh_shadow, train_end) - 200usize];
-    ["Offset of field: lh_shadow::train_delivered"]
-        [::core::mem::offset_of!(lh_shadow, train_delivered) - 204usize];
+        [::core::mem::offset_of!(lh_shadow, train_ns) - 208usize];
     ["Offset of field: lh_shadow::train_bytes"]
-        [::core::mem::offset_of!(lh_shadow, train_bytes) - 208usize];
-    ["Offset of field: lh_shadow::mark"][::core::mem::offset_of!(lh_shadow, mark) - 212usize];
-    ["Offset of field: lh_shadow::booked"][::core::mem::offset_of!(lh_shadow, booked) - 216usize];
-    ["Offset of field: lh_shadow::asked"][::core::mem::offset_of!(lh_shadow, asked) - 220usize];
-    ["Offset of field: lh_shadow::flight"][::core::mem::offset_of!(lh_shadow, flight) - 224usize];
+        [::core::mem::offset_of!(lh_shadow, train_bytes) - 216usize];
+    ["Offset of field: lh_shadow::train_departed"]
+        [::core::mem::offset_of!(lh_shadow, train_departed) - 220usize];
+    ["Offset of field: lh_shadow::train_delivered"]
+        [::core::mem::offset_of!(lh_shadow, train_delivered) - 224usize];
+    ["Offset of field: lh_shadow::mark"][::core::mem::offset_of!(lh_shadow, mark) - 228usize];
+    ["Offset of field: lh_shadow::booked"][::core::mem::offset_of!(lh_shadow, booked) - 232usize];
+    ["Offset of field: lh_shadow::asked"][::core::mem::offset_of!(lh_shadow, asked) - 236usize];
+    ["Offset of field: lh_shadow::flight"][::core::mem::offset_of!(lh_shadow, flight) - 240usize];
     ["Offset of field: lh_shadow::recovers"]
-        [::core::mem::offset_of!(lh_shadow, recovers) - 228usize];
-    ["Offset of field: lh_shadow::point"][::core::mem::offset_of!(lh_shadow, point) - 232usize];
+        [::core::mem::offset_of!(lh_shadow, recovers) - 244usize];
+    ["Offset of field: lh_shadow::point"][::core::mem::offset_of!(lh_shadow, point) - 248usize];
     ["Offset of field: lh_shadow::nr_ratios"]
-        [::core::mem::offset_of!(lh_shadow, nr_ratios) - 236usize];
+        [::core::mem::offset_of!(lh_shadow, nr_ratios) - 252usize];
     ["Offset of field: lh_shadow::ratio_1024"]
-        [::core::mem::offset_of!(lh_shadow, ratio_1024) - 240usize];
-    ["Offset of field: lh_shadow::tries"][::core::mem::offset_of!(lh_shadow, tries) - 244usize];
+        [::core::mem::offset_of!(lh_shadow, ratio_1024) - 256usize];
+    ["Offset of field: lh_shadow::tries"][::core::mem::offset_of!(lh_shadow, tries) - 260usize];
     ["Offset of field: lh_shadow::tried_ns"]
-        [::core::mem::offset_of!(lh_shadow, tried_ns) - 248usize];
+        [::core::mem::offset_of!(lh_shadow, tried_ns) - 264usize];
     ["Offset of field: lh_shadow::back_end"]
-        [::core::mem::offset_of!(lh_shadow, back_end) - 256usize];
+        [::core::mem::offset_of!(lh_shadow, back_end) - 272usize];
     ["Offset of field: lh_shadow::back_gap_ns"]
-        [::core::mem::offset_of!(lh_shadow, back_gap_ns) - 264usize];
-    ["Offset of field: lh_shadow::due_ns"][::core::mem::offset_of!(lh_shadow, due_ns) - 272usize];
+        [::core::mem::offset_of!(lh_shadow, back_gap_ns) - 280usize];
+    ["Offset of field: lh_shadow::due_ns"][::core::mem::offset_of!(lh_shadow, due_ns) - 288usize];
     ["Offset of field: lh_shadow::burst_bytes"]
-        [::core::mem::offset_of!(lh_shadow, burst_bytes) - 280usize];
+        [::core::mem::offset_of!(lh_shadow, burst_bytes) - 296usize];
     ["Offset of field: lh_shadow::burst_ns"]
-        [::core::mem::offset_of!(lh_shadow, burst_ns) - 288usize];
+        [::core::mem::offset_of!(lh_shadow, burst_ns) - 304usize];
     ["Offset of field: lh_shadow::burst_last_ns"]
-        [::core::mem::offset_of!(lh_shadow, burst_last_ns) - 296usize];
+        [::core::mem::offset_of!(lh_shadow, burst_last_ns) - 312usize];
 };
 #[doc = " The device's."]
 #[repr(C)]
@@ -1368,8 +1383,7 @@ pub struct lh_shadow_device {
     pub idle_ns: u64,
     #[doc = " flows with anything under way"]
     pub nr_busy: u64,
-    #[doc = " the best at which some segments in a row came from any FH, bytes per second"]
-    pub burst_rate: u64,
+    pub bursts: [u64; 64usize],
     #[doc = " Data that came over the hop, and gaps in them that their sender had to fill."]
     pub back_segs: u64,
     #[doc = " Data that came over the hop, and gaps in them that their sender had to fill."]
@@ -1378,7 +1392,7 @@ pub struct lh_shadow_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shadow_device"][::core::mem::size_of::<lh_shadow_device>() - 1464usize];
+    ["Size of lh_shadow_device"][::core::mem::size_of::<lh_shadow_device>() - 1968usize];
     ["Alignment of lh_shadow_device"][::core::mem::align_of::<lh_shadow_device>() - 8usize];
     ["Offset of field: lh_shadow_device::ended"]
         [::core::mem::offset_of!(lh_shadow_device, ended) - 0usize];
@@ -1396,12 +1410,12 @@ const _: () = {
         [::core::mem::offset_of!(lh_shadow_device, idle_ns) - 1424usize];
     ["Offset of field: lh_shadow_device::nr_busy"]
         [::core::mem::offset_of!(lh_shadow_device, nr_busy) - 1432usize];
-    ["Offset of field: lh_shadow_device::burst_rate"]
-        [::core::mem::offset_of!(lh_shadow_device, burst_rate) - 1440usize];
+    ["Offset of field: lh_shadow_device::bursts"]
+        [::core::mem::offset_of!(lh_shadow_device, bursts) - 1440usize];
     ["Offset of field: lh_shadow_device::back_segs"]
-        [::core::mem::offset_of!(lh_shadow_device, back_segs) - 1448usize];
+        [::core::mem::offset_of!(lh_shadow_device, back_segs) - 1952usize];
     ["Offset of field: lh_shadow_device::back_lost"]
-        [::core::mem::offset_of!(lh_shadow_device, back_lost) - 1456usize];
+        [::core::mem::offset_of!(lh_shadow_device, back_lost) - 1960usize];
 };
 impl Default for lh_shadow_device {
     fn default() -> Self {
@@ -1649,7 +1663,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 363040usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 363544usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -1676,10 +1690,10 @@ const _: () = {
     ["Offset of field: lh_device::delivered_ns"]
         [::core::mem::offset_of!(lh_device, delivered_ns) - 88usize];
     ["Offset of field: lh_device::shadow"][::core::mem::offset_of!(lh_device, shadow) - 96usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 1560usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 1568usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 2080usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 2592usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 2064usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 2072usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 2584usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 3096usize];
 };
 impl Default for lh_device {
     fn default() -> Self {
@@ -2834,7 +2848,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2728usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2744usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2865,23 +2879,23 @@ const _: () = {
     ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 2296usize];
     ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 2312usize];
     ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 2344usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2648usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2652usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2656usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2664usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2668usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2672usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 2664usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2672usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2680usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 2680usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2688usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2696usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2688usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2704usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2696usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2712usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 2704usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 2720usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2712usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2728usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2720usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2736usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3585,7 +3599,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 3304usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 3320usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3621,7 +3635,7 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 304usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 3032usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 3048usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

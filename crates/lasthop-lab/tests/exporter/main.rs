@@ -3,6 +3,7 @@
 //! counts are compared, and figures of a link at rest.
 
 mod browser;
+mod crowd;
 mod page;
 mod rights;
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use lasthop::programs::Agent;
+use lasthop_core::Config;
 
 use crate::talk::{self, Talk};
 
@@ -137,11 +138,11 @@ fn at_percentile(times: &[Duration], share: f64) -> u64 {
 
 /// The least time of each ACK, and p99.99 of the first round.
 fn rounds(kind: fn(&Agent) -> Times, rounds: usize) -> Result<(Vec<Duration>, u64)> {
-    let mut least = kind(&talk::agent()?)?;
+    let mut least = kind(&talk::agent(Config::default())?)?;
     let mut once = least.clone();
     once.sort_unstable();
     for _ in 1..rounds {
-        let times = kind(&talk::agent()?)?;
+        let times = kind(&talk::agent(Config::default())?)?;
         ensure!(
             times.len() == least.len(),
             "a round of {} ACKs after one of {}",

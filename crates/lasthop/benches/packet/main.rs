@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Nanoseconds per packet of the BPF programs with the default scheme: the data and the ACK path,
+//! Nanoseconds per packet of the BPF programs, with the default scheme and with the one that only watches: the data and the ACK path,
 //! full segments with timestamps over Ethernet, a cache in steady state (64 segments outstanding per
 //! flow), 1 and 1,000 flows. Time is what the kernel measures around each run (BPF_PROG_TEST_RUN),
 //! less that of a packet that the program leaves at its first instructions.
@@ -9,8 +9,10 @@ mod talk;
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use lasthop::programs::Agent;
+use lasthop_core::bindings::LH_POLICY_SHADOW;
+use lasthop_core::{Config, scheme_by_name};
 
 use talk::Talk;
 
@@ -30,8 +32,13 @@ fn median_ns(mut times: Vec<Duration>) -> u64 {
     times[times.len() / 2].as_nanos() as u64
 }
 
-fn bench(flows: u16) -> Result<serde_json::Value> {
-    let agent = talk::agent()?;
+fn bench(scheme: &str, flows: u16) -> Result<serde_json::Value> {
+    let config = Config {
+        scheme: scheme_by_name(scheme).context("no such scheme")?,
+        ..Config::default()
+    };
+    let agent = talk::agent(config)?;
+    let copies = config.policy() & LH_POLICY_SHADOW == 0;
     let mut talks = Vec::new();
     for n in 0..flows {
         let mut talk = Talk::new(&agent, n, MSS, false)?;
@@ -42,7 +49,10 @@ fn bench(flows: u16) -> Result<serde_json::Value> {
     }
     // What the handshake left there is gone; what else it copied (scheme `rack` repairs a lost SYN,
     // too) is not the benchmark's affair.
-    let outstanding = u64::from(flows) * u64::from(WINDOW);
+    let outstanding = match copies {
+        true => u64::from(flows) * u64::from(WINDOW),
+        false => 0,
+    };
     let (before, held) = cached(&agent)?;
     ensure!(
         held == outstanding,
@@ -66,6 +76,7 @@ fn bench(flows: u16) -> Result<serde_json::Value> {
     let base = median_ns(empty);
     Ok(serde_json::json!({
         "bench": "packet",
+        "scheme": scheme,
         "flows": flows,
         "data_ns": median_ns(data).saturating_sub(base),
         "ack_ns": median_ns(ack).saturating_sub(base),
@@ -79,11 +90,11 @@ fn main() -> Result<()> {
         println!("skipped: benchmark of the BPF programs: needs root");
         return Ok(());
     }
-    println!("flows   data path   ACK path   (ns per packet, less the empty run)");
-    for flows in [1, 1000] {
-        let result = bench(flows)?;
+    println!("scheme  flows   data path   ACK path   (ns per packet, less the empty run)");
+    for (scheme, flows) in [("rack", 1), ("rack", 1000), ("shadow", 1), ("shadow", 1000)] {
+        let result = bench(scheme, flows)?;
         println!(
-            "{flows:>5} {:>8} ns {:>7} ns",
+            "{scheme:<6} {flows:>6} {:>8} ns {:>7} ns",
             result["data_ns"], result["ack_ns"]
         );
         println!("{result}");

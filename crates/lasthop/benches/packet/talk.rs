@@ -6,12 +6,14 @@ use std::time::Duration;
 use anyhow::Result;
 use lasthop::monotonic::now_ns;
 use lasthop::programs::{Agent, Program, Setup, SkbContext};
+use lasthop_core::Config;
 use lasthop_core::bindings::{LH_ACK, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
 
 /// An agent that may hold ACKs back for an hour.
-pub fn agent() -> Result<Agent> {
+pub fn agent(config: Config) -> Result<Agent> {
     let agent = Agent::load(&Setup {
+        config,
         ifindex: 1,
         ..Setup::default()
     })?;

@@ -88,8 +88,8 @@ pub struct Measured {
     pub rates: [u64; LH_SHADOW_RATES as usize],
     /// Time with anything under way to anyone, ns.
     pub busy_ns: u64,
-    /// The best rate at which some segments in a row came from any sender, bytes per second.
-    pub burst_rate: u64,
+    /// Bytes of some segments in a row from senders, by the rate at which they came, in the same places.
+    pub bursts: [u64; LH_SHADOW_RATES as usize],
     /// Data that came over the hop, in segments.
     pub back: Seen,
 }
@@ -137,7 +137,7 @@ impl Measured {
             by_queue,
             rates: shadow.rates,
             busy_ns: shadow.busy_ns + busy_now_ns,
-            burst_rate: shadow.burst_rate,
+            bursts: shadow.bursts,
             back: Seen {
                 arrived: shadow.back_segs,
                 lost: not_negative(shadow.back_lost),

@@ -89,7 +89,7 @@ pub(super) fn summary(value: &Value) -> String {
     for sender in value["senders"].as_array().into_iter().flatten() {
         let _ = writeln!(
             out,
-            "  {:<10} {} connections, each {}, with `rack` about {} (x {}), lost {} %",
+            "  {:<12} {} connection(s), each {}, with `rack` about {} (x {}), lost {} %",
             text(&sender["kind"]),
             text(&sender["flows"]),
             or(&sender["goodput_mbit"], " Mbit/s", "unknown"),

@@ -210,6 +210,7 @@ impl<'a> Trial<'a> {
             relation: check.relation,
             shift: check.shift,
             to_at: check.to_at,
+            to_metric: check.to_metric.as_deref(),
             to_limits: check.to_limits,
         };
         let value = match (reported, &place.to) {

@@ -65,6 +65,11 @@ fn conditions() {
         ("to = \"tcp\"\nshift = 10\nmin = 1.0\nat = [1e-5]", Met),
         // 7 and 5 against 8, and 1.0 against itself.
         ("to = \"snoop\"\nto_at = 1e-6\nmax = 1.0", Met),
+        // Snoop's 8, 7 and 5 against ten times TCP's 8, 4 and 1.
+        (
+            "to = \"tcp\"\nto_metric = \"goodput_mbit * 10\"\nmin = 0.09\nmax = 0.51",
+            Met,
+        ),
         (
             "to = \"snoop\"\nto_at = 1e-6\nmax = 0.8\nat = [1e-5]",
             NotMet,
@@ -255,6 +260,7 @@ fn a_time_that_never_came_is_infinite() {
         relation: Relation::Ratio,
         shift: 1.0,
         to_at: None,
+        to_metric: None,
         to_limits: (None, None),
     };
     assert_eq!(
@@ -275,6 +281,7 @@ fn intervals_are_of_pairs_of_a_seed() {
         relation: Relation::Difference,
         shift: 1.0,
         to_at: None,
+        to_metric: None,
         to_limits: (None, None),
     };
     let value = Runs::new(&lines)

@@ -531,6 +531,12 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
     if raw.to_at.is_some() && (raw.to.is_none() || raw.shift.is_some()) {
         return Err(Mistake::new(at, "`to_at` needs `to`, and no `shift`"));
     }
+    if let Some(metric) = &raw.to_metric {
+        if raw.to.is_none() {
+            return Err(Mistake::new(metric.span(), "`to_metric` needs `to`"));
+        }
+        metric::check(metric.get_ref()).map_err(|what| Mistake::new(metric.span(), what))?;
+    }
     if (raw.to_least.is_some() || raw.to_most.is_some()) && raw.to.is_none() {
         return Err(Mistake::new(at, "`to_least` and `to_most` need `to`"));
     }
@@ -560,6 +566,7 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
         at: points,
         shift,
         to_at: to_at.transpose()?,
+        to_metric: raw.to_metric.map(Spanned::into_inner),
         to_limits: (raw.to_least, raw.to_most),
         to_reported: to_reported.transpose()?,
         hold: raw.hold,

@@ -176,6 +176,8 @@ pub(super) struct RawCheck {
     #[serde(default)]
     pub(super) to_at: Option<Spanned<f64>>,
     #[serde(default)]
+    pub(super) to_metric: Option<Spanned<String>>,
+    #[serde(default)]
     pub(super) to_least: Option<f64>,
     #[serde(default)]
     pub(super) to_most: Option<f64>,

@@ -74,7 +74,11 @@ impl<'a> Runs<'a> {
     fn both(&self, x: f64, of: &str, to: &str, what: &Measure<'_>) -> [Vec<(u64, f64)>; 2] {
         [
             self.values(x * what.shift, of, what.metric),
-            self.values(what.to_at.unwrap_or(x), to, what.metric),
+            self.values(
+                what.to_at.unwrap_or(x),
+                to,
+                what.to_metric.unwrap_or(what.metric),
+            ),
         ]
     }
 
@@ -139,6 +143,8 @@ pub struct Measure<'a> {
     pub shift: f64,
     /// See [`super::spec::Check::to_at`].
     pub to_at: Option<f64>,
+    /// See [`super::spec::Check::to_metric`].
+    pub to_metric: Option<&'a str>,
     /// See [`super::spec::Check::to_limits`].
     pub to_limits: (Option<f64>, Option<f64>),
 }

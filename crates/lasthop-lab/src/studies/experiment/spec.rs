@@ -251,6 +251,8 @@ pub struct Check {
     pub shift: f64,
     /// `to` is taken at this x; none: where `of` is.
     pub to_at: Option<f64>,
+    /// What is measured of `to`; none: the same as of `of`.
+    pub to_metric: Option<String>,
     /// `to` counts as at least and at most so much.
     pub to_limits: (Option<f64>, Option<f64>),
     /// What the source says, as pairs of x and value, in place of a series `to`.

@@ -169,6 +169,7 @@ fn measure(figure: &Figure) -> Measure<'_> {
         relation: figure.kind.relation().unwrap_or_default(),
         shift: 1.0,
         to_at: None,
+        to_metric: None,
         to_limits: (None, None),
     }
 }
