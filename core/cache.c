@@ -55,7 +55,7 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 	lh_for (i, (int)most) {
 		struct lh_seg *e;
 
-		if (lh_cached(f) <= keep)
+		if (lh_cached(f) <= lh_max(keep, 1U)) /* who has nothing is counted elsewhere */
 			break;
 		e = lh_seg_at(env, f, f->ring.head);
 		if (!e)
@@ -66,7 +66,7 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 			lh_sack_forget(f);
 		}
 		lh_cache_block(f, e->seq, e->end);
-		lh_ring_pop(env, f, 1);
+		f->ring.head++;
 		lh_host_count(env, LH_C_evicted_segments, 1);
 	}
 	return 0;

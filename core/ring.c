@@ -153,9 +153,10 @@ LH_INLINE u64 lh_ring_deadline(const struct lh_flow *f)
 	return f->ring.spent == f->ring.head ? 0 : f->ring.reclaimed_ns + LH_RECLAIM_NS;
 }
 
-LH_INLINE void lh_cache_flush(struct lh_env *env, struct lh_flow *f)
+LH_FUNC int lh_cache_flush(struct lh_env *env, struct lh_flow *f)
 {
 	lh_ring_pop(env, f, lh_cached(f));
+	return 0;
 }
 
 LH_FUNC int lh_cache_free(struct lh_env *env, struct lh_flow *f)

@@ -107,7 +107,7 @@ LH_FUNC int lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most);
 LH_INLINE u64 lh_ring_deadline(const struct lh_flow *f);
 
 /* Empties the ring. */
-LH_INLINE void lh_cache_flush(struct lh_env *env, struct lh_flow *f);
+LH_FUNC int lh_cache_flush(struct lh_env *env, struct lh_flow *f);
 
 /* Empties the ring and gives all its memory back. */
 LH_FUNC int lh_cache_free(struct lh_env *env, struct lh_flow *f);

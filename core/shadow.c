@@ -138,18 +138,23 @@ LH_INLINE void lh_shadow_busy(struct lh_env *env, struct lh_flow *f)
 	d->busy_from_ns = lh_shadow_pauses(env, f, d->idle_ns) ? d->idle_ns : env->now_ns;
 }
 
-LH_INLINE void lh_shadow_idle(struct lh_env *env, struct lh_flow *f)
+LH_ENTRY int lh_shadow_idle(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_shadow_device *d = &LH_DEVICE(env)->shadow;
-	struct lh_shadow *w = &f->shadow;
+	struct lh_shadow_device *d;
+	struct lh_shadow *w;
 
+	if (!env || !f || !f->shadow.busy_from_ns)
+		return 0;
+	d = &LH_DEVICE(env)->shadow;
+	w = &f->shadow;
 	w->sums.busy_ns += lh_since(env->now_ns, w->busy_from_ns);
 	w->busy_from_ns = 0;
 	w->idle_ns = env->now_ns;
 	if (__sync_fetch_and_add(&d->nr_busy, -1ULL) != 1)
-		return;
+		return 0;
 	__sync_fetch_and_add(&d->busy_ns, lh_since(env->now_ns, d->busy_from_ns));
 	d->idle_ns = env->now_ns;
+	return 0;
 }
 
 /* A loss was found. @clear: by what came after it, not by FH's timer. */

@@ -115,7 +115,9 @@ LH_ENTRY int lh_shadow_data(struct lh_env *env, struct lh_flow *f, const struct 
 
 /* The ring has got its first segment, or is about to have none. */
 LH_INLINE void lh_shadow_busy(struct lh_env *env, struct lh_flow *f);
-LH_INLINE void lh_shadow_idle(struct lh_env *env, struct lh_flow *f);
+/* Also of a flow that is not watched, or no more. Global, as its branches stood in a loop: with them Linux
+ * 6.8's verifier looked at a million instructions. */
+LH_ENTRY int lh_shadow_idle(struct lh_env *env, struct lh_flow *f);
 
 /* FH sends the segment at @pos of the ring again. Called before its entry says so. */
 LH_ENTRY int lh_shadow_again(struct lh_env *env, struct lh_flow *f, u32 pos);
