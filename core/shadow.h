@@ -100,9 +100,8 @@ struct lh_shadow_device {
 	u64 busy_from_ns; /* since when there is; with nr_busy */
 	u64 idle_ns; /* since when there is nothing */
 	u64 nr_busy; /* flows with anything under way */
-	u64 bursts
-		[LH_SHADOW_RATES]; /* bytes of some segments in a row from FH, by the rate at which
-				      * they came here */
+	/* Bytes of some segments in a row from FH, by the rate at which they came here. */
+	u64 bursts[LH_SHADOW_RATES];
 	/* Data that came over the hop, and gaps in them that their sender had to fill. */
 	u64 back_segs, back_lost;
 };

@@ -26,8 +26,8 @@ LH_INLINE void lh_share_lose(struct lh_env *env, struct lh_flow *f)
 
 	if (p)
 		lh_peer_lose(LH_DEVICE(env), p);
-	lh_shadow_idle(env,
-		       f); /* whatever the scheme: a host forgets those of the one before, too */
+	/* Whatever the scheme: a host forgets flows of the one before, too. */
+	lh_shadow_idle(env, f);
 }
 
 /* An equal part of the pool for each receiver, and of that for each of its flows. */

@@ -1383,6 +1383,7 @@ pub struct lh_shadow_device {
     pub idle_ns: u64,
     #[doc = " flows with anything under way"]
     pub nr_busy: u64,
+    #[doc = " Bytes of some segments in a row from FH, by the rate at which they came here."]
     pub bursts: [u64; 64usize],
     #[doc = " Data that came over the hop, and gaps in them that their sender had to fill."]
     pub back_segs: u64,

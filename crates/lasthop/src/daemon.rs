@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use lasthop_core::LAYOUT;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signal::Signal;
+use nix::sys::signalfd::SignalFd;
 use nix::sys::stat::{Mode, umask};
 
 use self::guests::Guests;
@@ -46,6 +46,7 @@ use crate::mac_events::is_socket;
 use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
+use crate::signals::blocked;
 use crate::{priority, privilege, runtime};
 
 /// Four signs of life within the time after which the programs stop believing.
@@ -73,7 +74,8 @@ pub fn run(options: &Options) -> Result<()> {
         // What sockets get of rights: the group may connect. Locks and directories say their own.
         umask(Mode::S_IRWXO);
     }
-    let signals = block_signals()?;
+    // SIGHUP of a terminal that is gone, too: what is kept back must go out all the same.
+    let signals = blocked(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
     let carrier = Carrier::open().unwrap_or_else(|error| {
         tracing::warn!(
             "{error:#}: changes of the carrier go unnoticed, `lasthop link` tells of them"
@@ -478,15 +480,6 @@ impl Daemon<'_> {
         let taken = others.map(|(_, place)| place.taken_bytes());
         taken.filter(|bytes| *bytes > 0).collect()
     }
-}
-
-fn block_signals() -> Result<SignalFd> {
-    let mut set = SigSet::empty();
-    set.add(Signal::SIGINT);
-    set.add(Signal::SIGTERM);
-    set.add(Signal::SIGHUP); // of a terminal that is gone, too: what is kept back must go out all the same
-    set.thread_block().context("blocking signals")?;
-    SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).context("signalfd")
 }
 
 fn sweep(live: &Live) {

@@ -35,6 +35,7 @@ pub mod report;
 pub mod role;
 mod runtime;
 mod shared;
+mod signals;
 mod skb;
 pub mod split;
 pub mod tcx;

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signal::Signal;
+use nix::sys::signalfd::SignalFd;
 use serde_json::Value;
 
 pub use self::line::{OBSERVE_FIELDS, SENDER_FIELDS, line};
@@ -26,6 +26,7 @@ pub use self::measured::Measured;
 pub use self::process::Order;
 use self::process::{Process, SCHEME};
 pub use self::verdict::FINDINGS;
+use crate::signals::blocked;
 use crate::{ask, control};
 
 /// What the process that serves the device is asked.
@@ -48,7 +49,8 @@ pub struct Options {
 /// # Errors
 /// The device is not there, is served by another scheme, or goes away.
 pub fn run(runtime_dir: &Path, options: &Options) -> Result<()> {
-    let signals = block_signals()?;
+    // Of a terminal or a service manager: what was seen is to be told first.
+    let signals = blocked(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
     let mut process = match control::owner_of(runtime_dir, &options.order.device)? {
         Some(_) => None,
         None => Some(Process::start(&options.order)?),
@@ -56,16 +58,6 @@ pub fn run(runtime_dir: &Path, options: &Options) -> Result<()> {
     let watched = watch(runtime_dir, options, &signals, process.as_mut());
     let ended = process.map_or(Ok(()), Process::end);
     watched.and(ended)
-}
-
-/// As a terminal's interrupt or a service manager's end: what was seen is to be told first.
-fn block_signals() -> Result<SignalFd> {
-    let mut set = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        set.add(signal);
-    }
-    set.thread_block().context("blocking signals")?;
-    SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).context("signalfd")
 }
 
 fn watch(

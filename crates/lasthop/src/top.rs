@@ -14,8 +14,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signal::Signal;
+use nix::sys::signalfd::SignalFd;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -26,6 +26,7 @@ use self::model::Model;
 pub use self::rows::Kind;
 use self::rows::Seen;
 use crate::events::{Pace, Sample};
+use crate::signals::blocked;
 
 /// How soon a key, a signal or an answer is noticed.
 const LOOK: Duration = Duration::from_millis(100);
@@ -60,27 +61,18 @@ pub fn run(runtime_dir: &Path, options: &Options) -> Result<()> {
     if options.once {
         return print_once(runtime_dir, &mut model);
     }
-    let signals = block_signals()?; // before there are threads, which inherit that
-    let mut terminal = ratatui::try_init().context("no terminal to draw on: see --once")?;
-    let shown = show(&mut terminal, runtime_dir, model, &signals);
-    ratatui::restore();
-    shown
-}
-
-/// Ended by a signal the terminal is left as it was, too. (After a panic it is by the hook that
-/// `ratatui::try_init` sets.)
-fn block_signals() -> Result<SignalFd> {
-    let mut set = SigSet::empty();
-    for signal in [
+    // Ended by a signal the terminal is left as it was, too. (After a panic it is by the hook that
+    // `ratatui::try_init` sets.) Before there are threads, which inherit that.
+    let signals = blocked(&[
         Signal::SIGINT,
         Signal::SIGTERM,
         Signal::SIGHUP,
         Signal::SIGQUIT,
-    ] {
-        set.add(signal);
-    }
-    set.thread_block().context("blocking signals")?;
-    SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).context("signalfd")
+    ])?;
+    let mut terminal = ratatui::try_init().context("no terminal to draw on: see --once")?;
+    let shown = show(&mut terminal, runtime_dir, model, &signals);
+    ratatui::restore();
+    shown
 }
 
 fn show(

@@ -2,16 +2,14 @@
 //! Devices that come while others are served: what there is of memory for them.
 
 use std::fs;
-use std::path::PathBuf;
 
 use lasthop_lab::bed::agent::AgentHandle;
-use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::data::host::Host;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{able, fast_link, wait_until};
+use super::{able, fast_link, told, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -40,23 +38,14 @@ impl Served {
         self.bed.command(Host::Bs, &words).expect(words[0])
     }
 
-    fn lasthop(&self, verb: &str) -> Vec<Value> {
-        let binary: PathBuf = find_binary("lasthop").expect("lasthop");
-        let text = self.run(&format!("{} {verb} -j", binary.display()));
-        let lines = text.lines();
-        lines
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect()
-    }
-
     fn reload(&self, text: &str) {
         fs::write(self.directory.path().join("lasthop.toml"), text).expect("file");
-        self.lasthop("reload");
+        told(&self.bed, "reload");
     }
 
     /// What `lasthop status` says of a device.
     fn status(&self, dev: &str) -> Option<Value> {
-        let mut all = self.lasthop("status").into_iter();
+        let mut all = told(&self.bed, "status").into_iter();
         all.find(|status| status["dev"] == dev)
     }
 
@@ -68,7 +57,7 @@ impl Served {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let each = self.lasthop("status").into_iter();
+        let each = told(&self.bed, "status").into_iter();
         each.map(|status| status["memory_bytes"].as_u64().expect("number"))
             .sum()
     }

@@ -138,14 +138,25 @@ pub fn counter(agent: &mut AgentHandle, name: &str) -> u64 {
         .unwrap_or_else(|| panic!("no counter {name} in {status}"))
 }
 
-/// The connections in the agent's table, as `lasthop flows -j` tells them.
-pub fn flows(bed: &TestBed) -> Vec<Value> {
-    let binary = find_binary("lasthop").expect("lasthop");
-    let words = [binary.to_str().expect("path"), "flows", "-j"];
-    let text = bed.command(Host::Bs, &words).expect("flows");
+/// What `lasthop WORDS` prints on BS; the error is what it complains of.
+pub fn lasthop(bed: &TestBed, words: &[&str]) -> anyhow::Result<String> {
+    let binary = find_binary("lasthop")?;
+    let all = [&[binary.to_str().expect("path")], words].concat();
+    bed.command(Host::Bs, &all)
+}
+
+/// The objects that `lasthop WORDS -j` prints on BS.
+pub fn told(bed: &TestBed, words: &str) -> Vec<Value> {
+    let words: Vec<&str> = words.split(' ').chain(["-j"]).collect();
+    let text = lasthop(bed, &words).expect("lasthop");
     text.lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect()
+}
+
+/// The connections in the agent's table.
+pub fn flows(bed: &TestBed) -> Vec<Value> {
+    told(bed, "flows")
 }
 
 /// Waits until `holds`; what it returns on the way is for the message.

@@ -10,7 +10,6 @@ use std::thread;
 use std::time::Duration;
 
 use lasthop_core::{Bypass, parse};
-use lasthop_lab::bed::namespace::Namespace;
 use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::Transfer;
@@ -21,23 +20,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{able, counter, fast_link, flows, lost, run, wait_until};
-
-/// What `lasthop ARGS` prints on BS, or its complaint.
-fn lasthop(bed: &TestBed, args: &[&str]) -> Result<String, String> {
-    lasthop_in(bed.namespace(Host::Bs), args)
-}
-
-fn lasthop_in(namespace: &Namespace, args: &[&str]) -> Result<String, String> {
-    let binary = find_binary("lasthop").expect("lasthop");
-    let run = || Command::new(binary).args(args).output().expect("started");
-    let output = namespace.run(run).expect("entered");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    match output.status.success() {
-        true => Ok(text(output.stdout)),
-        false => Err(text(output.stderr)),
-    }
-}
+use super::{able, counter, fast_link, flows, lasthop, lost, run, wait_until};
 
 fn attached(bed: &TestBed) -> bool {
     let status = lasthop(bed, &["status", "-j"]).expect("status");
@@ -145,7 +128,7 @@ fn from_watching_to_helping() {
         (repairs > 0, repairs.to_string())
     });
     assert_eq!(counter(&mut agent, "retransmit_errors"), 0);
-    let refused = lasthop(&bed, &args).expect_err("rack acts");
+    let refused = format!("{:#}", lasthop(&bed, &args).expect_err("rack acts"));
     assert!(
         refused.contains("is attached with scheme rack"),
         "{refused}"

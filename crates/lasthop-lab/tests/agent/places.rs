@@ -20,7 +20,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::both::Ends;
 use super::channel::peers;
-use super::{PATIENCE, able, counter, fast_link, flows, lost, run, wait_until};
+use super::{PATIENCE, able, counter, fast_link, flows, lasthop, lost, run, wait_until};
 
 const BYTES: u64 = 6_000_000;
 
@@ -58,9 +58,7 @@ fn repaired(bed: &TestBed, agent: &mut AgentHandle) {
 
 /// Lines of `lasthop check DEVICE` on BS.
 fn check(bed: &TestBed, device: &str) -> String {
-    let lasthop = lasthop_lab::bed::process::find_binary("lasthop").expect("lasthop");
-    let words = [lasthop.to_str().expect("path"), "check", device];
-    bed.command(Host::Bs, &words).expect("check")
+    lasthop(bed, &["check", device]).expect("check")
 }
 
 #[test]

@@ -6,14 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use lasthop_lab::bed::agent::AgentHandle;
-use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::Transfer;
-use lasthop_lab::data::host::Host;
-use serde_json::Value;
 
 use super::devices::programs_attached;
-use super::{able, fast_link, run};
+use super::{able, fast_link, run, told};
 
 const MIB: u64 = 1 << 20;
 const POLICIES: &str = r#"
@@ -30,19 +27,8 @@ match = [":7100", ":7300"]
 scheme = "snoop"
 "#;
 
-fn lasthop(bed: &TestBed, words: &str) -> Vec<Value> {
-    let binary = find_binary("lasthop").expect("lasthop");
-    let command = format!("{} {words} -j", binary.display());
-    let words: Vec<&str> = command.split(' ').collect();
-    let text = bed.command(Host::Bs, &words).expect("lasthop");
-    let lines = text.lines();
-    lines
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect()
-}
-
 fn counter(bed: &TestBed, dev: &str, name: &str) -> u64 {
-    let all = lasthop(bed, "status");
+    let all = told(bed, "status");
     let status = all.iter().find(|status| status["dev"] == dev);
     let status = status.unwrap_or_else(|| panic!("no {dev}"));
     status["counters"][name].as_u64().expect("a counter")
@@ -63,7 +49,7 @@ fn each_policy_has_its_own_connections() {
     let file = directory.path().join("lasthop.toml");
     let agent = start(&bed, &file);
     assert_eq!(programs_attached(&bed), 4);
-    let status = lasthop(&bed, "status");
+    let status = told(&bed, "status");
     let named: Vec<_> = status.iter().map(|s| (&s["dev"], &s["scheme"])).collect();
     assert_eq!(
         named,
@@ -92,14 +78,14 @@ fn each_policy_has_its_own_connections() {
     assert_eq!((alone, after), (rest, classic), "left alone");
 
     assert!(
-        lasthop(&bed, "flows wl0")
+        told(&bed, "flows wl0")
             .iter()
             .all(|f| f["dev"] != "wl0:left")
     );
     fs::write(&file, "memory = \"24MiB\"\n[device.wl0]\n").expect("file");
-    let told = lasthop(&bed, "reload");
+    let lines = told(&bed, "reload");
     let of = |dev: &str| {
-        let line = told.iter().find(|line| line["dev"] == dev);
+        let line = lines.iter().find(|line| line["dev"] == dev);
         line.expect(dev)["reload"].clone()
     };
     assert_eq!(

@@ -132,50 +132,45 @@ fn earlier_programs(device: &Device) -> Finding {
     Finding::of(name, check, State::Warning, detail)
 }
 
-fn open_vswitch(device: &Device, links: &Links) -> Option<Finding> {
-    const KIND: &str = "openvswitch";
-    let (check, name) = ("open vswitch", device.name.as_str());
+/// What there is to say where a device belongs to a switch of `kind`: the switch's own, or a port of it.
+fn of_switch(
+    device: &Device,
+    links: &Links,
+    (kind, check): (&str, &'static str),
+    own: &str,
+    seen: &str,
+) -> Option<Finding> {
+    let name = device.name.as_str();
     let link = links.0.get(&device.ifindex)?;
-    if link.kind == KIND {
-        return Some(Finding::of(
-            name,
-            check,
-            State::Warning,
-            "a port of the switch towards this machine: what it forwards between other ports is not seen: attach to the port that faces the link",
-        ));
+    if link.kind == kind {
+        return Some(Finding::of(name, check, State::Warning, own));
     }
-    let switch = links.0.get(&link.controller?)?;
-    (switch.kind == KIND).then(|| {
-        Finding::of(
-            name,
-            check,
-            State::Ok,
-            format!(
-                "a port of {}: what the kernel's data path forwards is seen",
-                switch.name
-            ),
-        )
+    let above = links.0.get(&link.controller?)?;
+    (above.kind == kind).then(|| {
+        let detail = format!("a port of {}: {seen}", above.name);
+        Finding::of(name, check, State::Ok, detail)
     })
+}
+
+fn open_vswitch(device: &Device, links: &Links) -> Option<Finding> {
+    of_switch(
+        device,
+        links,
+        ("openvswitch", "open vswitch"),
+        "a port of the switch towards this machine: what it forwards between other ports is not seen: attach to the port that faces the link",
+        "what the kernel's data path forwards is seen",
+    )
 }
 
 /// A bridge's own device has what this machine sends, receives and routes; not what it bridges.
 fn bridge(device: &Device, links: &Links) -> Option<Finding> {
-    const KIND: &str = "bridge";
-    let (check, name) = ("bridge", device.name.as_str());
-    let link = links.0.get(&device.ifindex)?;
-    if link.kind == KIND {
-        return Some(Finding::of(
-            name,
-            check,
-            State::Warning,
-            "what it forwards between its ports is not seen, and the ports' links are taken for one: attach to the port that faces the link",
-        ));
-    }
-    let above = links.0.get(&link.controller?)?;
-    (above.kind == KIND).then(|| {
-        let detail = format!("a port of {}: what is bridged is seen", above.name);
-        Finding::of(name, check, State::Ok, detail)
-    })
+    of_switch(
+        device,
+        links,
+        ("bridge", "bridge"),
+        "what it forwards between its ports is not seen, and the ports' links are taken for one: attach to the port that faces the link",
+        "what is bridged is seen",
+    )
 }
 
 #[cfg(test)]

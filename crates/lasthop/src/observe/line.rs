@@ -200,8 +200,8 @@ fn finding(finding: &Finding) -> Value {
 
 /// The object for what was measured on `device` in so many seconds.
 pub fn line(device: &str, observed_s: f64, measured: &Measured) -> Value {
-    let all = measured.all();
     let reckoned = reckon(measured);
+    let all = &reckoned.all;
     let losses = &reckoned.losses;
     let verdict = verdict(measured, &reckoned);
     let queue = |ns: u64| (ns > 0).then_some(ns / 1_000_000);

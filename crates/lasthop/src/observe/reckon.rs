@@ -10,6 +10,8 @@
 //! more than the senders' side carries where that is known to lose, or nothing ever queued here; and nothing
 //! more for a receiver that grants no more, or where the link loses nothing.
 
+use lasthop_core::bindings::lh_shadow_sums;
+
 use super::measured::{Measured, RATE_LEAST, Seen, Sender};
 
 /// Of the link's rate less its losses `rack` carries so much (docs/results.md: 0.96 to 1.00).
@@ -72,6 +74,8 @@ impl Kind {
 /// What follows from the counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reckoned {
+    /// Counts of all senders together.
+    pub all: lh_shadow_sums,
     /// Whose the losses are.
     pub losses: Losses,
     /// Payload per second that the link carries, lost or not; none: nothing ever queued.
@@ -102,14 +106,14 @@ fn gain(goodput: f64, expected: f64) -> Option<f64> {
 /// What follows from `measured`.
 pub fn reckon(measured: &Measured) -> Reckoned {
     let all = measured.all();
-    let losses = losses(measured);
+    let losses = losses(measured, &all);
     let per_second = |bytes: u64, ns: u64| (ns > 0).then(|| bytes as f64 * 1e9 / ns as f64);
     let link_rate = rate_of(&measured.rates);
     let goodput = per_second(all.bytes, measured.busy_ns).unwrap_or(0.0);
     let limited = part(all.acks_limited, all.acks);
     // Where the link loses nothing `rack` does nothing.
     let room = match losses.link >= LINK_LOSSES {
-        true => room(measured, link_rate, &losses),
+        true => room(measured, &all, link_rate, &losses),
         false => Some(goodput),
     };
     // At a time so many connections were busy.
@@ -127,6 +131,7 @@ pub fn reckon(measured: &Measured) -> Reckoned {
         })
     });
     Reckoned {
+        all,
         losses,
         link_rate,
         goodput,
@@ -138,10 +143,15 @@ pub fn reckon(measured: &Measured) -> Reckoned {
 }
 
 /// What would get through with `rack`, all together; none: no rate has shown.
-fn room(measured: &Measured, link_rate: Option<f64>, losses: &Losses) -> Option<f64> {
+fn room(
+    measured: &Measured,
+    all: &lh_shadow_sums,
+    link_rate: Option<f64>,
+    losses: &Losses,
+) -> Option<f64> {
     let carried = link_rate.map(|rate| rate * (1.0 - losses.link_rate));
     let bound = match (carried, upstream_rate(&measured.bursts)) {
-        (Some(carried), Some(upstream)) if measured.all().upstream_lost >= UPSTREAM_LOSSES => {
+        (Some(carried), Some(upstream)) if all.upstream_lost >= UPSTREAM_LOSSES => {
             carried.min(upstream)
         }
         (None, upstream) => upstream?,
@@ -205,8 +215,7 @@ fn more_often(more: Seen, less: Seen) -> bool {
 }
 
 /// Whose the hop's losses are.
-fn losses(measured: &Measured) -> Losses {
-    let all = measured.all();
+fn losses(measured: &Measured, all: &lh_shadow_sums) -> Losses {
     let sum = |queues: &[Seen]| {
         queues.iter().fold(Seen::default(), |sum, seen| Seen {
             arrived: sum.arrived + seen.arrived,
@@ -267,7 +276,7 @@ fn queue_of(measured: &Measured, part: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_core::bindings::{lh_shadow_device, lh_shadow_sums};
+    use lasthop_core::bindings::lh_shadow_device;
 
     /// Of a link of 20 Mbit/s; departures by queue as `by_queue` says, in places of
     /// [`Measured::by_queue`]; those of the last place met a full one.

@@ -95,7 +95,7 @@ fn mbit(bytes_per_s: f64) -> String {
 
 /// What an operator should make of it.
 pub fn verdict(measured: &Measured, reckoned: &Reckoned) -> Verdict {
-    let all = measured.all();
+    let all = &reckoned.all;
     let mut verdict = Verdict::default();
     if reckoned.losses.departed + measured.back.departed() < SEGMENTS_LEAST {
         let text = format!(
@@ -106,7 +106,7 @@ pub fn verdict(measured: &Measured, reckoned: &Reckoned) -> Verdict {
         return verdict;
     }
     help(&mut verdict, reckoned);
-    elsewhere(&mut verdict, measured, reckoned);
+    elsewhere(&mut verdict, reckoned);
     if all.outages > 0 {
         let text = format!(
             "{} times a receiver was silent for a second and more, {:.1} s in the mean: `rack` looks for the end of an outage; where the modem or supplicant can tell, let it call `lasthop link`",
@@ -168,8 +168,8 @@ fn help(verdict: &mut Verdict, reckoned: &Reckoned) {
 }
 
 /// What limits that no agent here helps.
-fn elsewhere(verdict: &mut Verdict, measured: &Measured, reckoned: &Reckoned) {
-    let all = measured.all();
+fn elsewhere(verdict: &mut Verdict, reckoned: &Reckoned) {
+    let all = &reckoned.all;
     let Losses {
         link,
         queue,
@@ -213,7 +213,7 @@ fn elsewhere(verdict: &mut Verdict, measured: &Measured, reckoned: &Reckoned) {
 
 /// Where an agent at the other end of the link would help.
 fn other_end(verdict: &mut Verdict, measured: &Measured, reckoned: &Reckoned) {
-    let all = measured.all();
+    let all = &reckoned.all;
     let lossy = reckoned.losses.link_rate >= LOSS_LEAST;
     let unloaded_ns = all.unloaded_ns / all.rounds.max(1);
     if lossy && unloaded_ns >= LONG_NS {
