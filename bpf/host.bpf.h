@@ -180,7 +180,6 @@ LH_INLINE void lh_host_put_slot(struct lh_env *env, u32 id)
 	env->slots_taken--;
 }
 
-#define LH_NR_PEERS lh_setup.nr_peers
 #include "../core/unit.h"
 
 LH_INLINE struct lh_scratch *lh_scratch(void)

@@ -45,26 +45,35 @@ LH_INLINE void lh_host_count(struct lh_env *env, enum lh_counter id, u64 n)
 
 #include "unit.h"
 
-/* One call's environment from the flat argument of the exported functions. */
-static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,
-			    const struct lh_call *call)
+/* What the caller lends, for a call that takes nothing else. */
+static struct lh_env lent(struct lh_host *host)
 {
 	struct lh_env env = {
 		.host = host,
 		.device = host->ops.device,
-		.cfg = cfg,
-		.now_ns = call->now_ns,
-		.cap_segments = call->cap_segments,
-		.part_segments = call->part_segments,
-		.pool_segments = call->pool_segments,
-		.alive = call->alive,
-		.accepted = call->accepted,
-		.handshakes = call->handshakes,
-		.partner = call->partner,
-		.partner_rtt_ns = call->partner_rtt_ns,
-		.room = LH_MAX_RETRANSMIT,
+		.nr_peers = host->ops.nr_peers ? host->ops.nr_peers : LH_PEERS,
 	};
 
+	return env;
+}
+
+/* One call's environment from the flat argument of the exported functions. */
+static struct lh_env env_of(struct lh_host *host, const struct lh_config *cfg,
+			    const struct lh_call *call)
+{
+	struct lh_env env = lent(host);
+
+	env.cfg = cfg;
+	env.now_ns = call->now_ns;
+	env.cap_segments = call->cap_segments;
+	env.part_segments = call->part_segments;
+	env.pool_segments = call->pool_segments;
+	env.alive = call->alive;
+	env.accepted = call->accepted;
+	env.handshakes = call->handshakes;
+	env.partner = call->partner;
+	env.partner_rtt_ns = call->partner_rtt_ns;
+	env.room = LH_MAX_RETRANSMIT;
 	return env;
 }
 
@@ -202,8 +211,10 @@ void lhc_on_release(const struct lh_host_ops *ops, struct lh_flow *flow,
 void lhc_peer_join(const struct lh_host_ops *ops, struct lh_flow *flow,
 		   const struct lh_flow_key *key, u64 now_ns)
 {
-	struct lh_env env = {.device = ops->device, .now_ns = now_ns};
+	struct lh_host host = {*ops};
+	struct lh_env env = lent(&host);
 
+	env.now_ns = now_ns;
 	lh_peer_join(&env, flow, key);
 }
 
@@ -253,7 +264,7 @@ void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 		      const struct lh_actions *actions)
 {
 	struct lh_host host = {*ops};
-	struct lh_env env = {.host = &host, .device = ops->device};
+	struct lh_env env = lent(&host);
 
 	lh_store_failed(&env, flow, actions);
 }
@@ -261,7 +272,7 @@ void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow)
 {
 	struct lh_host host = {*ops};
-	struct lh_env env = {.host = &host, .device = ops->device};
+	struct lh_env env = lent(&host);
 
 	lh_flow_free(&env, flow);
 }
@@ -295,7 +306,7 @@ u32 lhc_shadow_sender(const struct lh_flow *flow)
 struct lh_seg *lhc_seg_at(const struct lh_host_ops *ops, const struct lh_flow *flow, u32 pos)
 {
 	struct lh_host host = {*ops};
-	struct lh_env env = {.host = &host, .device = ops->device};
+	struct lh_env env = lent(&host);
 
 	return lh_seg_at(&env, flow, pos);
 }

@@ -20,6 +20,7 @@ extern "C" {
 struct lh_host_ops {
 	void *ctx;
 	struct lh_device *device;
+	u32 nr_peers; /* receivers that have a place in it, a power of two; 0: LH_PEERS */
 	struct lh_chunk *(*chunk)(void *ctx, u32 id);
 	int (*get_chunk)(void *ctx, u32 *id);
 	void (*put_chunk)(void *ctx, u32 id);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flow.h"
 
-/* Places that the host lends of LH_PEERS, a power of two. */
-#ifndef LH_NR_PEERS
-#define LH_NR_PEERS LH_PEERS
-#endif
-
 #define LH_PEER_PROBES 4 /* places where one receiver may be found */
 #define LH_PEER_IDLE_NS (60 * LH_SEC)
 
@@ -15,7 +10,7 @@ LH_INLINE struct lh_peer *lh_peer_of(struct lh_env *env, const struct lh_flow *f
 	struct lh_peer *p;
 
 	lh_barrier(i);
-	i &= LH_NR_PEERS - 1;
+	i &= LH_NR_PEERS(env) - 1;
 	p = &LH_DEVICE(env)->peer[i];
 	return i && p->tag == f->peer_tag ? p : NULL;
 }
@@ -77,10 +72,10 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 		return 0;
 	hash = lh_peer_hash(key->mh);
 	lh_for (i, LH_PEER_PROBES) {
-		u32 at = (hash + i) & (LH_NR_PEERS - 1);
+		u32 at = (hash + i) & (LH_NR_PEERS(env) - 1);
 
 		lh_barrier(at);
-		at &= LH_NR_PEERS - 1;
+		at &= LH_NR_PEERS(env) - 1;
 		p = &LH_DEVICE(env)->peer[at];
 		if (at && p->seen_ns && lh_peer_is(p, key->mh)) {
 			found = at;
@@ -92,13 +87,13 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 	}
 	if (!found && unused) {
 		lh_barrier(unused);
-		p = &LH_DEVICE(env)->peer[unused & (LH_NR_PEERS - 1)];
+		p = &LH_DEVICE(env)->peer[unused & (LH_NR_PEERS(env) - 1)];
 		lh_peer_reset(LH_DEVICE(env), p, key->mh, hash);
 		found = unused;
 	}
 	if (found && f->fh.most) {
 		lh_barrier(found);
-		p = &LH_DEVICE(env)->peer[found & (LH_NR_PEERS - 1)];
+		p = &LH_DEVICE(env)->peer[found & (LH_NR_PEERS(env) - 1)];
 		p->seen_ns = env->now_ns;
 		/* What it has from before it had a place. */
 		if (!f->peer && f->ring.tail != f->ring.head)

@@ -33,6 +33,7 @@ struct lh_env {
 #else
 	struct lh_host *host;
 	struct lh_device *device;
+	u32 nr_peers; /* places in device->peer, a power of two, at most LH_PEERS */
 	const struct lh_config *cfg;
 #endif
 	struct lh_ack_sum ack; /* what the ACK of this call delivered */
@@ -54,9 +55,11 @@ struct lh_env {
 /* Stays volatile: clang would fold the zeros that user space overwrites. */
 #define LH_CFG(env) (&lh_setup.config)
 #define LH_DEVICE(env) (&lh_device)
+#define LH_NR_PEERS(env) (lh_setup.nr_peers)
 #else
 #define LH_CFG(env) ((env)->cfg)
 #define LH_DEVICE(env) ((env)->device)
+#define LH_NR_PEERS(env) ((env)->nr_peers)
 #endif
 
 /*

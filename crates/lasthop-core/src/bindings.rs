@@ -3048,6 +3048,8 @@ impl Default for lh_partners {
 pub struct lh_host_ops {
     pub ctx: *mut ::core::ffi::c_void,
     pub device: *mut lh_device,
+    #[doc = " receivers that have a place in it, a power of two; 0: LH_PEERS"]
+    pub nr_peers: u32,
     pub chunk: ::core::option::Option<
         unsafe extern "C" fn(ctx: *mut ::core::ffi::c_void, id: u32) -> *mut lh_chunk,
     >,
@@ -3068,20 +3070,22 @@ pub struct lh_host_ops {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_host_ops"][::core::mem::size_of::<lh_host_ops>() - 64usize];
+    ["Size of lh_host_ops"][::core::mem::size_of::<lh_host_ops>() - 72usize];
     ["Alignment of lh_host_ops"][::core::mem::align_of::<lh_host_ops>() - 8usize];
     ["Offset of field: lh_host_ops::ctx"][::core::mem::offset_of!(lh_host_ops, ctx) - 0usize];
     ["Offset of field: lh_host_ops::device"][::core::mem::offset_of!(lh_host_ops, device) - 8usize];
-    ["Offset of field: lh_host_ops::chunk"][::core::mem::offset_of!(lh_host_ops, chunk) - 16usize];
+    ["Offset of field: lh_host_ops::nr_peers"]
+        [::core::mem::offset_of!(lh_host_ops, nr_peers) - 16usize];
+    ["Offset of field: lh_host_ops::chunk"][::core::mem::offset_of!(lh_host_ops, chunk) - 24usize];
     ["Offset of field: lh_host_ops::get_chunk"]
-        [::core::mem::offset_of!(lh_host_ops, get_chunk) - 24usize];
+        [::core::mem::offset_of!(lh_host_ops, get_chunk) - 32usize];
     ["Offset of field: lh_host_ops::put_chunk"]
-        [::core::mem::offset_of!(lh_host_ops, put_chunk) - 32usize];
+        [::core::mem::offset_of!(lh_host_ops, put_chunk) - 40usize];
     ["Offset of field: lh_host_ops::get_slot"]
-        [::core::mem::offset_of!(lh_host_ops, get_slot) - 40usize];
+        [::core::mem::offset_of!(lh_host_ops, get_slot) - 48usize];
     ["Offset of field: lh_host_ops::put_slot"]
-        [::core::mem::offset_of!(lh_host_ops, put_slot) - 48usize];
-    ["Offset of field: lh_host_ops::count"][::core::mem::offset_of!(lh_host_ops, count) - 56usize];
+        [::core::mem::offset_of!(lh_host_ops, put_slot) - 56usize];
+    ["Offset of field: lh_host_ops::count"][::core::mem::offset_of!(lh_host_ops, count) - 64usize];
 };
 impl Default for lh_host_ops {
     fn default() -> Self {

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use crate::bindings::{
-    LH_NR_COUNTERS, lh_chunk, lh_device, lh_host_ops, lh_peer, lh_shadow_device,
+    LH_NR_COUNTERS, LH_PEERS, lh_chunk, lh_device, lh_host_ops, lh_peer, lh_shadow_device,
 };
 
 /// How much a host lends at the most.
@@ -17,6 +17,8 @@ pub struct Limits {
     pub slots: u32,
     /// Chunks of 64 ring entries.
     pub chunks: u32,
+    /// Receivers that are known at a time, a power of two, at most `LH_PEERS`.
+    pub peers: u32,
 }
 
 impl Default for Limits {
@@ -25,6 +27,7 @@ impl Default for Limits {
         Self {
             slots: 131_072,
             chunks: 4_096,
+            peers: LH_PEERS,
         }
     }
 }
@@ -103,6 +106,7 @@ impl Pool {
     pub(crate) fn ops(&mut self) -> lh_host_ops {
         lh_host_ops {
             device: ptr::from_mut(&mut *self.device),
+            nr_peers: self.limits.peers,
             ctx: ptr::from_mut(self).cast(),
             chunk: Some(chunk),
             get_chunk: Some(get_chunk),

@@ -148,10 +148,12 @@ impl<'a, G: Gateway> World<'a, G> {
             0 => Limits {
                 slots: 1 + u32::from(input.byte()),
                 chunks: input.below(8) as u32,
+                ..Limits::default()
             },
             _ => Limits {
                 slots: 2_048,
                 chunks: 64,
+                ..Limits::default()
             },
         };
         let (first, mh_first, scale) = (input.word(), input.word(), input.byte());

@@ -148,6 +148,7 @@ impl Twin {
             limits: Limits {
                 slots: setup.nr_slots,
                 chunks: setup.nr_chunks,
+                peers: setup.nr_peers,
             },
             max_flows: FLOWS as usize,
             flow_segments: setup.flow_segments,

@@ -116,6 +116,7 @@ fn under_pressure_flows_share() {
         limits: Limits {
             slots: 40,
             chunks: 40,
+            ..Limits::default()
         },
         ..classic()
     });
@@ -159,6 +160,7 @@ fn who_has_left_gives_the_cache_back() {
         limits: Limits {
             slots: 400,
             chunks: 400,
+            ..Limits::default()
         },
         flow_segments: 100,
         ..classic()

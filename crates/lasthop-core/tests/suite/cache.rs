@@ -194,6 +194,7 @@ fn memory_that_runs_out_is_no_error() {
     let mut b = Bench::with(Limits {
         slots: 10,
         chunks: 10,
+        ..Limits::default()
     });
     for i in 0..20 {
         assert_eq!(b.data(i * 100, 100).store().is_some(), i < 10);
@@ -203,6 +204,7 @@ fn memory_that_runs_out_is_no_error() {
     let mut b = Bench::with(Limits {
         slots: 100,
         chunks: 1,
+        ..Limits::default()
     });
     for i in 0..80 {
         assert_eq!(b.data(i * 100, 100).store().is_some(), i < 64);

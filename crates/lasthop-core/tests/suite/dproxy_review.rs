@@ -138,10 +138,12 @@ fn without_memory_everything_passes() {
         Limits {
             slots: 2,
             chunks: 4,
+            ..Limits::default()
         },
         Limits {
             slots: 64,
             chunks: 0,
+            ..Limits::default()
         },
     ] {
         let mut down = Down::with(Setup {

@@ -77,7 +77,11 @@ proptest! {
         chunks in prop_oneof![Just(1_000u32), 0u32..3],
     ) {
         let mut agent = Agent::new(Setup {
-            limits: Limits { slots, chunks },
+            limits: Limits {
+                slots,
+                chunks,
+                ..Limits::default()
+            },
             ..Setup::default()
         });
         let ends = Ends::v4(0);

@@ -136,6 +136,7 @@ fn duplicates_of_what_is_not_cached_pass() {
             limits: lasthop_core::Limits {
                 slots: 0,
                 chunks: 0,
+                ..Default::default()
             },
             ..Default::default()
         },

@@ -142,6 +142,7 @@ impl Sim {
             limits: Limits {
                 slots: p.slots,
                 chunks: 128,
+                ..Limits::default()
             },
             ..Setup::default()
         };

@@ -14,6 +14,7 @@ fn window() -> Bench {
     let mut b = Bench::with(Limits {
         slots: 5_000,
         chunks: 100,
+        ..Limits::default()
     });
     b.config = Config::default();
     b.flow.raw_mut().flags |= LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
@@ -148,6 +149,7 @@ fn whole_chunks_are_booked_as_their_segments() {
         let mut b = Bench::with(Limits {
             slots: 5_000,
             chunks: 100,
+            ..Limits::default()
         });
         b.flow.raw_mut().flags |= LH_FLOW_SACK_FH | LH_FLOW_SACK_MH;
         b.data(0, MSS);
