@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde::de::{DeserializeSeed, IgnoredAny};
 use serde_json::Value;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, DAEMON, FORBIDDEN, OF_PROCESS, PATIENCE};
+use crate::fields::Only;
 use crate::runtime;
 
 /// What the serving processes said.
@@ -274,6 +276,8 @@ fn ask(socket: &Path, request: &str, bounds: Bounds) -> io::Result<String> {
     }
 }
 
+const NO_JSON: &str = "an answer that is no JSON";
+
 /// Asks the owners of all devices of this network namespace (or of one), and parses what they answer;
 /// and a sentence for each who did not.
 ///
@@ -285,9 +289,45 @@ pub fn values(
     request: &str,
 ) -> Result<(Vec<Value>, Vec<String>)> {
     let answers = ask_all(runtime_dir, device, request)?;
-    let parse = |line: &String| serde_json::from_str(line).context("an answer that is no JSON");
+    let parse = |line: &String| serde_json::from_str(line).context(NO_JSON);
     let values: Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
     Ok((values?, answers.silent))
+}
+
+/// The same, but of each object only the fields of these names.
+///
+/// # Errors
+/// As [`values`], or an answer is no object.
+pub fn some_fields(
+    runtime_dir: &Path,
+    device: Option<&str>,
+    request: &str,
+    names: &[&str],
+) -> Result<(Vec<Value>, Vec<String>)> {
+    let answers = ask_all(runtime_dir, device, request)?;
+    let parse = |line: &String| {
+        let mut from = serde_json::Deserializer::from_str(line);
+        let value = Only(names).deserialize(&mut from)?;
+        from.end().map(|()| value)
+    };
+    let values: serde_json::Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
+    Ok((values.context(NO_JSON)?, answers.silent))
+}
+
+/// The same as [`values`], as lines, each of them JSON of JSON: nothing in it that a terminal would take for a command.
+///
+/// # Errors
+/// As [`values`].
+pub fn lines(
+    runtime_dir: &Path,
+    device: Option<&str>,
+    request: &str,
+) -> Result<(Vec<String>, Vec<String>)> {
+    let answers = ask_all(runtime_dir, device, request)?;
+    for line in &answers.lines {
+        let _: IgnoredAny = serde_json::from_str(line).context(NO_JSON)?;
+    }
+    Ok((answers.lines, answers.silent))
 }
 
 /// Devices that could not be asked are an error, once the others are shown.

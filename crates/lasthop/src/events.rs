@@ -180,9 +180,9 @@ pub fn run(runtime_dir: &Path, options: &Options) -> Result<()> {
     let began = Instant::now();
     loop {
         let looked = Instant::now();
-        let sample = Sample::take(runtime_dir, began.elapsed(), &mut pace, "flows", |status| {
-            watch.wants_flows(status)
-        })?;
+        let at = began.elapsed();
+        let wants = |status: &[Value]| watch.wants_flows(status);
+        let sample = Sample::take(runtime_dir, at, &mut pace, "flows", &Watch::OF_FLOWS, wants)?;
         let happened = only(watch.take(&sample), &mut device);
         tell(&bounded(happened), options.json)?;
         if !options.follow {

@@ -10,6 +10,7 @@ pub mod check;
 pub mod cli;
 pub mod columns;
 pub mod config;
+pub mod connection;
 pub mod control;
 pub mod daemon;
 pub mod device;

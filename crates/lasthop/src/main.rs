@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The command line of the agent.
 
+use std::fmt::Display;
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
@@ -106,16 +108,19 @@ fn ask_them(
     ask::values(&runtime_dir, device, request)
 }
 
-fn print_lines(values: &[Value]) {
-    for value in values {
-        println!("{value}");
-    }
+/// Line by line, but not one system call for each.
+fn print_lines(values: &[impl Display]) -> Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = values.iter().try_for_each(|value| writeln!(out, "{value}"));
+    written
+        .and_then(|()| out.flush())
+        .context("standard output")
 }
 
 fn status(args: &Status) -> Result<()> {
     let (devices, silent) = ask_them(&args.common, None, "status")?;
     if args.common.json {
-        print_lines(&devices);
+        print_lines(&devices)?;
     } else if devices.is_empty() && silent.is_empty() {
         println!("nothing is attached in this network namespace");
     } else {
@@ -129,17 +134,26 @@ fn status(args: &Status) -> Result<()> {
 fn flows(args: &Flows) -> Result<()> {
     let device = args.device.as_deref().map(device::real_name);
     let request = if args.why { "flows why" } else { "flows" };
-    let (flows, mut silent) = ask_them(&args.common, device.as_deref(), request)?;
+    let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
     if args.common.json {
-        print_lines(&flows);
-    } else if flows.is_empty() && silent.is_empty() {
+        let (lines, silent) = ask::lines(&runtime_dir, device.as_deref(), request)?;
+        print_lines(&lines)?;
+        return complain(&silent);
+    }
+    let names = if args.why {
+        why::fields_for_people()
+    } else {
+        report::fields_for_people()
+    };
+    let (flows, mut silent) = ask::some_fields(&runtime_dir, device.as_deref(), request, &names)?;
+    if flows.is_empty() && silent.is_empty() {
         println!("no connections");
     } else if !flows.is_empty() && args.why {
         print!("{}", why::for_people(&flows));
     } else if !flows.is_empty() {
         print!("{}", report::flows_for_people(&flows));
     }
-    if args.why && !args.common.json {
+    if args.why {
         let (devices, more) = ask_them(&args.common, device.as_deref(), "status")?;
         let rest = devices.iter().filter_map(why::of_rest);
         rest.for_each(|line| println!("{line}"));
@@ -156,7 +170,7 @@ fn peers(args: &Peers) -> Result<()> {
     let device = args.device.as_deref().map(device::real_name);
     let (peers, silent) = ask_them(&args.common, device.as_deref(), "peers")?;
     if args.common.json {
-        print_lines(&peers);
+        print_lines(&peers)?;
     } else if peers.is_empty() && silent.is_empty() {
         println!("no other agents heard");
     } else if !peers.is_empty() {

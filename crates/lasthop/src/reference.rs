@@ -2,11 +2,12 @@
 //! The reference of all JSON fields: docs/json.md.
 
 use crate::check;
+use crate::connection::FLOW_FIELDS;
 use crate::events::{EVENT_WORDS, EVENTS_FIELDS};
 use crate::observe::{FINDINGS, OBSERVE_FIELDS, SENDER_FIELDS};
 use crate::peers::PEER_FIELDS;
 use crate::receivers::RECEIVER_FIELDS;
-use crate::report::{EVENT_FIELDS, FLOW_FIELDS, Field, RELOAD_FIELDS, STATUS_FIELDS};
+use crate::report::{EVENT_FIELDS, Field, RELOAD_FIELDS, STATUS_FIELDS};
 use crate::split::SPLIT_FIELDS;
 use crate::why::{WHY_FIELDS, Why};
 

@@ -2,9 +2,7 @@
 //! What `status` and `flows` print: the fields of the JSON objects, documented, and tables for
 //! people.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
-
-use lasthop_core::bindings::{self as b, lh_flow_entry};
+use lasthop_core::bindings as b;
 use serde_json::{Value, json};
 
 use crate::columns::aligned;
@@ -99,74 +97,6 @@ pub const STATUS_FIELDS: &[Field] = &[
     ),
 ];
 
-/// Fields of a line of `flows -j`, in order.
-pub const FLOW_FIELDS: &[Field] = &[
-    (
-        "dev",
-        "",
-        "device; `DEVICE:POLICY` where a policy is for these connections",
-    ),
-    ("mh", "", "address on the lossy side"),
-    ("mh_port", "", "its port"),
-    ("fh", "", "address on the other side"),
-    ("fh_port", "", "its port"),
-    ("family", "", "4 or 6"),
-    ("vlan", "", "array of VLAN identifiers, outermost first"),
-    (
-        "state",
-        "",
-        "`open`, `opening`, `closing`, `closed` or `reset`",
-    ),
-    ("sack", "", "true: both ends use selective acknowledgements"),
-    ("age_s", "s", "since the flow was entered into the table"),
-    ("idle_s", "s", "since its last packet"),
-    (
-        "una",
-        "",
-        "highest acknowledgement number from the lossy side",
-    ),
-    (
-        "outstanding_bytes",
-        "bytes",
-        "sent towards the lossy side and not acknowledged",
-    ),
-    ("cached_segments", "", "segments in the cache"),
-    (
-        "srtt_us",
-        "us",
-        "smoothed local round-trip time; null: no sample",
-    ),
-    (
-        "wired_rtt_us",
-        "us",
-        "least round-trip time to the other side; null: no sample",
-    ),
-    (
-        "data_segments",
-        "",
-        "segments with data towards the lossy side",
-    ),
-    ("data_bytes", "bytes", "their payload"),
-    (
-        "local_retransmits",
-        "",
-        "segments sent again from the cache",
-    ),
-    ("suppressed_acks", "", "duplicate ACKs kept from the sender"),
-    ("released_acks", "", "kept ACKs that were sent on after all"),
-    (
-        "upstream_lost",
-        "",
-        "segments that filled a gap left upstream of the agent",
-    ),
-    ("held", "", "true: a duplicate ACK is being kept back"),
-    (
-        "outage_s",
-        "s",
-        "since it was found to be cut off; null: it is not",
-    ),
-];
-
 /// What the serving process adds to an agent's own numbers.
 pub struct Served<'a> {
     /// Device name.
@@ -240,70 +170,6 @@ pub fn status(served: &Served<'_>) -> Value {
     })
 }
 
-fn address(bytes: &[u8; 16], family: u8) -> String {
-    if family == 4 {
-        Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).to_string()
-    } else {
-        Ipv6Addr::from(*bytes).to_string()
-    }
-}
-
-fn state(flags: u32) -> &'static str {
-    let has = |bits: u32| flags & bits == bits;
-    if has(b::LH_FLOW_RESET) {
-        "reset"
-    } else if has(b::LH_FLOW_FIN_FH_ACKED | b::LH_FLOW_FIN_MH_ACKED) {
-        "closed"
-    } else if flags & (b::LH_FLOW_FIN_FH | b::LH_FLOW_FIN_MH) != 0 {
-        "closing"
-    } else if has(b::LH_FLOW_FWD) {
-        "open"
-    } else {
-        "opening"
-    }
-}
-
-/// The object of `flows -j` for one connection.
-pub fn flow(device: &str, entry: &lh_flow_entry, now_ns: u64) -> Value {
-    let (key, f) = (&entry.key, &entry.flow);
-    let seconds_since = |ns: u64| round(now_ns.saturating_sub(ns) as f64 / 1e9);
-    let sample = |ns: u64| (ns != 0).then_some(ns / 1000);
-    let both = b::LH_FLOW_SACK_FH | b::LH_FLOW_SACK_MH;
-    let sack = f.flags & both == both || f.flags & b::LH_FLOW_SACK_SEEN != 0;
-    let vlan: Vec<u16> = key
-        .vlan
-        .iter()
-        .filter(|tag| **tag != 0)
-        .map(|tag| tag & 0xfff)
-        .collect();
-    json!({
-        "dev": device,
-        "mh": address(&key.mh, key.family),
-        "mh_port": key.mh_port,
-        "fh": address(&key.fh, key.family),
-        "fh_port": key.fh_port,
-        "family": key.family,
-        "vlan": vlan,
-        "state": state(f.flags),
-        "sack": sack,
-        "age_s": seconds_since(entry.created_ns),
-        "idle_s": seconds_since(f.seen_ns),
-        "una": f.una,
-        "outstanding_bytes": f.max.wrapping_sub(f.una),
-        "cached_segments": f.ring.tail.wrapping_sub(f.ring.head),
-        "srtt_us": sample(f.rtt.srtt_ns),
-        "wired_rtt_us": sample(f.wired.rtt_ns),
-        "data_segments": f.nr_data,
-        "data_bytes": f.payload_bytes,
-        "local_retransmits": f.nr_retransmits,
-        "suppressed_acks": f.nr_suppressed,
-        "released_acks": f.nr_released,
-        "upstream_lost": f.nr_upstream_lost,
-        "held": f.flags & b::LH_FLOW_HELD != 0,
-        "outage_s": (f.outage.since_ns != 0).then(|| seconds_since(f.outage.since_ns)),
-    })
-}
-
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -354,32 +220,46 @@ pub(crate) fn cell(flow: &Value, name: &str) -> String {
     }
 }
 
+/// Columns of a table of connections: fields and their titles.
+pub(crate) type Columns<const N: usize> = [(&'static str, &'static str); N];
+
+const COLUMNS: Columns<9> = [
+    ("dev", "DEV"),
+    ("state", "STATE"),
+    ("mh", "MH"),
+    ("fh", "FH"),
+    ("srtt_us", "SRTT us"),
+    ("cached_segments", "CACHED"),
+    ("data_bytes", "DATA bytes"),
+    ("local_retransmits", "REPAIRS"),
+    ("suppressed_acks", "KEPT ACKS"),
+];
+/// The rest are numbers.
+const TEXT_COLUMNS: usize = 4;
+
+/// Fields of connections that [`flows_for_people`] looks at.
+pub fn fields_for_people() -> Vec<&'static str> {
+    fields_of(&COLUMNS)
+}
+
+pub(crate) fn fields_of(columns: &[(&'static str, &'static str)]) -> Vec<&'static str> {
+    let shown = columns.iter().map(|(name, _)| *name);
+    shown.chain(["mh_port", "fh_port", "data_bytes"]).collect()
+}
+
 /// A table of flows for people, most data first.
 pub fn flows_for_people(flows: &[Value]) -> String {
-    const COLUMNS: [(&str, &str); 9] = [
-        ("dev", "DEV"),
-        ("state", "STATE"),
-        ("mh", "MH"),
-        ("fh", "FH"),
-        ("srtt_us", "SRTT us"),
-        ("cached_segments", "CACHED"),
-        ("data_bytes", "DATA bytes"),
-        ("local_retransmits", "REPAIRS"),
-        ("suppressed_acks", "KEPT ACKS"),
-    ];
-    /// The rest are numbers.
-    const TEXT_COLUMNS: usize = 4;
-    flow_table(flows, COLUMNS, TEXT_COLUMNS)
+    flow_table(flows, &COLUMNS, TEXT_COLUMNS)
 }
 
 /// Connections, most data first, by columns: fields and their titles. The first `text_columns` are texts.
 pub(crate) fn flow_table<const N: usize>(
     flows: &[Value],
-    columns: [(&str, &str); N],
+    columns: &Columns<N>,
     text_columns: usize,
 ) -> String {
     let mut flows: Vec<&Value> = flows.iter().collect();
-    flows.sort_by_key(|flow| std::cmp::Reverse(flow["data_bytes"].as_u64()));
+    flows.sort_by_cached_key(|flow| std::cmp::Reverse(flow["data_bytes"].as_u64()));
     let mut rows = vec![columns.map(|(_, title)| title.to_owned())];
     rows.extend(
         flows
@@ -487,34 +367,6 @@ mod tests {
     #[test]
     fn objects_have_the_documented_fields() {
         assert_eq!(sorted(&away()), names(STATUS_FIELDS));
-        let entry = lh_flow_entry::default();
-        assert_eq!(sorted(&flow("wl0", &entry, 0)), names(FLOW_FIELDS));
-    }
-
-    #[test]
-    fn flows_are_told() {
-        let mut entry = lh_flow_entry::default();
-        entry.key.family = 4;
-        entry.key.mh[..4].copy_from_slice(&[10, 0, 0, 2]);
-        entry.key.vlan[0] = 0x1007;
-        entry.flow.flags = b::LH_FLOW_FWD | b::LH_FLOW_SACK_FH | b::LH_FLOW_SACK_MH;
-        entry.flow.una = u32::MAX;
-        entry.flow.max = 9;
-        let value = flow("wl0", &entry, 2_000_000_000);
-        assert_eq!(value["mh"], "10.0.0.2");
-        assert_eq!(value["vlan"], json!([7]));
-        assert_eq!(value["state"], "open");
-        assert_eq!(value["sack"], true);
-        assert_eq!(value["outstanding_bytes"], 10);
-        assert_eq!(value["srtt_us"], Value::Null);
-        assert_eq!(value["age_s"], 2.0);
-        assert_eq!(value["outage_s"], Value::Null);
-        entry.flow.outage.since_ns = 1_500_000_000;
-        let out = flow("wl0", &entry, 2_000_000_000);
-        assert_eq!(out["outage_s"], 0.5);
-        let table = flows_for_people(&[value]);
-        assert_eq!(table.lines().count(), 2);
-        assert!(table.contains("10.0.0.2 0"), "{table}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use ratatui::layout::Size;
 
 use self::model::Model;
 pub use self::rows::Kind;
-use self::rows::Seen;
+use self::rows::{OF_FLOWS, Seen};
 use crate::events::{Pace, Sample};
 use crate::signals::blocked;
 
@@ -137,13 +137,15 @@ fn ask(runtime_dir: &Path, ordered: &Receiver<(Duration, bool)>, looks: &Sender<
             Err(RecvTimeoutError::Timeout) => {}
         }
         next = Instant::now() + interval;
-        let look = Sample::take(runtime_dir, began.elapsed(), &mut pace, "flows why", |_| {
-            true
-        });
+        let look = ask_around(runtime_dir, began.elapsed(), &mut pace);
         if looks.send(look).is_err() {
             return;
         }
     }
+}
+
+fn ask_around(runtime_dir: &Path, at: Duration, pace: &mut Pace) -> Result<Sample> {
+    Sample::take(runtime_dir, at, pace, "flows why", &OF_FLOWS, |_| true)
 }
 
 /// Two looks, for the rates, and one screen.
@@ -153,8 +155,7 @@ fn print_once(runtime_dir: &Path, model: &mut Model) -> Result<()> {
     for wait in [Duration::ZERO, model.interval] {
         std::thread::sleep(wait);
         let pace = &mut Pace::default();
-        let sample = Sample::take(runtime_dir, began.elapsed(), pace, "flows why", |_| true)?;
-        seen.look(sample);
+        seen.look(ask_around(runtime_dir, began.elapsed(), pace)?);
     }
     let text = as_text(model, &seen, size())?;
     io::stdout().write_all(text.as_bytes())?;

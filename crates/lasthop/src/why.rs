@@ -7,7 +7,8 @@ use lasthop_core::bindings::{
 };
 use serde_json::Value;
 
-use crate::report::{Field, flow_table};
+use crate::connection::Connection;
+use crate::report::{Columns, Field, fields_of, flow_table};
 use crate::view::View;
 
 /// What holds for all connections of a device.
@@ -261,22 +262,28 @@ pub const WHY_FIELDS: &[Field] = &[
 ];
 
 /// Adds the fields of `--why` to the object of a connection.
-pub fn explain(flow: &mut Value, entry: &lh_flow_entry, all: &Conditions) {
+pub fn explain(flow: &mut Connection<'_>, entry: &lh_flow_entry, all: &Conditions) {
     let why = Why::of(entry, all);
-    flow["why"] = why.word().into();
-    flow["why_text"] = why.sentence(&entry.flow).into();
+    flow.why = Some(why.word());
+    flow.why_text = Some(why.sentence(&entry.flow));
+}
+
+const COLUMNS: Columns<5> = [
+    ("dev", "DEV"),
+    ("mh", "MH"),
+    ("fh", "FH"),
+    ("why", "WHY"),
+    ("why_text", ""),
+];
+
+/// Fields of connections that [`for_people`] looks at.
+pub fn fields_for_people() -> Vec<&'static str> {
+    fields_of(&COLUMNS)
 }
 
 /// A table for people, most data first: each connection, and why.
 pub fn for_people(flows: &[Value]) -> String {
-    const COLUMNS: [(&str, &str); 5] = [
-        ("dev", "DEV"),
-        ("mh", "MH"),
-        ("fh", "FH"),
-        ("why", "WHY"),
-        ("why_text", ""),
-    ];
-    flow_table(flows, COLUMNS, COLUMNS.len())
+    flow_table(flows, &COLUMNS, COLUMNS.len())
 }
 
 /// What a device has let pass that is in no table, by reason, from its status; none where there is nothing.
@@ -430,10 +437,14 @@ mod tests {
         let mut entry = healthy();
         entry.flow.flags |= b::LH_FLOW_MPTCP;
         entry.flow.nr_retransmits = 7;
-        let mut flow = json!({});
+        let mut flow = Connection::of("wl0", &entry, 0);
+        let before = serde_json::to_value(&flow).unwrap();
         explain(&mut flow, &entry, &fine());
+        let flow = serde_json::to_value(&flow).unwrap();
+        let mut added = keys(&flow);
+        added.retain(|name| before.get(name).is_none());
         let names: Vec<&str> = WHY_FIELDS.iter().map(|(name, _, _)| *name).collect();
-        assert_eq!(keys(&flow), names);
+        assert_eq!(added, names);
         assert_eq!(flow["why"], "mptcp");
         let text = flow["why_text"].as_str().unwrap();
         assert!(text.starts_with("MPTCP: ") && text.contains("7 repairs"));

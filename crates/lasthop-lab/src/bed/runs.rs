@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
@@ -281,12 +282,18 @@ fn checked_name(name: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// Process number and the clock in base 36: short, and new even when one process makes many.
+/// Process number and the clock in base 36: short, and new even when one process makes many at once.
 fn unique_name() -> String {
-    let nanos = SystemTime::now()
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_nanos() as u64);
-    let mut value = nanos / 1000 % 36u64.pow(5);
+        .map_or(0, |d| d.as_micros() as u64);
+    let after = |last: u64| Some(now.max(last + 1));
+    // Never fails: it always has a next one.
+    let last = LAST
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, after)
+        .unwrap_or_default();
+    let mut value = now.max(last + 1) % 36u64.pow(5);
     let mut tail = String::new();
     for _ in 0..5 {
         tail.push(char::from_digit((value % 36) as u32, 36).unwrap_or('0'));
@@ -312,8 +319,10 @@ mod tests {
 
     #[test]
     fn names_of_their_own() {
-        let first = unique_name();
-        std::thread::sleep(Duration::from_micros(10));
-        assert_ne!(first, unique_name());
+        let many = || (0..1_000).map(|_| unique_name()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(many)).collect();
+        let names = threads.into_iter().flat_map(|t| t.join().unwrap());
+        let names: std::collections::BTreeSet<_> = names.collect();
+        assert_eq!(names.len(), 4_000);
     }
 }

@@ -3,7 +3,7 @@
 //! for a quiet machine and a release build: `LASTHOP_BIN_DIR=target/release cargo test --test exporter
 //! ten_thousand -- --ignored --nocapture`.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
@@ -15,6 +15,7 @@ use lasthop_lab::bed::transfer::Transfer;
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use socket2::{Domain, Socket, Type};
 
 use super::{FRESH, able, get, series, skip, start};
 
@@ -24,7 +25,7 @@ const TRIES: usize = 5;
 
 /// Whether so many sockets may be open here; says so if not.
 fn may_open() -> bool {
-    let needs = 3 * CONNECTIONS as u64;
+    let needs = CONNECTIONS as u64 + 1_000;
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("limit");
     let may = setrlimit(Resource::RLIMIT_NOFILE, needs, most.max(needs)).is_ok();
     if !may {
@@ -33,11 +34,21 @@ fn may_open() -> bool {
     may
 }
 
-/// Connections from MH to FH that stay, both ends of each.
-fn crowd(bed: &TestBed) -> Vec<TcpStream> {
+/// Connections from MH to FH that stay. Nobody accepts those: they wait in the listener's queue, and a
+/// process that may open but twenty thousand files has room for the other ends.
+fn crowd(bed: &TestBed) -> (Socket, Vec<TcpStream>) {
     let at = SocketAddr::from(([10, 1, 0, 2], 7_000));
-    let listener = bed.run_in(Host::Fh, || TcpListener::bind(at));
-    let listener = listener.expect("enter FH").expect("listen");
+    for key in ["net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog"] {
+        let value = format!("{key}={}", 2 * CONNECTIONS);
+        bed.command(Host::Fh, &["sysctl", "-qw", &value])
+            .expect("sysctl");
+    }
+    let listen = || {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.bind(&at.into())?;
+        socket.listen(2 * CONNECTIONS as i32).map(|()| socket)
+    };
+    let listener = bed.run_in(Host::Fh, listen).expect("enter FH");
     let ends = Mutex::new(Vec::new());
     let connect = || {
         thread::scope(|scope| {
@@ -53,17 +64,11 @@ fn crowd(bed: &TestBed) -> Vec<TcpStream> {
             }
         });
     };
-    thread::scope(|scope| {
-        let accept = || {
-            for _ in 0..CONNECTIONS {
-                let (stream, _) = listener.accept().expect("accept");
-                ends.lock().expect("no panic").push(stream);
-            }
-        };
-        scope.spawn(accept);
-        bed.run_in(Host::Mh, connect).expect("enter MH");
-    });
-    ends.into_inner().expect("no panic")
+    bed.run_in(Host::Mh, connect).expect("enter MH");
+    (
+        listener.expect("listen"),
+        ends.into_inner().expect("no panic"),
+    )
 }
 
 /// What `lasthop ARGS` prints on BS, and the median of the times that it takes.
@@ -98,8 +103,8 @@ fn ten_thousand_connections_are_told_of() {
     };
     let bed = TestBed::up(&link).expect("test bed");
     let mut agent = bed.start_agent("rack", &[]).expect("agent");
-    let ends = crowd(&bed);
-    assert_eq!(ends.len(), 2 * CONNECTIONS);
+    let (listener, ends) = crowd(&bed);
+    assert_eq!(ends.len(), CONNECTIONS);
     let exporter = Command::new(find_binary("lasthop-exporter").expect("exporter"));
     let _exporter = start(&bed, exporter);
     let transfer = Transfer::new().flows(4).bytes(100_000_000);
@@ -135,6 +140,6 @@ fn ten_thousand_connections_are_told_of() {
     assert_eq!(status["counters"]["bypass_stale"], 0, "{status}");
     assert!(!running.is_finished(), "nothing passed meanwhile");
     drop(running);
-    drop(ends);
+    drop((ends, listener));
     agent.stop().expect("stop");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! One device that the daemon serves: it goes, comes back, is renamed, and is asked about.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,6 +15,7 @@ use super::live::{Live, load};
 use super::options::Common;
 use super::settings::Settings;
 use crate::check::is_radio;
+use crate::connection::Connection;
 use crate::control::{Control, Question};
 use crate::device::{self, Device};
 use crate::keyfile;
@@ -299,18 +300,16 @@ impl Place {
             }
             "flows" => question.answer(move |out| {
                 view.map_or(Ok(()), |view| {
-                    view.each_flow(|_, entry| {
-                        writeln!(out, "{}", report::flow(&name, entry, now_ns()))
-                    })
+                    view.each_flow(|_, entry| line(out, &Connection::of(&name, entry, now_ns())))
                 })
             }),
             "flows why" => question.answer(move |out| {
                 view.map_or(Ok(()), |view| {
                     let conditions = Conditions::of(&view, now_ns());
                     view.each_flow(|_, entry| {
-                        let mut flow = report::flow(&name, entry, now_ns());
+                        let mut flow = Connection::of(&name, entry, now_ns());
                         why::explain(&mut flow, entry, &conditions);
-                        writeln!(out, "{flow}")
+                        line(out, &flow)
                     })
                 })
             }),
@@ -468,4 +467,10 @@ impl Place {
         self.say("detached", &text, common);
         self.live = None;
     }
+}
+
+/// One of an answer's lines.
+fn line(out: &mut dyn Write, connection: &Connection<'_>) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, connection)?;
+    writeln!(out)
 }

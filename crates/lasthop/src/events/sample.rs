@@ -40,7 +40,7 @@ pub struct Sample {
     pub status: Vec<Value>,
     /// Objects of `peers -j`; none: not asked for.
     pub peers: Option<Vec<Value>>,
-    /// Objects of `flows -j`; none: not asked for.
+    /// Objects of `flows -j`, with the fields that were asked for; none: not asked for.
     pub flows: Option<Vec<Value>>,
     /// A sentence for each device whose process did not answer, which begins with its name.
     pub silent: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Sample {
 
 impl Sample {
     /// Asks. `wants_flows`: whether connections are of interest, as far as the status tells; `request`:
-    /// how they are asked for.
+    /// how they are asked for, and `names` what of them is told.
     ///
     /// # Errors
     /// No right to ask, or an answer is no JSON.
@@ -57,6 +57,7 @@ impl Sample {
         at: Duration,
         pace: &mut Pace,
         request: &str,
+        names: &[&str],
         wants_flows: impl FnOnce(&[Value]) -> bool,
     ) -> Result<Self> {
         let (status, mut silent) = ask::values(runtime_dir, None, "status")?;
@@ -68,7 +69,7 @@ impl Sample {
             peers = Some(heard);
             let began = Instant::now();
             if pace.is_due(began) && wants_flows(&status) {
-                let (known, more) = ask::values(runtime_dir, None, request)?;
+                let (known, more) = ask::some_fields(runtime_dir, None, request, names)?;
                 silent.extend(more);
                 flows = Some(known);
                 pace.spent(began, Instant::now());

@@ -71,6 +71,18 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// What is looked at of a connection.
+    pub(super) const OF_FLOWS: [&str; 8] = [
+        "dev",
+        "mh",
+        "mh_port",
+        "fh",
+        "fh_port",
+        "vlan",
+        "local_retransmits",
+        "outage_s",
+    ];
+
     /// Whether connections have something to tell: repairs or outages were counted since they were asked
     /// for, or a receiver is cut off.
     pub fn wants_flows(&self, status: &[Value]) -> bool {

@@ -337,6 +337,23 @@ fn device_key(status: &Value, name: &str) -> String {
     format!("{} {name}", text(&status["dev"]))
 }
 
+/// What is shown of a connection, or it is told by.
+pub const OF_FLOWS: [&str; 13] = [
+    "dev",
+    "mh",
+    "mh_port",
+    "fh",
+    "fh_port",
+    "vlan",
+    "data_bytes",
+    "local_retransmits",
+    "suppressed_acks",
+    "cached_segments",
+    "srtt_us",
+    "outage_s",
+    "why",
+];
+
 fn flow_key(flow: &Value) -> String {
     let names = ["dev", "mh", "mh_port", "fh", "fh_port", "vlan"];
     names.map(|name| text(&flow[name])).join(" ")
