@@ -108,6 +108,17 @@ fn rate(running: &RunningTransfer, (since, bytes): (Instant, u64)) -> f64 {
     (running.received_bytes() - bytes) as f64 / since.elapsed().as_secs_f64()
 }
 
+/// All connections are known, and a twentieth of their bytes is over. Not until each has brought some: of
+/// two hundred, a few find the queue full for half a minute.
+fn under_way(running: &RunningTransfer, agent: &mut AgentHandle, flows: usize, bytes: u64) {
+    wait_until("all connections known", || {
+        let status = agent.status().expect("status");
+        (status["flows"] == flows, status.to_string())
+    });
+    let some = flows as u64 * bytes / 20;
+    running.wait_for_bytes(some).expect("bytes");
+}
+
 /// Parameters, rules and the scheme change under connections that lose packets: none is lost, none
 /// begins anew, every byte is right, and data hardly pause. Over `span`, with all the reloads in it, as much
 /// arrives as in as long before, but for `loss` of it.
@@ -116,14 +127,7 @@ fn under_traffic(flows: usize, bytes: u64, span: Duration, loss: f64) {
     let mut served = Served::start(0.02, &section("scheme = \"rack\""));
     let transfer = Transfer::new().flows(flows).bytes(bytes).deadline(PATIENCE);
     let running = transfer.start(&served.bed).expect("transfer");
-    // Not until each has brought bytes: of two hundred, some find the queue full for half a minute.
-    wait_until("all connections known", || {
-        let status = served.agent.status().expect("status");
-        (status["flows"] == flows, status.to_string())
-    });
-    running
-        .wait_for_bytes(flows as u64 * bytes / 20)
-        .expect("bytes");
+    under_way(&running, &mut served.agent, flows, bytes);
     let moment = || (Instant::now(), running.received_bytes());
     let began = moment();
     let before = longest_pause(&running, || began.0.elapsed() > span);
@@ -345,7 +349,7 @@ fn taken_over(flows: usize, bytes: u64) {
     let file = directory.path().join("lasthop.toml");
     let transfer = Transfer::new().flows(flows).bytes(bytes).deadline(PATIENCE);
     let running = transfer.start(&bed).expect("transfer");
-    running.wait_for_all_flows().expect("flows");
+    under_way(&running, &mut agent, flows, bytes);
     let enough = Instant::now() + Duration::from_millis(1_500);
     let before = longest_pause(&running, || Instant::now() > enough);
     let created = counter(&mut agent, "flows_created");
@@ -387,7 +391,9 @@ fn taken_over(flows: usize, bytes: u64) {
     wait_until_empty(&mut agent);
     agent.stop().expect("stop");
     assert_eq!(programs_attached(&bed), 0);
-    let left = runtime_files(&bed);
+    // A namespace may have the number of one in which an agent was killed.
+    let mut left = runtime_files(&bed);
+    left.retain(|name| name.starts_with("wl0") || name.starts_with(lasthop::control::DAEMON));
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -414,7 +420,7 @@ fn another_process_takes_over() {
 #[ignore = "two hundred connections for more than a minute"]
 fn another_process_takes_two_hundred_connections_over() {
     if able_alone() {
-        taken_over(200, 800_000);
+        taken_over(200, 1_200_000);
     }
 }
 
