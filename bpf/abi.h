@@ -30,7 +30,6 @@ enum lh_slot_flag {
 /* One cached packet as it left, from layer 2 (or 3) on. Owned by the flow
  * whose segment names it; read and written under that flow's lock. */
 struct lh_slot {
-	u32 generation; /* counts how often the slot was given back */
 	u32 slice; /* index within the super-packet */
 	u32 slice_seq; /* the slice's own sequence number, host byte order */
 	u16 bytes; /* valid in pkt */
@@ -41,7 +40,7 @@ struct lh_slot {
 	u16 vlan_proto; /* network byte order, as in __sk_buff */
 	u8 flags; /* enum lh_slot_flag */
 	u8 family; /* 4 or 6 */
-	u8 pad[6];
+	u8 pad[10];
 	u8 pkt[LH_SLOT_PKT_BYTES];
 };
 
@@ -64,7 +63,7 @@ struct lh_held {
 /* A repair that the packet at hand could not carry: sent by the next kick. */
 struct lh_pending {
 	u32 slot;
-	u32 generation;
+	u32 use; /* of the slot: another one, too late */
 };
 
 /* Value of map `flows`, behind the 16 bytes of the BPF side's timer. */
@@ -76,17 +75,19 @@ struct lh_flow_entry {
 	struct lh_flow_key key;
 	u32 kick_sent; /* 1: an event for user space is under way */
 	u32 partner; /* index + 1 of the agent at the hop's other end, 0: none is known */
-	u32 nr_tell; /* of tell: what the next kick is to tell that agent */
-	struct lh_sack_block tell[LH_TELL_MOST];
-	u32 tell_each; /* 1: by a message for each of them */
-	u32 nr_absent; /* of absent: what it is to answer that will not come */
-	struct lh_sack_block absent[LH_TELL_MOST];
 	u64 partner_ns; /* when the partner was last looked for */
 	u64 deadline_ns; /* what the core asked for, 0: none */
 	u64 armed_ns; /* when the timer fires, 0: not armed */
-	u64 created_ns;
-	struct lh_pending pending[LH_PENDING_MAX];
+	u32 nr_tell; /* of tell: what the next kick is to tell that agent */
+	u32 tell_each; /* 1: by a message for each of them */
+	u32 nr_absent; /* of absent: what it is to answer that will not come */
+	u32 pad;
+	/* First what each packet asks for, as in the flow. */
 	struct lh_flow flow;
+	u64 created_ns;
+	struct lh_sack_block tell[LH_TELL_MOST];
+	struct lh_sack_block absent[LH_TELL_MOST];
+	struct lh_pending pending[LH_PENDING_MAX];
 	struct lh_held held;
 };
 

@@ -89,12 +89,14 @@ LH_FUNC int lh_carry_one(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 {
 	u32 id = todo->slot, proto = 0, tci = 0;
 	struct lh_slot *slot;
+	u32 *uses;
 	int err = -1;
 
 	if (!lh_lock(&v->entry))
 		return -1;
 	slot = bpf_map_lookup_elem(&slots, &id);
-	if (slot && slot->generation == todo->generation) {
+	uses = bpf_map_lookup_elem(&slot_uses, &id);
+	if (slot && uses && *uses == todo->use) {
 		proto = slot->vlan_proto;
 		tci = slot->vlan_tci;
 		err = lh_load_vehicle(skb, slot, sc->carry_at, sc->carry_partial);

@@ -201,19 +201,18 @@ LH_ENTRY int lh_defer_quietly(struct lh_flow_entry *e, const struct lh_actions *
 	if (!e || !act)
 		return 0;
 	bpf_for (i, 0, LH_MAX_RETRANSMIT) {
-		u32 k = i, n = e->nr_pending, id;
-		struct lh_slot *slot;
+		u32 k = i, n = e->nr_pending, id, *uses;
 
 		if (k < from || k >= act->nr_retransmit || n >= LH_PENDING_MAX)
 			continue;
 		lh_barrier(k);
 		lh_barrier(n);
 		id = act->retransmit[k & (LH_MAX_RETRANSMIT - 1)].slot;
-		slot = bpf_map_lookup_elem(&slots, &id);
-		if (!slot)
+		uses = bpf_map_lookup_elem(&slot_uses, &id);
+		if (!uses)
 			continue;
 		e->pending[n & (LH_PENDING_MAX - 1)].slot = id;
-		e->pending[n & (LH_PENDING_MAX - 1)].generation = slot->generation;
+		e->pending[n & (LH_PENDING_MAX - 1)].use = *uses;
 		e->nr_pending = n + 1;
 	}
 	return 0;

@@ -191,7 +191,8 @@ LH_INLINE struct lh_flow_value *lh_flow_find(struct lh_env *env, const struct lh
 	v = bpf_map_lookup_elem(&flows, index);
 	if (!v)
 		return NULL;
-	if (!lh_lock(&v->entry)) {
+	/* Mostly nobody else has it: neither a call nor a loop for that. */
+	if (__sync_val_compare_and_swap(&v->entry.lock, 0, 1) && !lh_lock(&v->entry)) {
 		lh_host_count(env, LH_C_bypass_lock, 1);
 		return NULL;
 	}

@@ -35,21 +35,33 @@ LH_ENTRY u32 lh_skb_sum(struct __sk_buff *skb, struct lh_scratch *sc, u32 off, u
 	return sum;
 }
 
+#define LH_SUM_MOST 60 /* bytes of the longest header without extensions: of IPv4, and of TCP */
+
+/* The same of the headers that have been read, where they stand, @len a multiple of 4. */
+LH_INLINE u32 lh_hdr_sum(struct __sk_buff *skb, struct lh_scratch *sc, u32 at, u32 len, u32 sum)
+{
+	lh_barrier(at);
+	lh_barrier(len);
+	if (lh_outside(len, 4, LH_SUM_MOST) || at > LH_HDR_BYTES - LH_SUM_MOST)
+		return lh_skb_sum(skb, sc, at, len, sum);
+	return bpf_csum_diff(NULL, 0, (__be32 *)(sc->hdr.b + at), len, sum);
+}
+
 /* The pseudo-header's (RFC 9293 section 3.1, RFC 8200 section 8.1). */
 LH_INLINE u32 lh_skb_pseudo(struct __sk_buff *skb, struct lh_scratch *sc, u32 l4_bytes)
 {
 	u32 sum = lh_be16(6) + lh_be16(l4_bytes), l3 = sc->seg.l3_offset;
 
 	if (sc->key.family == 4)
-		return lh_skb_sum(skb, sc, l3 + 12, 8, sum);
-	return lh_skb_sum(skb, sc, l3 + 8, 32, sum);
+		return lh_hdr_sum(skb, sc, l3 + 12, 8, sum);
+	return lh_hdr_sum(skb, sc, l3 + 8, 32, sum);
 }
 
 /* Whether the checksums of the segment in sc->seg are right as far as anybody can tell. A
  * super-packet's parts were looked at when they were put together. */
 LH_ENTRY int lh_sums_right(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	u32 l3, l4, bytes, summed;
+	u32 l3, l4, behind, bytes, summed, sum;
 
 	if (!sc)
 		return 0;
@@ -58,12 +70,16 @@ LH_ENTRY int lh_sums_right(struct __sk_buff *skb, struct lh_scratch *sc)
 		return 1;
 	l3 = sc->seg.l3_offset;
 	l4 = sc->seg.l4_offset;
-	bytes = sc->seg.hdr_bytes - l4 + sc->seg.payload_bytes;
+	behind = sc->seg.hdr_bytes;
+	bytes = behind - l4 + sc->seg.payload_bytes;
 	if (bytes > LH_CACHE_PKT_MAX)
 		return 1; /* too large for a frame of the link */
-	if (sc->key.family == 4 && lh_fold(lh_skb_sum(skb, sc, l3, l4 - l3, 0)) != 0xffff)
+	if (sc->key.family == 4 && lh_fold(lh_hdr_sum(skb, sc, l3, l4 - l3, 0)) != 0xffff)
 		return 0;
-	return lh_fold(lh_skb_sum(skb, sc, l4, bytes, lh_skb_pseudo(skb, sc, bytes))) == 0xffff;
+	sum = lh_hdr_sum(skb, sc, l4, behind - l4, lh_skb_pseudo(skb, sc, bytes));
+	if (sc->seg.payload_bytes)
+		sum = lh_skb_sum(skb, sc, behind, sc->seg.payload_bytes, sum);
+	return lh_fold(sum) == 0xffff;
 }
 
 #endif /* LH_VERIFY_BPF_H */

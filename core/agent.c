@@ -174,6 +174,19 @@ LH_ENTRY int lh_ack_pop_chunk(struct lh_env *env, struct lh_flow *f, u32 ack)
 	return 1;
 }
 
+/* All that @ack covers. An entry of its own: lh_ring_reclaim_more(). */
+LH_ENTRY int lh_ack_pops(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
+{
+	int i;
+
+	if (!env || !f)
+		return 0;
+	lh_for (i, LH_ACK_POPS)
+		if (!lh_ack_pop_chunk(env, f, ack) && !lh_ack_pop(env, f, ack, how))
+			break;
+	return 0;
+}
+
 /* The classic estimators: one sample per ACK, none if anything that it covers
  * was sent twice (Karn), nor if it had waited SACKed behind a hole. */
 LH_INLINE void lh_ack_sample(struct lh_env *env, struct lh_flow *f)
@@ -227,14 +240,14 @@ LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	u32 from = f->una, how = lh_ack_how(env, f);
-	int i;
 
 	f->una = s->ack;
 	f->progress_ns = env->now_ns;
 	f->flags &= ~LH_FLOW_RESET; /* the connection lives: that one was forged */
-	lh_for (i, LH_ACK_POPS)
-		if (!lh_ack_pop_chunk(env, f, s->ack) && !lh_ack_pop(env, f, s->ack, how))
-			break;
+	/* Two are what most ACKs cover: a loop costs as much as they do. */
+	if (lh_ack_pop(env, f, s->ack, how) && lh_ack_pop(env, f, s->ack, how) &&
+	    lh_ack_pop(env, f, s->ack, how))
+		lh_ack_pops(env, f, s->ack, how);
 	lh_ack_uncached(env, f, from);
 	if (lh_policy(env) & LH_POLICY_RTT_PER_ACK)
 		lh_ack_sample(env, f);

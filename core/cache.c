@@ -240,7 +240,7 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->sent_ns = env->now_ns;
 	if (env->pool_segments) {
 		lh_cache_shed(env, f, cap, LH_SHED_MOST);
-		lh_ring_reclaim(env, f, LH_SHED_MOST);
+		lh_ring_reclaim_more(env, f, LH_SHED_MOST);
 	}
 	if (fresh) {
 		if (s->seq != f->max)

@@ -149,6 +149,14 @@ LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes)
 	return rate ? bytes * LH_MSEC / lh_max(rate / 1000, 1) : 0;
 }
 
+LH_INLINE u64 lh_rate_time_least(u64 rate, u64 bytes, u64 least)
+{
+	/* Mostly it is, and a division takes as long as a map's look-up. */
+	if (bytes * LH_MSEC < (least + 1) * lh_max(rate / 1000, 1))
+		return least;
+	return lh_max(least, lh_rate_time(rate, bytes));
+}
+
 LH_ENTRY u64 lh_device_rate(struct lh_env *env, u32 bins)
 {
 	struct lh_device *d = LH_DEVICE(env);

@@ -131,6 +131,9 @@ LH_INLINE u64 lh_rate_times(u64 rate, u64 ns);
 /* How long a rate takes to deliver bytes; 0: there is no rate. */
 LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes);
 
+/* The same, or @least ns where that is longer. */
+LH_INLINE u64 lh_rate_time_least(u64 rate, u64 bytes, u64 least);
+
 /* Link rate in bytes per second, as far as the flows have shown it lately: the
  * best of the last @bins complete bins. */
 LH_ENTRY u64 lh_device_rate(struct lh_env *env, u32 bins);

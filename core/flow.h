@@ -74,37 +74,39 @@ struct lh_flow {
 	u32 una; /* highest acknowledgement number from MH (SND.UNA of FH as MH sees it) */
 	u32 max; /* highest sequence number + 1 that departed */
 	u32 sacked_max; /* highest right edge of a SACK block above una, else una */
-	/* What each mechanism knows, beside its code. */
-	struct lh_arrival arrival; /* of the other half: what MH sends */
-	struct lh_resequence resequence; /* of the same */
-	struct lh_asked asked;
-	struct lh_mac mac;
-	struct lh_ring ring;
-	struct lh_cache cache;
-	struct lh_end fh, mh;
-	struct lh_claim claim; /* with LH_FLOW_CLAIM */
-	struct lh_connection conn;
-	struct lh_rtt rtt;
-	struct lh_wired wired;
-	struct lh_back back;
-	struct lh_delivery delivery;
-	struct lh_order order;
-	struct lh_recovery recovery;
-	struct lh_guard guard;
-	struct lh_queue queue;
-	struct lh_control control;
-	struct lh_outage outage;
-	struct lh_handoff handoff; /* of the other half: what MH receives */
-	struct lh_hold hold;
-	struct lh_shadow shadow; /* with LH_POLICY_SHADOW */
 	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
 	/* Times, ns on the host's monotonic clock; 0: none. */
 	u64 seen_ns; /* last packet in either direction */
 	u64 progress_ns; /* last advance of una */
 	u64 sent_ns; /* last departure of data, anyone's */
 	/* Counts for `lasthop flows`. */
-	u64 nr_data, nr_retransmits, nr_suppressed, nr_released, nr_upstream_lost;
+	u64 nr_data;
 	u64 payload_bytes;
+	u64 nr_retransmits, nr_suppressed, nr_released, nr_upstream_lost;
+	/* What each mechanism knows, beside its code: first what each packet asks for, since a line of the
+	 * processor's cache that is not at hand takes as long as a hundred instructions. */
+	struct lh_end fh, mh;
+	struct lh_wired wired;
+	struct lh_connection conn;
+	struct lh_rtt rtt;
+	struct lh_order order;
+	struct lh_queue queue;
+	struct lh_delivery delivery;
+	struct lh_guard guard;
+	struct lh_hold hold;
+	struct lh_control control;
+	struct lh_recovery recovery;
+	struct lh_back back;
+	struct lh_outage outage;
+	struct lh_cache cache;
+	struct lh_ring ring;
+	struct lh_claim claim; /* with LH_FLOW_CLAIM */
+	struct lh_mac mac;
+	struct lh_asked asked;
+	struct lh_handoff handoff; /* of the other half: what MH receives */
+	struct lh_arrival arrival; /* of the other half: what MH sends */
+	struct lh_resequence resequence; /* of the same */
+	struct lh_shadow shadow; /* with LH_POLICY_SHADOW */
 };
 
 #endif /* LH_FLOW_H */

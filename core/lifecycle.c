@@ -4,6 +4,8 @@
 #include "order.h"
 #include "window.h"
 
+#define LH_OFFSET(field) __builtin_offsetof(struct lh_flow, field)
+
 LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 {
 	u32 peer = f->peer, tag = f->peer_tag;
@@ -13,11 +15,11 @@ LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 	lh_shadow_end(env, f);
 	/* In steps, as BPF has no memset() for more than 1 KiB; the empty ring between them stays, and
 	 * the shadow's part is clear. */
-	__builtin_memset(f, 0, __builtin_offsetof(struct lh_flow, ring));
-	__builtin_memset(&f->cache, 0,
-			 __builtin_offsetof(struct lh_flow, shadow) -
-				 __builtin_offsetof(struct lh_flow, cache));
-	__builtin_memset(&f->peer, 0, sizeof(*f) - __builtin_offsetof(struct lh_flow, peer));
+	__builtin_memset(f, 0, LH_OFFSET(control));
+	__builtin_memset(&f->control, 0, LH_OFFSET(ring) - LH_OFFSET(control));
+	__builtin_memset(&f->claim, 0, LH_OFFSET(arrival) - LH_OFFSET(claim));
+	__builtin_memset(&f->arrival, 0, LH_OFFSET(resequence) - LH_OFFSET(arrival));
+	__builtin_memset(&f->resequence, 0, LH_OFFSET(shadow) - LH_OFFSET(resequence));
 	f->ring.reclaimed_ns = 0;
 	f->peer = peer;
 	f->peer_tag = tag;

@@ -18,13 +18,13 @@
 #define LH_FULL_PERIOD_NS (10 * LH_SEC)
 #define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
 
-/* The time that the hop takes for @segs segments. */
-LH_INLINE u64 lh_segs_time(struct lh_env *env, const struct lh_flow *f, u64 segs)
+/* The time that the hop takes for @segs segments, or @least ns where that is longer. */
+LH_INLINE u64 lh_segs_time(struct lh_env *env, const struct lh_flow *f, u64 segs, u64 least)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 rate = p ? p->rate : lh_device_rate(env, LH_RATE_BINS);
 
-	return lh_rate_time(rate, segs * lh_mss(f));
+	return lh_rate_time_least(rate, segs * lh_mss(f), least);
 }
 
 LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 least)
@@ -32,7 +32,7 @@ LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 le
 	u64 t = LH_CFG(env)->target_ns;
 
 	if (lh_peer_of(env, f)) /* what a slow one's segments take */
-		least = lh_max(least, lh_segs_time(env, f, LH_TARGET_SEGS));
+		least = lh_segs_time(env, f, LH_TARGET_SEGS, least);
 	return lh_clamp64(least, t, LH_TARGET_MOST * t);
 }
 
@@ -55,7 +55,7 @@ LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t)
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 flows = p ? lh_peer_flows(env, p) : lh_device_flows(env);
 
-	return lh_max(t, lh_segs_time(env, f, flows));
+	return lh_segs_time(env, f, flows, t);
 }
 
 LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)

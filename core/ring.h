@@ -59,8 +59,8 @@ struct lh_chunk {
 struct lh_ring {
 	u32 head, tail, spent;
 	u32 nr_small; /* small segments in [spent, tail) */
-	u32 dir[LH_FLOW_CHUNKS]; /* chunk of position p: dir[(p >> 6) & 127] */
 	u64 reclaimed_ns; /* last call of lh_ring_reclaim() */
+	u32 dir[LH_FLOW_CHUNKS]; /* chunk of position p: dir[(p >> 6) & 127] */
 };
 
 /* Entries that may be moved to make room for a late segment. Bounds the work
@@ -102,6 +102,9 @@ LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f, u32 n);
 
 /* Gives back the memory of at most @most popped segments. */
 LH_FUNC int lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most);
+
+/* The same, for whom more than one is likely. */
+LH_ENTRY int lh_ring_reclaim_more(struct lh_env *env, struct lh_flow *f, u32 most);
 
 /* When lh_ring_reclaim() is wanted even if no packet comes; 0: never. */
 LH_INLINE u64 lh_ring_deadline(const struct lh_flow *f);

@@ -178,8 +178,10 @@ LH_ENTRY int lh_parse_next(const struct lh_hdr *h, u32 at, u32 end, struct lh_se
 	return at + len;
 }
 
-/* The options between @at and @end. False: malformed. */
-LH_INLINE bool lh_parse_options(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
+#define LH_TS_WORD 0x0101080aU /* NOP, NOP, timestamps of 10 bytes */
+
+/* The options between @at and @end. @return where they end; not @end: malformed. */
+LH_ENTRY int lh_parse_each(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
 {
 	int i;
 
@@ -188,7 +190,20 @@ LH_INLINE bool lh_parse_options(const struct lh_hdr *h, u32 at, u32 end, struct 
 			break;
 		at = lh_parse_next(h, at, end, s);
 	}
-	return at == end;
+	return at;
+}
+
+/* The options between @at and @end. False: malformed. */
+LH_INLINE bool lh_parse_options(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
+{
+	/* Two NOPs and timestamps, as RFC 7323 appendix A has it and everybody sends it: without the loop. */
+	if (at + 12 <= end && lh_get32(h, at) == LH_TS_WORD) {
+		lh_parse_option(h, at + 2, 8, 10, s);
+		at += 12;
+		if (at == end)
+			return true;
+	}
+	return (u32)lh_parse_each(h, at, end, s) == end;
 }
 
 /* The TCP header at s->l4_offset. @hdr_len: valid bytes in @h. */

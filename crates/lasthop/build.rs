@@ -54,7 +54,7 @@ fn main() {
         );
         return;
     };
-    for name in ["lasthop", "mac80211"] {
+    for name in ["lasthop", "mac80211", "baseline"] {
         compile(&root, name, &clang);
     }
 }

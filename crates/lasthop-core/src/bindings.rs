@@ -756,10 +756,10 @@ pub struct lh_ring {
     pub spent: u32,
     #[doc = " small segments in [spent, tail)"]
     pub nr_small: u32,
-    #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
-    pub dir: [u32; 128usize],
     #[doc = " last call of lh_ring_reclaim()"]
     pub reclaimed_ns: u64,
+    #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
+    pub dir: [u32; 128usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -770,9 +770,9 @@ const _: () = {
     ["Offset of field: lh_ring::tail"][::core::mem::offset_of!(lh_ring, tail) - 4usize];
     ["Offset of field: lh_ring::spent"][::core::mem::offset_of!(lh_ring, spent) - 8usize];
     ["Offset of field: lh_ring::nr_small"][::core::mem::offset_of!(lh_ring, nr_small) - 12usize];
-    ["Offset of field: lh_ring::dir"][::core::mem::offset_of!(lh_ring, dir) - 16usize];
     ["Offset of field: lh_ring::reclaimed_ns"]
-        [::core::mem::offset_of!(lh_ring, reclaimed_ns) - 528usize];
+        [::core::mem::offset_of!(lh_ring, reclaimed_ns) - 16usize];
+    ["Offset of field: lh_ring::dir"][::core::mem::offset_of!(lh_ring, dir) - 24usize];
 };
 impl Default for lh_ring {
     fn default() -> Self {
@@ -2796,34 +2796,6 @@ pub struct lh_flow {
     pub max: u32,
     #[doc = " highest right edge of a SACK block above una, else una"]
     pub sacked_max: u32,
-    #[doc = " of the other half: what MH sends"]
-    pub arrival: lh_arrival,
-    #[doc = " of the same"]
-    pub resequence: lh_resequence,
-    pub asked: lh_asked,
-    pub mac: lh_mac,
-    pub ring: lh_ring,
-    pub cache: lh_cache,
-    pub fh: lh_end,
-    pub mh: lh_end,
-    #[doc = " with LH_FLOW_CLAIM"]
-    pub claim: lh_claim,
-    pub conn: lh_connection,
-    pub rtt: lh_rtt,
-    pub wired: lh_wired,
-    pub back: lh_back,
-    pub delivery: lh_delivery,
-    pub order: lh_order,
-    pub recovery: lh_recovery,
-    pub guard: lh_guard,
-    pub queue: lh_queue,
-    pub control: lh_control,
-    pub outage: lh_outage,
-    #[doc = " of the other half: what MH receives"]
-    pub handoff: lh_handoff,
-    pub hold: lh_hold,
-    #[doc = " with LH_POLICY_SHADOW"]
-    pub shadow: lh_shadow,
     #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer: u32,
     #[doc = " index into lh_device.peer; its tag when we joined"]
@@ -2836,67 +2808,93 @@ pub struct lh_flow {
     pub sent_ns: u64,
     #[doc = " Counts for `lasthop flows`."]
     pub nr_data: u64,
-    #[doc = " Counts for `lasthop flows`."]
-    pub nr_retransmits: u64,
-    #[doc = " Counts for `lasthop flows`."]
-    pub nr_suppressed: u64,
-    #[doc = " Counts for `lasthop flows`."]
-    pub nr_released: u64,
-    #[doc = " Counts for `lasthop flows`."]
-    pub nr_upstream_lost: u64,
     pub payload_bytes: u64,
+    pub nr_retransmits: u64,
+    pub nr_suppressed: u64,
+    pub nr_released: u64,
+    pub nr_upstream_lost: u64,
+    #[doc = " What each mechanism knows, beside its code: first what each packet asks for, since a line of the\n processor's cache that is not at hand takes as long as a hundred instructions."]
+    pub fh: lh_end,
+    #[doc = " What each mechanism knows, beside its code: first what each packet asks for, since a line of the\n processor's cache that is not at hand takes as long as a hundred instructions."]
+    pub mh: lh_end,
+    pub wired: lh_wired,
+    pub conn: lh_connection,
+    pub rtt: lh_rtt,
+    pub order: lh_order,
+    pub queue: lh_queue,
+    pub delivery: lh_delivery,
+    pub guard: lh_guard,
+    pub hold: lh_hold,
+    pub control: lh_control,
+    pub recovery: lh_recovery,
+    pub back: lh_back,
+    pub outage: lh_outage,
+    pub cache: lh_cache,
+    pub ring: lh_ring,
+    #[doc = " with LH_FLOW_CLAIM"]
+    pub claim: lh_claim,
+    pub mac: lh_mac,
+    pub asked: lh_asked,
+    #[doc = " of the other half: what MH receives"]
+    pub handoff: lh_handoff,
+    #[doc = " of the other half: what MH sends"]
+    pub arrival: lh_arrival,
+    #[doc = " of the same"]
+    pub resequence: lh_resequence,
+    #[doc = " with LH_POLICY_SHADOW"]
+    pub shadow: lh_shadow,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2744usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2752usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
     ["Offset of field: lh_flow::max"][::core::mem::offset_of!(lh_flow, max) - 8usize];
     ["Offset of field: lh_flow::sacked_max"]
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 16usize];
-    ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 728usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 896usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 976usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 1008usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 1544usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 1556usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 1584usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1612usize];
-    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 1624usize];
-    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 1680usize];
-    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 1720usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 1784usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 1832usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 1928usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 1984usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 2032usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 2064usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 2136usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 2208usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 2296usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 2312usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 2344usize];
-    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 2664usize];
-    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 2668usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 2672usize];
+    ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 16usize];
+    ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 20usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 24usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 2680usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 2688usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 2696usize];
-    ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 2704usize];
-    ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 2712usize];
-    ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 2720usize];
-    ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 2728usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 32usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 40usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 48usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 2736usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 56usize];
+    ["Offset of field: lh_flow::nr_retransmits"]
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 64usize];
+    ["Offset of field: lh_flow::nr_suppressed"]
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 72usize];
+    ["Offset of field: lh_flow::nr_released"]
+        [::core::mem::offset_of!(lh_flow, nr_released) - 80usize];
+    ["Offset of field: lh_flow::nr_upstream_lost"]
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 88usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 96usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 124usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 152usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 216usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 272usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 312usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 368usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 440usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 536usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 568usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 600usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 672usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 720usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 768usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 856usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 872usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1408usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 1424usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 1456usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 1536usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 1552usize];
+    ["Offset of field: lh_flow::resequence"]
+        [::core::mem::offset_of!(lh_flow, resequence) - 2264usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 2432usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3461,8 +3459,6 @@ pub type lh_slot_flag = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_slot {
-    #[doc = " counts how often the slot was given back"]
-    pub generation: u32,
     #[doc = " index within the super-packet"]
     pub slice: u32,
     #[doc = " the slice's own sequence number, host byte order"]
@@ -3481,7 +3477,7 @@ pub struct lh_slot {
     pub flags: u8,
     #[doc = " 4 or 6"]
     pub family: u8,
-    pub pad: [u8; 6usize],
+    pub pad: [u8; 10usize],
     pub pkt: [u8; 2016usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -3489,19 +3485,18 @@ pub struct lh_slot {
 const _: () = {
     ["Size of lh_slot"][::core::mem::size_of::<lh_slot>() - 2048usize];
     ["Alignment of lh_slot"][::core::mem::align_of::<lh_slot>() - 4usize];
-    ["Offset of field: lh_slot::generation"][::core::mem::offset_of!(lh_slot, generation) - 0usize];
-    ["Offset of field: lh_slot::slice"][::core::mem::offset_of!(lh_slot, slice) - 4usize];
-    ["Offset of field: lh_slot::slice_seq"][::core::mem::offset_of!(lh_slot, slice_seq) - 8usize];
-    ["Offset of field: lh_slot::bytes"][::core::mem::offset_of!(lh_slot, bytes) - 12usize];
-    ["Offset of field: lh_slot::l3_offset"][::core::mem::offset_of!(lh_slot, l3_offset) - 14usize];
-    ["Offset of field: lh_slot::l4_offset"][::core::mem::offset_of!(lh_slot, l4_offset) - 16usize];
-    ["Offset of field: lh_slot::hdr_bytes"][::core::mem::offset_of!(lh_slot, hdr_bytes) - 18usize];
-    ["Offset of field: lh_slot::vlan_tci"][::core::mem::offset_of!(lh_slot, vlan_tci) - 20usize];
+    ["Offset of field: lh_slot::slice"][::core::mem::offset_of!(lh_slot, slice) - 0usize];
+    ["Offset of field: lh_slot::slice_seq"][::core::mem::offset_of!(lh_slot, slice_seq) - 4usize];
+    ["Offset of field: lh_slot::bytes"][::core::mem::offset_of!(lh_slot, bytes) - 8usize];
+    ["Offset of field: lh_slot::l3_offset"][::core::mem::offset_of!(lh_slot, l3_offset) - 10usize];
+    ["Offset of field: lh_slot::l4_offset"][::core::mem::offset_of!(lh_slot, l4_offset) - 12usize];
+    ["Offset of field: lh_slot::hdr_bytes"][::core::mem::offset_of!(lh_slot, hdr_bytes) - 14usize];
+    ["Offset of field: lh_slot::vlan_tci"][::core::mem::offset_of!(lh_slot, vlan_tci) - 16usize];
     ["Offset of field: lh_slot::vlan_proto"]
-        [::core::mem::offset_of!(lh_slot, vlan_proto) - 22usize];
-    ["Offset of field: lh_slot::flags"][::core::mem::offset_of!(lh_slot, flags) - 24usize];
-    ["Offset of field: lh_slot::family"][::core::mem::offset_of!(lh_slot, family) - 25usize];
-    ["Offset of field: lh_slot::pad"][::core::mem::offset_of!(lh_slot, pad) - 26usize];
+        [::core::mem::offset_of!(lh_slot, vlan_proto) - 18usize];
+    ["Offset of field: lh_slot::flags"][::core::mem::offset_of!(lh_slot, flags) - 20usize];
+    ["Offset of field: lh_slot::family"][::core::mem::offset_of!(lh_slot, family) - 21usize];
+    ["Offset of field: lh_slot::pad"][::core::mem::offset_of!(lh_slot, pad) - 22usize];
     ["Offset of field: lh_slot::pkt"][::core::mem::offset_of!(lh_slot, pkt) - 32usize];
 };
 impl Default for lh_slot {
@@ -3555,7 +3550,8 @@ impl Default for lh_held {
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_pending {
     pub slot: u32,
-    pub generation: u32,
+    #[doc = " of the slot: another one, too late"]
+    pub use_: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -3563,8 +3559,7 @@ const _: () = {
     ["Size of lh_pending"][::core::mem::size_of::<lh_pending>() - 8usize];
     ["Alignment of lh_pending"][::core::mem::align_of::<lh_pending>() - 4usize];
     ["Offset of field: lh_pending::slot"][::core::mem::offset_of!(lh_pending, slot) - 0usize];
-    ["Offset of field: lh_pending::generation"]
-        [::core::mem::offset_of!(lh_pending, generation) - 4usize];
+    ["Offset of field: lh_pending::use_"][::core::mem::offset_of!(lh_pending, use_) - 4usize];
 };
 #[doc = " Value of map `flows`, behind the 16 bytes of the BPF side's timer."]
 #[repr(C)]
@@ -3582,29 +3577,31 @@ pub struct lh_flow_entry {
     pub kick_sent: u32,
     #[doc = " index + 1 of the agent at the hop's other end, 0: none is known"]
     pub partner: u32,
-    #[doc = " of tell: what the next kick is to tell that agent"]
-    pub nr_tell: u32,
-    pub tell: [lh_sack_block; 4usize],
-    #[doc = " 1: by a message for each of them"]
-    pub tell_each: u32,
-    #[doc = " of absent: what it is to answer that will not come"]
-    pub nr_absent: u32,
-    pub absent: [lh_sack_block; 4usize],
     #[doc = " when the partner was last looked for"]
     pub partner_ns: u64,
     #[doc = " what the core asked for, 0: none"]
     pub deadline_ns: u64,
     #[doc = " when the timer fires, 0: not armed"]
     pub armed_ns: u64,
-    pub created_ns: u64,
-    pub pending: [lh_pending; 16usize],
+    #[doc = " of tell: what the next kick is to tell that agent"]
+    pub nr_tell: u32,
+    #[doc = " 1: by a message for each of them"]
+    pub tell_each: u32,
+    #[doc = " of absent: what it is to answer that will not come"]
+    pub nr_absent: u32,
+    pub pad: u32,
+    #[doc = " First what each packet asks for, as in the flow."]
     pub flow: lh_flow,
+    pub created_ns: u64,
+    pub tell: [lh_sack_block; 4usize],
+    pub absent: [lh_sack_block; 4usize],
+    pub pending: [lh_pending; 16usize],
     pub held: lh_held,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 3320usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 3336usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3617,30 +3614,31 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow_entry, kick_sent) - 60usize];
     ["Offset of field: lh_flow_entry::partner"]
         [::core::mem::offset_of!(lh_flow_entry, partner) - 64usize];
-    ["Offset of field: lh_flow_entry::nr_tell"]
-        [::core::mem::offset_of!(lh_flow_entry, nr_tell) - 68usize];
-    ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 72usize];
-    ["Offset of field: lh_flow_entry::tell_each"]
-        [::core::mem::offset_of!(lh_flow_entry, tell_each) - 104usize];
-    ["Offset of field: lh_flow_entry::nr_absent"]
-        [::core::mem::offset_of!(lh_flow_entry, nr_absent) - 108usize];
-    ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 112usize];
     ["Offset of field: lh_flow_entry::partner_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, partner_ns) - 144usize];
+        [::core::mem::offset_of!(lh_flow_entry, partner_ns) - 72usize];
     ["Offset of field: lh_flow_entry::deadline_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 152usize];
+        [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 80usize];
     ["Offset of field: lh_flow_entry::armed_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 160usize];
-    ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 168usize];
-    ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 176usize];
+        [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 88usize];
+    ["Offset of field: lh_flow_entry::nr_tell"]
+        [::core::mem::offset_of!(lh_flow_entry, nr_tell) - 96usize];
+    ["Offset of field: lh_flow_entry::tell_each"]
+        [::core::mem::offset_of!(lh_flow_entry, tell_each) - 100usize];
+    ["Offset of field: lh_flow_entry::nr_absent"]
+        [::core::mem::offset_of!(lh_flow_entry, nr_absent) - 104usize];
+    ["Offset of field: lh_flow_entry::pad"][::core::mem::offset_of!(lh_flow_entry, pad) - 108usize];
     ["Offset of field: lh_flow_entry::flow"]
-        [::core::mem::offset_of!(lh_flow_entry, flow) - 304usize];
+        [::core::mem::offset_of!(lh_flow_entry, flow) - 112usize];
+    ["Offset of field: lh_flow_entry::created_ns"]
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 2864usize];
+    ["Offset of field: lh_flow_entry::tell"]
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 2872usize];
+    ["Offset of field: lh_flow_entry::absent"]
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 2904usize];
+    ["Offset of field: lh_flow_entry::pending"]
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 2936usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 3048usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 3064usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

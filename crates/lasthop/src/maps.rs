@@ -19,6 +19,8 @@ const RECORD_BYTES: usize = 8;
 const EVENTS_MOST_BYTES: u64 = 256 << 10;
 /// Fewer receivers are hardly fewer bytes, and would have to share places.
 const PEERS_LEAST: u32 = 64;
+/// An element of map `slot_uses`: the kernel rounds four bytes up.
+const USES_BYTES: u64 = 8;
 /// Counters, scratch space and a message under way.
 const PER_CPU_BYTES: u64 = 5 << 10;
 /// Beside its records a ring buffer has three pages; .bss, keys and addresses take one or two each.
@@ -83,13 +85,15 @@ pub(crate) fn flow_bytes() -> u64 {
 fn cache_bytes(packets: u64) -> u64 {
     let slots = packets / u64::from(LH_SLOT_BYTES);
     let chunk = size_of::<lh_chunk>() as u64;
-    packets.saturating_add(slots / u64::from(LH_CHUNK_SEGS) * chunk)
+    let beside = slots * USES_BYTES + slots / u64::from(LH_CHUNK_SEGS) * chunk;
+    packets.saturating_add(beside)
 }
 
 /// The largest cache that takes no more than `memory` bytes.
 pub(crate) fn cache_fitting(memory: u64) -> u64 {
     let batch = u64::from(LH_SLOT_BYTES) * u64::from(LH_CHUNK_SEGS);
-    memory / (batch + size_of::<lh_chunk>() as u64) * batch
+    let beside = USES_BYTES * u64::from(LH_CHUNK_SEGS) + size_of::<lh_chunk>() as u64;
+    memory / (batch + beside) * batch
 }
 
 #[cfg(test)]

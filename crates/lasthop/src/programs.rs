@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use lasthop_core::bindings::{
     LH_CB_AT, LH_CB_AT_HIGH, LH_CB_FLOW, LH_CB_FRAME, LH_CB_GENERATION, LH_CB_LINK, LH_CB_QUEUED,
     LH_CB_QUEUED_HIGH, LH_CB_SWEEP, LH_CB_TO, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP,
@@ -31,8 +31,7 @@ pub use self::setup::{PRIORITY, STALE, Setup};
 use crate::bytes;
 use crate::mac_events::Record;
 use crate::monotonic::now_ns;
-use crate::skb::offset;
-pub use crate::skb::{Outcome, SkbContext};
+pub use crate::skb::{Outcome, SkbContext, test_run};
 use crate::tcx::{self, Hook};
 pub use crate::view::{Usage, View};
 
@@ -257,36 +256,8 @@ impl Agent {
         context: &SkbContext,
         repeat: u32,
     ) -> Result<Outcome> {
-        let context_in = context.encode();
-        let mut context_out = [0u8; offset::BYTES];
-        let mut data = vec![0u8; 4096];
-        let mut options = libbpf_sys::bpf_test_run_opts {
-            sz: size_of::<libbpf_sys::bpf_test_run_opts>() as u64,
-            data_in: packet.as_ptr().cast(),
-            data_size_in: packet.len() as u32,
-            data_out: data.as_mut_ptr().cast(),
-            data_size_out: data.len() as u32,
-            ctx_in: context_in.as_ptr().cast(),
-            ctx_size_in: context_in.len() as u32,
-            ctx_out: context_out.as_mut_ptr().cast(),
-            ctx_size_out: context_out.len() as u32,
-            repeat: repeat as i32,
-            ..Default::default()
-        };
-        let fd = self.program_fd(program)?;
-        // SAFETY: all buffers live through the call and their sizes are given.
-        let error = unsafe { libbpf_sys::bpf_prog_test_run_opts(fd, &mut options) };
-        if error < 0 {
-            return Err(anyhow!(std::io::Error::from_raw_os_error(-error)))
-                .with_context(|| format!("running {}", program.name()));
-        }
-        data.truncate(options.data_size_out as usize);
-        Ok(Outcome {
-            retval: options.retval as i32,
-            data,
-            context: SkbContext::decode(&context_out),
-            duration: Duration::from_nanos(u64::from(options.duration)),
-        })
+        test_run(self.program_fd(program)?, packet, context, repeat)
+            .with_context(|| format!("running {}", program.name()))
     }
 
     /// Does the work of a flow's timer. True: the flow was busy, call again.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The context and the outcome of a test run (BPF_PROG_TEST_RUN).
 
+use std::io;
 use std::time::Duration;
 
 /// The `__sk_buff` of a test run: what it may set and what it gets back.
@@ -71,4 +72,39 @@ pub struct Outcome {
     pub context: SkbContext,
     /// Mean time of one run.
     pub duration: Duration,
+}
+
+/// Runs the loaded program `fd` over a packet that is on no device, `repeat` times.
+///
+/// # Errors
+/// The kernel refuses: packet too short or too long.
+pub fn test_run(fd: i32, packet: &[u8], context: &SkbContext, repeat: u32) -> io::Result<Outcome> {
+    let context_in = context.encode();
+    let mut context_out = [0u8; offset::BYTES];
+    let mut data = vec![0u8; 4096];
+    let mut options = libbpf_sys::bpf_test_run_opts {
+        sz: size_of::<libbpf_sys::bpf_test_run_opts>() as u64,
+        data_in: packet.as_ptr().cast(),
+        data_size_in: packet.len() as u32,
+        data_out: data.as_mut_ptr().cast(),
+        data_size_out: data.len() as u32,
+        ctx_in: context_in.as_ptr().cast(),
+        ctx_size_in: context_in.len() as u32,
+        ctx_out: context_out.as_mut_ptr().cast(),
+        ctx_size_out: context_out.len() as u32,
+        repeat: repeat as i32,
+        ..Default::default()
+    };
+    // SAFETY: all buffers live through the call and their sizes are given.
+    let error = unsafe { libbpf_sys::bpf_prog_test_run_opts(fd, &mut options) };
+    if error < 0 {
+        return Err(io::Error::from_raw_os_error(-error));
+    }
+    data.truncate(options.data_size_out as usize);
+    Ok(Outcome {
+        retval: options.retval as i32,
+        data,
+        context: SkbContext::decode(&context_out),
+        duration: Duration::from_nanos(u64::from(options.duration)),
+    })
 }

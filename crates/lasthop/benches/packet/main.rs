@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Nanoseconds per packet of the BPF programs, with the default scheme and with the one that only watches: the data and the ACK path,
+//! Nanoseconds per packet of the BPF programs, with the default scheme and with the one that only watches,
+//! and beside each, in the same run, of programs that only parse and look up: the data and the ACK path,
 //! full segments with timestamps over Ethernet, a cache in steady state (64 segments outstanding per
-//! flow), 1 and 1,000 flows. Time is what the kernel measures around each run (BPF_PROG_TEST_RUN),
-//! less that of a packet that the program leaves at its first instructions.
+//! flow, with 25,000 flows 4), 1, 1,000 and 25,000 flows. Time is what the kernel measures around each run
+//! (BPF_PROG_TEST_RUN), less that of a packet that the program leaves at its first instructions.
+//!
+//! `-- profile FLOWS SECONDS` runs the packets of scheme `rack` and says nothing, for a profiler
+//! (scripts/profile.sh).
 
+mod baseline;
 mod dear;
 mod talk;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use lasthop::programs::Agent;
 use lasthop_core::bindings::LH_POLICY_SHADOW;
 use lasthop_core::{Config, scheme_by_name};
 
-use talk::Talk;
+use baseline::Baseline;
+use talk::{Programs, Talk};
 
 const MSS: u32 = 1448;
-const WINDOW: u32 = 64;
 const PACKETS: u32 = 40_000;
-const OWN_MARK: u32 = 0x4000_0000;
+/// The most that are measured.
+pub const FLOWS_MOST: u16 = 25_000;
+/// Of so many at the most, the cache holds a window each that is worth the name.
+const FLOWS_FEW: u16 = 1_000;
+/// The programs' own packets have it.
+pub const OWN_MARK: u32 = 0x4000_0000;
+
+/// Segments that each of so many flows has outstanding.
+fn window(flows: u16) -> u32 {
+    if flows <= FLOWS_FEW { 64 } else { 4 }
+}
 
 /// Packets that were copied into the cache so far, and that are in it.
 fn cached(agent: &Agent) -> Result<(u64, u64)> {
@@ -32,25 +47,74 @@ fn median_ns(mut times: Vec<Duration>) -> u64 {
     times[times.len() / 2].as_nanos() as u64
 }
 
-fn bench(scheme: &str, flows: u16) -> Result<serde_json::Value> {
+/// Medians of the two paths and of the empty run, ns.
+struct Times {
+    data: u64,
+    ack: u64,
+    empty: u64,
+}
+
+impl Times {
+    /// Less the run itself.
+    fn net(&self) -> [u64; 2] {
+        [self.data, self.ack].map(|ns| ns.saturating_sub(self.empty))
+    }
+}
+
+/// Connections, each with its window outstanding.
+fn talks(of: &dyn Programs, flows: u16) -> Result<Vec<Talk>> {
+    (0..flows)
+        .map(|n| {
+            let mut talk = Talk::new(of, n, MSS, false)?;
+            for _ in 0..window(flows) {
+                talk.goes_on(of)?;
+            }
+            Ok(talk)
+        })
+        .collect()
+}
+
+/// The next segment of a connection, and the ACK of its oldest.
+fn step(of: &dyn Programs, talk: &mut Talk, window: u32) -> Result<[Duration; 2]> {
+    let oldest = talk.next + MSS - window * MSS;
+    Ok([talk.goes_on(of)?, talk.acks(of, oldest)?])
+}
+
+fn measure(of: &dyn Programs, talks: &mut [Talk], window: u32) -> Result<Times> {
+    let (mut empty, mut data, mut ack) = (Vec::new(), Vec::new(), Vec::new());
+    let flows = talks.len();
+    for i in 0..PACKETS as usize {
+        let talk = &mut talks[i % flows];
+        let next = talk.next;
+        empty.push(talk.sends(of, next, OWN_MARK)?);
+        let [segment, answer] = step(of, talk, window)?;
+        data.push(segment);
+        ack.push(answer);
+    }
+    Ok(Times {
+        data: median_ns(data),
+        ack: median_ns(ack),
+        empty: median_ns(empty),
+    })
+}
+
+fn agent_of(scheme: &str) -> Result<(Agent, bool)> {
     let config = Config {
         scheme: scheme_by_name(scheme).context("no such scheme")?,
         ..Config::default()
     };
-    let agent = talk::agent(config)?;
     let copies = config.policy() & LH_POLICY_SHADOW == 0;
-    let mut talks = Vec::new();
-    for n in 0..flows {
-        let mut talk = Talk::new(&agent, n, MSS, false)?;
-        for _ in 0..WINDOW {
-            talk.goes_on(&agent)?;
-        }
-        talks.push(talk);
-    }
+    Ok((talk::agent(config)?, copies))
+}
+
+fn bench(scheme: &str, flows: u16) -> Result<serde_json::Value> {
+    let (agent, copies) = agent_of(scheme)?;
+    let window = window(flows);
+    let mut talks_of_agent = talks(&agent, flows)?;
     // What the handshake left there is gone; what else it copied (scheme `rack` repairs a lost SYN,
     // too) is not the benchmark's affair.
     let outstanding = match copies {
-        true => u64::from(flows) * u64::from(WINDOW),
+        true => u64::from(flows) * u64::from(window),
         false => 0,
     };
     let (before, held) = cached(&agent)?;
@@ -58,14 +122,7 @@ fn bench(scheme: &str, flows: u16) -> Result<serde_json::Value> {
         held == outstanding,
         "the cache holds {held} of {outstanding} segments before the measurement"
     );
-    let (mut empty, mut data, mut ack) = (Vec::new(), Vec::new(), Vec::new());
-    for i in 0..PACKETS {
-        let talk = &mut talks[i as usize % flows as usize];
-        let next = talk.next;
-        empty.push(talk.sends(&agent, next, OWN_MARK)?);
-        data.push(talk.goes_on(&agent)?);
-        ack.push(talk.acks(&agent, next + MSS - WINDOW * MSS)?);
-    }
+    let times = measure(&agent, &mut talks_of_agent, window)?;
     let (after, held) = cached(&agent)?;
     let copied = after - before;
     ensure!(
@@ -73,16 +130,41 @@ fn bench(scheme: &str, flows: u16) -> Result<serde_json::Value> {
         "the cache was not in its steady state: {copied} of {PACKETS} segments copied, \
          {held} of {outstanding} held"
     );
-    let base = median_ns(empty);
+    let base = Baseline::load()?;
+    let base = measure(&base, &mut talks(&base, flows)?, window)?;
+    let ([data, ack], [base_data, base_ack]) = (times.net(), base.net());
+    let times_of = |ns: u64, base: u64| (ns as f64 / base.max(1) as f64 * 100.0).round() / 100.0;
     Ok(serde_json::json!({
         "bench": "packet",
         "scheme": scheme,
         "flows": flows,
-        "data_ns": median_ns(data).saturating_sub(base),
-        "ack_ns": median_ns(ack).saturating_sub(base),
-        "empty_run_ns": base,
+        "data_ns": data,
+        "ack_ns": ack,
+        "base_data_ns": base_data,
+        "base_ack_ns": base_ack,
+        "data_ratio": times_of(data, base_data),
+        "ack_ratio": times_of(ack, base_ack),
+        "empty_run_ns": times.empty,
         "packets": PACKETS,
     }))
+}
+
+/// Work for a profiler.
+fn profile(flows: u16, lasts: Duration) -> Result<()> {
+    // At this level the programs keep which instruction is of which line of their sources.
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_writer(std::io::sink)
+        .init();
+    let (agent, _) = agent_of("rack")?;
+    let mut talks = talks(&agent, flows)?;
+    let began = Instant::now();
+    while began.elapsed() < lasts {
+        for talk in &mut talks {
+            step(&agent, talk, window(flows))?;
+        }
+    }
+    Ok(())
 }
 
 fn main() -> Result<()> {
@@ -90,12 +172,29 @@ fn main() -> Result<()> {
         println!("skipped: benchmark of the BPF programs: needs root");
         return Ok(());
     }
-    println!("scheme  flows   data path   ACK path   (ns per packet, less the empty run)");
-    for (scheme, flows) in [("rack", 1), ("rack", 1000), ("shadow", 1), ("shadow", 1000)] {
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
+    if let [word, flows, seconds] = &args[..] {
+        if word == "profile" {
+            return profile(flows.parse()?, Duration::from_secs(seconds.parse()?));
+        }
+    }
+    println!(
+        "scheme  flows   data path   ACK path   (ns per packet, less the empty run; times what it takes to parse and look up)"
+    );
+    for (scheme, flows) in [
+        ("rack", 1),
+        ("rack", FLOWS_FEW),
+        ("rack", FLOWS_MOST),
+        ("shadow", 1),
+        ("shadow", FLOWS_FEW),
+    ] {
         let result = bench(scheme, flows)?;
         println!(
-            "{scheme:<6} {flows:>6} {:>8} ns {:>7} ns",
-            result["data_ns"], result["ack_ns"]
+            "{scheme:<6} {flows:>6} {:>5} ns {:>4}x {:>5} ns {:>4}x",
+            result["data_ns"], result["data_ratio"], result["ack_ns"], result["ack_ratio"]
         );
         println!("{result}");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lasthop::monotonic::now_ns;
-use lasthop::programs::{Agent, Program, Setup, SkbContext};
+use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::Config;
 use lasthop_core::bindings::{LH_ACK, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
@@ -15,19 +15,33 @@ pub fn agent(config: Config) -> Result<Agent> {
     let agent = Agent::load(&Setup {
         config,
         ifindex: 1,
+        max_flows: 32_768,
+        cache_total_bytes: 512 << 20,
         ..Setup::default()
     })?;
     agent.heartbeat(now_ns() + 3_600_000_000_000);
     Ok(agent)
 }
 
-/// One run of a program, and how long the kernel says that it took.
-pub fn run(agent: &Agent, program: Program, packet: &[u8], mark: u32) -> Result<Duration> {
-    let context = SkbContext {
-        mark,
-        ..SkbContext::default()
-    };
-    Ok(agent.run(program, packet, &context, 1)?.duration)
+/// The programs of the two directions.
+pub trait Programs {
+    /// One run over a packet.
+    fn outcome(&self, program: Program, packet: &[u8], context: &SkbContext) -> Result<Outcome>;
+
+    /// How long the kernel says that a run took.
+    fn time(&self, program: Program, packet: &[u8], mark: u32) -> Result<Duration> {
+        let context = SkbContext {
+            mark,
+            ..SkbContext::default()
+        };
+        Ok(self.outcome(program, packet, &context)?.duration)
+    }
+}
+
+impl Programs for Agent {
+    fn outcome(&self, program: Program, packet: &[u8], context: &SkbContext) -> Result<Outcome> {
+        self.run(program, packet, context, 1)
+    }
 }
 
 /// One connection.
@@ -42,7 +56,7 @@ pub struct Talk {
 
 impl Talk {
     /// Connection `n`, whose segments carry `mss` bytes, after its handshake.
-    pub fn new(agent: &Agent, n: u16, mss: u32, sack: bool) -> Result<Self> {
+    pub fn new(agent: &dyn Programs, n: u16, mss: u32, sack: bool) -> Result<Self> {
         let ends = Ends::v4(n);
         let tcp = |flags, options| Tcp {
             flags,
@@ -50,7 +64,9 @@ impl Talk {
             ethernet: true,
             ..Tcp::default()
         };
-        let stamps = option::timestamps(1, 2);
+        // As Linux has them (RFC 7323 appendix A).
+        let mut stamps = vec![1, 1];
+        stamps.extend(option::timestamps(1, 2));
         let data = Tcp {
             payload: vec![7; mss as usize],
             ..tcp(LH_ACK, stamps.clone())
@@ -61,12 +77,12 @@ impl Talk {
             options.extend(option::sack_ok());
         }
         let syn = tcp(LH_SYN, options.clone()).to_mh(&ends);
-        run(agent, Program::Egress, &syn, 0)?;
+        agent.time(Program::Egress, &syn, 0)?;
         let answer = Tcp {
             ack: 1,
             ..tcp(LH_SYN | LH_ACK, options)
         };
-        run(agent, Program::Ingress, &answer.to_fh(&ends), 0)?;
+        agent.time(Program::Ingress, &answer.to_fh(&ends), 0)?;
         let mut talk = Self {
             ends,
             mss,
@@ -80,13 +96,13 @@ impl Talk {
 
     /// FH sends the segment at `seq`. Nobody verifies the checksums of data: only the numbers
     /// move.
-    pub fn sends(&mut self, agent: &Agent, seq: u32, mark: u32) -> Result<Duration> {
+    pub fn sends(&mut self, agent: &dyn Programs, seq: u32, mark: u32) -> Result<Duration> {
         self.data[38..42].copy_from_slice(&seq.to_be_bytes());
-        run(agent, Program::Egress, &self.data, mark)
+        agent.time(Program::Egress, &self.data, mark)
     }
 
     /// FH sends the next segment.
-    pub fn goes_on(&mut self, agent: &Agent) -> Result<Duration> {
+    pub fn goes_on(&mut self, agent: &dyn Programs) -> Result<Duration> {
         let seq = self.next;
         self.next += self.mss;
         self.sends(agent, seq, 0)
@@ -94,18 +110,23 @@ impl Talk {
 
     /// MH acknowledges. Checksums of ACKs that no device has looked at are verified: that is part
     /// of what is measured.
-    pub fn acks(&mut self, agent: &Agent, ack: u32) -> Result<Duration> {
+    pub fn acks(&mut self, agent: &dyn Programs, ack: u32) -> Result<Duration> {
         self.ack.ack = ack;
-        run(agent, Program::Ingress, &self.ack.to_fh(&self.ends), 0)
+        agent.time(Program::Ingress, &self.ack.to_fh(&self.ends), 0)
     }
 
     /// The same with SACK blocks and without timestamps, for which there is no room beside four.
-    pub fn sacks(&mut self, agent: &Agent, ack: u32, blocks: &[(u32, u32)]) -> Result<Duration> {
+    pub fn sacks(
+        &mut self,
+        agent: &dyn Programs,
+        ack: u32,
+        blocks: &[(u32, u32)],
+    ) -> Result<Duration> {
         let tcp = Tcp {
             options: option::sack(blocks),
             ack,
             ..self.ack.clone()
         };
-        run(agent, Program::Ingress, &tcp.to_fh(&self.ends), 0)
+        agent.time(Program::Ingress, &tcp.to_fh(&self.ends), 0)
     }
 }

@@ -107,7 +107,7 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
             "flows" | "flow_ids" | "free_flows" => raw.nr_flows,
             "syns" => raw.nr_flows.saturating_mul(LH_SYNS_PER_FLOW),
             "chunks" | "free_chunks" => raw.nr_chunks,
-            "slots" => raw.nr_slots,
+            "slots" | "slot_uses" => raw.nr_slots,
             "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,
             "events" => maps::events_bytes(raw.nr_flows) as u32,
             name if name.ends_with(".bss.device") => {

@@ -19,7 +19,8 @@ pub enum Program {
 }
 
 impl Program {
-    pub(crate) fn name(self) -> &'static str {
+    /// In the object.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Ingress => "lh_ingress",
             Self::Egress => "lh_egress",
