@@ -20,5 +20,6 @@ if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload || :
 	if [ "$1" -ge 2 ]; then
 		hand_over
+		systemctl try-restart lasthop-exporter.service || :
 	fi
 fi

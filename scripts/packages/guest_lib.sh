@@ -47,6 +47,14 @@ fed() { systemctl show -P WatchdogTimestampMonotonic lasthop; }
 fed_since() { [ "$(fed)" != "$1" ]; }
 is_fed() { soon 30 fed_since "$(fed)"; }
 
+# Of a service, in tenths.
+exposure() { systemd-analyze security --no-pager "$1" | sed -n 's/.* exposure level .*: \([0-9]*\)\.\([0-9]\) .*/\1\2/p' | sed 's/^0//'; }
+# What the exporter says; there is no curl.
+scrape() {
+	timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/9788 && printf "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9788\r\nConnection: close\r\n\r\n" >&3 && cat <&3' 2>/dev/null | tr -d '\r'
+}
+told_of() { scrape | grep -q "^lasthop_attached{device=\"$1\"} 1"; } # told_of DEVICE
+
 field() { # field NAME OBJECT: the first of that name
 	grep -o "\"$1\": *[^,}]*" <<<"$2" | head -n 1 | sed 's/^[^:]*: *//; s/"//g'
 }
