@@ -82,14 +82,14 @@ reloaded() {
 restricted() {
 	local field
 	for field in "CapBnd $three" "CapEff $three" "NoNewPrivs 1" "Seccomp 2"; do
-		is "running: ${field% *}" "${field#* }" "$(awk -v f="${field% *}:" '$1 == f { print $2 }' "/proc/$(main_pid lasthop)/status")"
+		is "running: ${field% *}" "${field#* }" "$(awk -v f="${field% *}:" '$1 == f { print $2 }' "/proc/$(main_pid "$unit")/status")"
 	done
 	is "/run/lasthop" "700 root" "$(stat -c '%a %U' /run/lasthop)"
 	# Warnings of the daemon: of rights, and of what its sandbox refused; and the manager's, of a main
 	# process that it does not take for its own.
-	is "complaints" "" "$(journalctl -q --no-pager -o cat -u lasthop |
+	is "complaints" "" "$(journalctl -q --no-pager -o cat -u "$unit" |
 		grep -iE "can't give up|EPERM|not permitted|denied|go unnoticed|not our child|only permitted" | head -n 3)"
-	most "exposure, tenths" 20 "$(exposure lasthop)"
+	most "exposure, tenths" 20 "$(exposure "$unit")"
 }
 
 # To another version and back, under the same transfer.
@@ -175,21 +175,45 @@ killed() {
 	if soon 60 other_pid lasthop "$pid"; then ok "killed: served anew"; else fail "killed: $(systemctl is-active lasthop)"; fi
 }
 
-# The template beside it; neither takes the directory from the other.
+# The template, beside the daemon and alone; neither takes the directory from the other. `attach` is followed
+# as the daemon is, in mid-transfer and with the unit's restrictions.
 instance() {
 	systemctl start lasthop@spare0 || fail "lasthop@spare0"
 	has "an instance" '"dev": ?"spare0"' "$(status)"
-	pid=$(main_pid lasthop@spare0)
-	dpkg -i /try/second.deb >/tmp/said 2>&1
-	if other_pid lasthop@spare0 "$pid"; then ok "upgrade: the instance is started anew"; else fail "upgrade: the instance is still $pid"; fi
-	has "upgrade: it serves" '"dev": ?"spare0"' "$(status)"
+	pid=$(main_pid lasthop)
+	instance_followed "upgrade of both" second.deb
+	has "upgrade of both: the daemon too" "upgraded: process $(main_pid lasthop) in the place of $pid" "$(cat /tmp/said)"
 	systemctl stop lasthop
 	has "the instance alone" '"dev": ?"spare0"' "$(status)"
+	instance_followed "downgrade while the daemon is stopped" first.deb
+	is "downgrade while the daemon is stopped: it stays so" inactive "$(systemctl is-active lasthop)"
+	unit=lasthop@lossy0
+	systemctl start $unit || fail "$unit"
+	begin
+	soon 120 repaired 5 || fail "an instance: no repairs: $(flow)"
+	handed_over "upgrade of an instance" dpkg -i /try/second.deb
+	restricted
+	finish "over an instance's upgrade"
+	systemctl stop $unit
+	unit=lasthop
+	pid=$(main_pid lasthop@spare0)
+	dpkg -i /try/apart.deb >/tmp/said 2>&1 || fail "dpkg -i: $(tail -n 3 /tmp/said | tr '\n' '|')"
+	has "an instance, another layout: says why" 'another layout' "$(cat /tmp/said)"
+	if other_pid lasthop@spare0 "$pid"; then ok "an instance, another layout: started anew"; else fail "an instance, another layout: still $pid"; fi
 	dpkg -i /try/first.deb >/tmp/said 2>&1 || fail "dpkg -i: $(tail -n 3 /tmp/said | tr '\n' '|')"
-	is "downgrade while it is stopped" inactive "$(systemctl is-active lasthop)"
 	systemctl start lasthop || fail "start again"
 	systemctl enable -q lasthop lasthop@spare0
 	echo '# mine' >>/etc/lasthop/lasthop.toml
+}
+instance_followed() { # instance_followed WHAT DEB
+	local pid
+	pid=$(main_pid lasthop@spare0)
+	dpkg -i "/try/$2" >/tmp/said 2>&1 || fail "dpkg -i: $(tail -n 3 /tmp/said | tr '\n' '|')"
+	has "$1: the instance is followed" "upgraded: process $(main_pid lasthop@spare0) in the place of $pid" "$(cat /tmp/said)"
+	is "$1: the instance is active, not started anew" "active 0" \
+		"$(systemctl is-active lasthop@spare0) $(systemctl show -P NRestarts lasthop@spare0)"
+	is "$1: the instance is of the installed program" "$(file_of /usr/sbin/lasthop)" "$(program_of lasthop@spare0)"
+	has "$1: it serves" '"dev": ?"spare0"' "$(status)"
 }
 
 left() { # left WHAT: nothing of it may be left
