@@ -222,7 +222,7 @@ left() { # left WHAT: nothing of it may be left
 	is "$1: units" "" "$(systemctl list-units --all --no-legend --plain '*lasthop*'; systemctl list-unit-files --no-legend '*lasthop*')"
 	is "$1: users and groups" "$accounts" "$(cat /etc/passwd /etc/group | sha256sum)"
 	is "$1: processes and programs" "0 0" "$(pgrep -c '^lasthop') $(programs)"
-	if [ "$(scrape)" ]; then fail "$1: the exporter still answers"; fi
+	is "$1: the exporter's answer" "" "$(scrape | head -c 80)"
 }
 
 gone() {
