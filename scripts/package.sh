@@ -65,7 +65,7 @@ stage() {
 	done
 	put_pages
 	# As they lie in the repository, so that they find each other.
-	for f in README.md SECURITY.md ARCHITECTURE.md $(find docs crates/lasthop/docs contrib/{grafana,prometheus,systemd} -type f); do
+	for f in README.md SECURITY.md ARCHITECTURE.md $(find docs crates/lasthop/docs contrib/{grafana,prometheus} -type f); do
 		put 644 "$f" "$doc/$f"
 	done
 	put 644 packaging/deb/copyright "$doc/copyright"

@@ -44,7 +44,8 @@ skip() { # skip WHAT: REASON
 	echo "skipped: packages: $*"
 }
 
-units=("$root"/packaging/systemd/*.service)
+agents=("$root"/packaging/systemd/lasthop.service "$root/packaging/systemd/lasthop@.service")
+units=("${agents[@]}" "$root/packaging/systemd/lasthop-exporter.service")
 exposure_most=20 # tenths, of which systemd calls 20 "OK"
 
 check_units() {
@@ -57,20 +58,20 @@ check_units() {
 			fail "${u##*/}: exposure $exposure tenths, of $exposure_most at most"
 		fi
 	done
-	# It looks for the program, which is not installed here.
+	# It looks for the programs, which are not installed here.
 	for u in "${units[@]}"; do
 		sed "s#=/usr/sbin/lasthop#=$out/stage/usr/sbin/lasthop#" "$u" >"$tmp/${u##*/}"
 	done
-	if systemd-analyze verify --man=no "$tmp/lasthop.service" "$tmp/lasthop@.service" >"$tmp/verify.log" 2>&1 &&
+	if systemd-analyze verify --man=no "${units[@]/#*\//$tmp/}" >"$tmp/verify.log" 2>&1 &&
 		! [ -s "$tmp/verify.log" ]; then
 		ok "systemd-analyze verify"
 	else
 		fail "systemd-analyze verify: $(head -n 3 "$tmp/verify.log" | tr '\n' '|')"
 	fi
-	if cmp -s <(sed '1,/^# One directory/d' "${units[0]}") <(sed '1,/^# One directory/d' "${units[1]}"); then
-		ok "both units have the same restrictions"
+	if cmp -s <(sed '1,/^# One directory/d' "${agents[0]}") <(sed '1,/^# One directory/d' "${agents[1]}"); then
+		ok "both units of the agent have the same restrictions"
 	else
-		fail "restrictions of $(basename -a "${units[@]}" | tr '\n' ' ')differ"
+		fail "restrictions of $(basename -a "${agents[@]}" | tr '\n' ' ')differ"
 	fi
 }
 
@@ -110,7 +111,7 @@ check_calls() {
 	local u lacks
 	grep -o 'SYS_[a-z0-9_]*' "$root/crates/lasthop/src/privilege.rs" | sed 's/SYS_//' | sort -u >"$tmp/own"
 	[ "$(wc -l <"$tmp/own")" -ge 50 ] || fail "crates/lasthop/src/privilege.rs: $(wc -l <"$tmp/own") calls, fewer than ever"
-	for u in "${units[@]}"; do
+	for u in "${agents[@]}"; do
 		allowed "$u" >"$tmp/allowed"
 		lacks=$(comm -13 "$tmp/allowed" "$tmp/own" | tr '\n' ' ')
 		if [ -z "$lacks" ]; then
@@ -137,7 +138,7 @@ check_pages() {
 }
 
 # What each of them has to have, and that no script of theirs enables or starts a service.
-wanted=(/usr/sbin/lasthop /usr/lib/systemd/system/lasthop.service /usr/lib/systemd/system/lasthop@.service
+wanted=(/usr/sbin/lasthop /usr/sbin/lasthop-exporter "${units[@]/#*\///usr/lib/systemd/system/}"
 	/usr/share/man/man8/lasthop.8.gz /usr/share/man/man5/lasthop.toml.5.gz /etc/lasthop/lasthop.toml
 	/usr/share/bash-completion/completions/lasthop /usr/share/doc/lasthop/changelog.gz
 	/usr/share/doc/lasthop/third-party.txt)

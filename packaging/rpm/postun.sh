@@ -5,7 +5,8 @@ if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload || :
 fi
 if [ "$1" -eq 0 ]; then
-	rm -rf /run/lasthop
-	# The package has files only: with directories cargo-generate-rpm finds no requirements.
-	rmdir /usr/share/doc/lasthop /usr/share/licenses/lasthop /etc/lasthop 2>/dev/null || :
+	# The package has files only: with directories cargo-generate-rpm finds no requirements. Those of its
+	# pages lie in each other.
+	rm -rf /run/lasthop /usr/share/doc/lasthop
+	rmdir /usr/share/licenses/lasthop /etc/lasthop 2>/dev/null || :
 fi

@@ -4,7 +4,7 @@
 if [ "$1" -eq 0 ] && command -v systemctl >/dev/null 2>&1; then
 	if [ -d /run/systemd/system ]; then
 		# The slice is what systemd put the instances into.
-		systemctl stop lasthop.service 'lasthop@*.service' 'system-lasthop*.slice' || :
+		systemctl stop lasthop-exporter.service lasthop.service 'lasthop@*.service' 'system-lasthop*.slice' || :
 	fi
-	systemctl --no-reload --quiet disable lasthop.service lasthop@.service || :
+	systemctl --no-reload --quiet disable lasthop-exporter.service lasthop.service lasthop@.service || :
 fi

@@ -16,6 +16,8 @@ installed() {
 	is "installed" "install ok installed" "$(dpkg-query -W -f '${Status}' lasthop)"
 	is "after installation" "disabled inactive 0" \
 		"$(systemctl is-enabled lasthop) $(systemctl is-active lasthop) $(programs)"
+	is "after installation, the exporter" "disabled inactive" \
+		"$(systemctl is-enabled lasthop-exporter) $(systemctl is-active lasthop-exporter)"
 	has "conffile" "^ /etc/lasthop/lasthop.toml" "$(dpkg-query -W -f '${Conffiles}' lasthop)"
 	is "configuration beside comments" "" "$(grep -vE '^(#|$)' /etc/lasthop/lasthop.toml)"
 	is "program, of root" "755 root" "$(stat -c '%a %U' /usr/sbin/lasthop)"
@@ -46,6 +48,18 @@ served() {
 	if soon 120 repaired 10; then ok "a transfer is helped"; else fail "no repairs: $(flow)"; fi
 }
 
+# Its unit is as it was installed: it needs no more than to be started.
+exported() {
+	systemctl -q enable --now lasthop-exporter || fail "enable --now lasthop-exporter"
+	is "exporter" "enabled active" "$(systemctl is-enabled lasthop-exporter) $(systemctl is-active lasthop-exporter)"
+	if soon 60 told_of lossy0; then ok "exporter: tells of lossy0"; else fail "exporter: $(scrape | head -c 400)"; fi
+	least "exporter: series of lossy0" 90 "$(scrape | grep -c '^lasthop_.*device="lossy0"')"
+	has "exporter: repairs" '^lasthop_local_retransmits_total\{device="lossy0",reason="[a-z]+"\} [1-9]' "$(scrape)"
+	is "exporter: capabilities" "0000000000000000" \
+		"$(awk '$1 == "CapEff:" { print $2 }' "/proc/$(main_pid lasthop-exporter)/status")"
+	most "exporter: exposure, tenths" 20 "$(exposure lasthop-exporter)"
+}
+
 # Under that transfer.
 reloaded() {
 	local port
@@ -68,25 +82,33 @@ reloaded() {
 restricted() {
 	local field
 	for field in "CapBnd $three" "CapEff $three" "NoNewPrivs 1" "Seccomp 2"; do
-		is "running: ${field% *}" "${field#* }" "$(awk -v f="${field% *}:" '$1 == f { print $2 }' "/proc/$(main_pid lasthop)/status")"
+		is "running: ${field% *}" "${field#* }" "$(awk -v f="${field% *}:" '$1 == f { print $2 }' "/proc/$(main_pid "$unit")/status")"
 	done
 	is "/run/lasthop" "700 root" "$(stat -c '%a %U' /run/lasthop)"
 	# Warnings of the daemon: of rights, and of what its sandbox refused; and the manager's, of a main
 	# process that it does not take for its own.
-	is "complaints" "" "$(journalctl -q --no-pager -o cat -u lasthop |
+	is "complaints" "" "$(journalctl -q --no-pager -o cat -u "$unit" |
 		grep -iE "can't give up|EPERM|not permitted|denied|go unnoticed|not our child|only permitted" | head -n 3)"
-	has "exposure" '[0-9]' "$(systemd-analyze security --no-pager lasthop | tail -n 1)"
-	echo "note: $(systemd-analyze security --no-pager lasthop | tail -n 1)"
+	most "exposure, tenths" 20 "$(exposure "$unit")"
 }
 
 # To another version and back, under the same transfer.
 exchanged() {
+	exporter=$(main_pid lasthop-exporter)
 	handed_over "upgrade" dpkg -i /try/second.deb
 	restricted # the one that has taken over
+	exported_anew "upgrade" "$exporter"
 	handed_over "downgrade" dpkg -i /try/first.deb
 	finish "over reloads, upgrade and downgrade"
 	least "losses of it" 40 "$losses"
 	most "sent again by the sender, of $losses losses" $((losses / 2)) "$repairs"
+}
+
+# The exporter has no connections: it is started anew, of the program that is installed now.
+exported_anew() { # exported_anew WHAT PID
+	if other_pid lasthop-exporter "$2"; then ok "$1: the exporter is started anew"; else fail "$1: the exporter is still $2"; fi
+	is "$1: the exporter is of the installed program" "$(file_of /usr/sbin/lasthop-exporter)" "$(program_of lasthop-exporter)"
+	if soon 60 told_of lossy0; then ok "$1: the exporter answers again"; else fail "$1: the exporter: $(scrape | head -c 400)"; fi
 }
 
 # A version that can't follow: it says why in one line, and the service is started anew. The connection
@@ -153,21 +175,45 @@ killed() {
 	if soon 60 other_pid lasthop "$pid"; then ok "killed: served anew"; else fail "killed: $(systemctl is-active lasthop)"; fi
 }
 
-# The template beside it; neither takes the directory from the other.
+# The template, beside the daemon and alone; neither takes the directory from the other. `attach` is followed
+# as the daemon is, in mid-transfer and with the unit's restrictions.
 instance() {
 	systemctl start lasthop@spare0 || fail "lasthop@spare0"
 	has "an instance" '"dev": ?"spare0"' "$(status)"
-	pid=$(main_pid lasthop@spare0)
-	dpkg -i /try/second.deb >/tmp/said 2>&1
-	if other_pid lasthop@spare0 "$pid"; then ok "upgrade: the instance is started anew"; else fail "upgrade: the instance is still $pid"; fi
-	has "upgrade: it serves" '"dev": ?"spare0"' "$(status)"
+	pid=$(main_pid lasthop)
+	instance_followed "upgrade of both" second.deb
+	has "upgrade of both: the daemon too" "upgraded: process $(main_pid lasthop) in the place of $pid" "$(cat /tmp/said)"
 	systemctl stop lasthop
 	has "the instance alone" '"dev": ?"spare0"' "$(status)"
+	instance_followed "downgrade while the daemon is stopped" first.deb
+	is "downgrade while the daemon is stopped: it stays so" inactive "$(systemctl is-active lasthop)"
+	unit=lasthop@lossy0
+	systemctl start $unit || fail "$unit"
+	begin
+	soon 120 repaired 5 || fail "an instance: no repairs: $(flow)"
+	handed_over "upgrade of an instance" dpkg -i /try/second.deb
+	restricted
+	finish "over an instance's upgrade"
+	systemctl stop $unit
+	unit=lasthop
+	pid=$(main_pid lasthop@spare0)
+	dpkg -i /try/apart.deb >/tmp/said 2>&1 || fail "dpkg -i: $(tail -n 3 /tmp/said | tr '\n' '|')"
+	has "an instance, another layout: says why" 'another layout' "$(cat /tmp/said)"
+	if other_pid lasthop@spare0 "$pid"; then ok "an instance, another layout: started anew"; else fail "an instance, another layout: still $pid"; fi
 	dpkg -i /try/first.deb >/tmp/said 2>&1 || fail "dpkg -i: $(tail -n 3 /tmp/said | tr '\n' '|')"
-	is "downgrade while it is stopped" inactive "$(systemctl is-active lasthop)"
 	systemctl start lasthop || fail "start again"
 	systemctl enable -q lasthop lasthop@spare0
 	echo '# mine' >>/etc/lasthop/lasthop.toml
+}
+instance_followed() { # instance_followed WHAT DEB
+	local pid
+	pid=$(main_pid lasthop@spare0)
+	dpkg -i "/try/$2" >/tmp/said 2>&1 || fail "dpkg -i: $(tail -n 3 /tmp/said | tr '\n' '|')"
+	has "$1: the instance is followed" "upgraded: process $(main_pid lasthop@spare0) in the place of $pid" "$(cat /tmp/said)"
+	is "$1: the instance is active, not started anew" "active 0" \
+		"$(systemctl is-active lasthop@spare0) $(systemctl show -P NRestarts lasthop@spare0)"
+	is "$1: the instance is of the installed program" "$(file_of /usr/sbin/lasthop)" "$(program_of lasthop@spare0)"
+	has "$1: it serves" '"dev": ?"spare0"' "$(status)"
 }
 
 left() { # left WHAT: nothing of it may be left
@@ -175,13 +221,15 @@ left() { # left WHAT: nothing of it may be left
 	is "$1: in /run and cgroups" "" "$(find /run /sys/fs/cgroup -name '*lasthop*' | head -n 5 | tr '\n' ' ')"
 	is "$1: units" "" "$(systemctl list-units --all --no-legend --plain '*lasthop*'; systemctl list-unit-files --no-legend '*lasthop*')"
 	is "$1: users and groups" "$accounts" "$(cat /etc/passwd /etc/group | sha256sum)"
-	is "$1: processes and programs" "0 0" "$(pgrep -c -x lasthop) $(programs)"
+	is "$1: processes and programs" "0 0" "$(pgrep -c '^lasthop') $(programs)"
+	is "$1: the exporter's answer" "" "$(scrape | head -c 80)"
 }
 
 gone() {
 	handed_over_unseen dpkg -i /try/second.deb
+	is "before removal: the exporter runs" active "$(systemctl is-active lasthop-exporter)"
 	dpkg -r lasthop >/tmp/dpkg 2>&1 || fail "dpkg -r: $(tail -n 3 /tmp/dpkg | tr '\n' '|')"
-	is "removed" "0 0 inactive" "$(programs) $(pgrep -c -x lasthop) $(systemctl is-active lasthop)"
+	is "removed" "0 0 inactive" "$(programs) $(pgrep -c '^lasthop') $(systemctl is-active lasthop)"
 	has "what the operator wrote stays" '^# mine' "$(cat /etc/lasthop/lasthop.toml)"
 	dpkg -P lasthop >/tmp/dpkg 2>&1 || fail "dpkg -P: $(tail -n 3 /tmp/dpkg | tr '\n' '|')"
 	left "purged"
@@ -201,13 +249,15 @@ by_rpm() {
 	fi
 	# Its database is empty: of what the package requires it knows nothing.
 	rpm -i --nodeps /try/first.rpm >/tmp/said 2>&1 || fail "rpm -i: $(tail -n 3 /tmp/said | tr '\n' '|')"
-	is "rpm: after installation" "disabled inactive 0" \
-		"$(systemctl is-enabled lasthop) $(systemctl is-active lasthop) $(programs)"
+	is "rpm: after installation" "disabled inactive 0 disabled inactive" \
+		"$(systemctl is-enabled lasthop) $(systemctl is-active lasthop) $(programs) $(systemctl is-enabled lasthop-exporter) $(systemctl is-active lasthop-exporter)"
 	printf 'cache_total = "8MiB"\nmax_flows = 256\n[device.lossy0]\n' >>/etc/lasthop/lasthop.toml
-	systemctl -q enable --now lasthop || fail "rpm: enable --now"
+	systemctl -q enable --now lasthop lasthop-exporter || fail "rpm: enable --now"
 	begin
 	soon 120 repaired 5 || fail "rpm: no repairs: $(flow)"
+	exporter=$(main_pid lasthop-exporter)
 	handed_over "rpm -U" rpm -U --nodeps /try/second.rpm
+	exported_anew "rpm -U" "$exporter"
 	handed_over "rpm -U --oldpackage" rpm -U --nodeps --oldpackage /try/first.rpm
 	finish "over rpm's upgrade and downgrade"
 	most "rpm: sent again by the sender, of $losses losses" $((losses / 2)) "$repairs"
@@ -221,7 +271,7 @@ echo "note: $(. /etc/os-release && echo "$PRETTY_NAME"), $(systemctl --version |
 build_net || fail "no network to try it in"
 head -c 65536 /dev/urandom >/tmp/block
 accounts=$(cat /etc/passwd /etc/group | sha256sum)
-for step in installed unhelped served reloaded restricted exchanged apart wrong watched killed instance gone by_rpm; do
+for step in installed unhelped served exported reloaded restricted exchanged apart wrong watched killed instance gone by_rpm; do
 	SECONDS=0
 	$step
 	echo "note: $step took $SECONDS s"

@@ -36,6 +36,8 @@ attached() { [ "$(programs)" -ge 2 ] && grep -q '"dev": *"lossy0".*"state": *"at
 main_pid() { systemctl show -P MainPID "$1"; }
 status() { timeout 20 lasthop status -j 2>&1; }
 file_of() { stat -L -c 'file %d:%i' "$1" 2>&1; }
+# What `handed_over` and others are about.
+unit=lasthop
 program_of() { file_of "/proc/$(main_pid "$1")/exe"; } # of a service: what it runs, replaced or not
 other_pid() { # other_pid UNIT PID: it runs anew
 	local now
@@ -43,9 +45,17 @@ other_pid() { # other_pid UNIT PID: it runs anew
 	[ "$now" != 0 ] && [ "$now" != "$2" ] && systemctl -q is-active "$1"
 }
 # The manager's clock of the last sign of life, which goes on.
-fed() { systemctl show -P WatchdogTimestampMonotonic lasthop; }
+fed() { systemctl show -P WatchdogTimestampMonotonic "$unit"; }
 fed_since() { [ "$(fed)" != "$1" ]; }
 is_fed() { soon 30 fed_since "$(fed)"; }
+
+# Of a service, in tenths.
+exposure() { systemd-analyze security --no-pager "$1" | sed -n 's/.* exposure level .*: \([0-9]*\)\.\([0-9]\) .*/\1\2/p' | sed 's/^0//'; }
+# What the exporter says; there is no curl.
+scrape() {
+	timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/9788 && printf "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9788\r\nConnection: close\r\n\r\n" >&3 && cat <&3' 2>/dev/null | tr -d '\r'
+}
+told_of() { scrape | grep -q "^lasthop_attached{device=\"$1\"} 1"; } # told_of DEVICE
 
 field() { # field NAME OBJECT: the first of that name
 	grep -o "\"$1\": *[^,}]*" <<<"$2" | head -n 1 | sed 's/^[^:]*: *//; s/"//g'
@@ -133,21 +143,22 @@ helped() { [ "$(field why "$(flow)")" = helped ]; }
 
 # Another version by COMMAND, in mid-transfer: the next process has the connection as the one before had it.
 handed_over() { # handed_over WHAT COMMAND...
-	local what=$1 before after created pid next restarts program
+	local what=$1 before after created pid next restarts program processes
 	shift
 	before=$(flow)
 	created=$(field flows_created "$(status)")
-	pid=$(main_pid lasthop)
-	restarts=$(systemctl show -P NRestarts lasthop)
-	program=$(program_of lasthop)
+	pid=$(main_pid "$unit")
+	restarts=$(systemctl show -P NRestarts "$unit")
+	program=$(program_of "$unit")
+	processes=$(pgrep -c -x lasthop)
 	"$@" >/tmp/said 2>&1 || fail "$what: $(tail -n 3 /tmp/said | tr '\n' '|')"
-	next=$(main_pid lasthop)
+	next=$(main_pid "$unit")
 	has "$what: says so" "upgraded: process $next in the place of $pid" "$(cat /tmp/said)"
-	is "$what: of the installed program" "$(file_of /usr/sbin/lasthop)" "$(program_of lasthop)"
-	if [ "$(program_of lasthop)" = "$program" ]; then fail "$what: still of the $program from before"; fi
+	is "$what: of the installed program" "$(file_of /usr/sbin/lasthop)" "$(program_of "$unit")"
+	if [ "$(program_of "$unit")" = "$program" ]; then fail "$what: still of the $program from before"; fi
 	is "$what: the service is active, not started anew" "active running $restarts" \
-		"$(systemctl is-active lasthop) $(systemctl show -P SubState lasthop) $(systemctl show -P NRestarts lasthop)"
-	is "$what: processes, in the service" "1 /system.slice/lasthop.service" \
+		"$(systemctl is-active "$unit") $(systemctl show -P SubState "$unit") $(systemctl show -P NRestarts "$unit")"
+	is "$what: processes, in the service" "$processes $(systemctl show -P ControlGroup "$unit")" \
 		"$(pgrep -c -x lasthop) $(sed -n 's/^0:://p' "/proc/$next/cgroup")"
 	if is_fed && is_fed; then ok "$what: the watchdog is fed"; else fail "$what: the watchdog is not fed"; fi
 	after=$(flow)
@@ -166,5 +177,5 @@ handed_over() { # handed_over WHAT COMMAND...
 		fail "$what: no more repairs than $(repairs_of_flow)"
 	fi
 	# All that was said above is this process's: the watchdog, for one, has not had it killed since.
-	is "$what: the same process to the end" "$next $restarts" "$(main_pid lasthop) $(systemctl show -P NRestarts lasthop)"
+	is "$what: the same process to the end" "$next $restarts" "$(main_pid "$unit") $(systemctl show -P NRestarts "$unit")"
 }

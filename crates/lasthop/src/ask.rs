@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, IgnoredAny};
 use serde_json::Value;
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, DAEMON, FORBIDDEN, OF_PROCESS, PATIENCE};
+use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, FORBIDDEN, OF_PROCESS, PATIENCE};
 use crate::fields::Only;
 use crate::runtime;
 
@@ -78,7 +78,7 @@ pub struct Refusal {
 /// A socket by which the process that serves a device can be asked; it may be gone.
 #[derive(Debug, Clone)]
 pub struct Owner {
-    /// The device.
+    /// The device, or what a process calls itself.
     pub device: String,
     socket: PathBuf,
 }
@@ -140,6 +140,12 @@ impl Owner {
             text => Ok(text.lines().map(str::to_owned).collect()),
         }
     }
+
+    /// The layout in which a process keeps its connections; none: it doesn't say.
+    pub fn layout(&self) -> Option<String> {
+        let lines = self.ask("layout", Bounds::FOR_PEOPLE).ok()?;
+        lines.into_iter().next()
+    }
 }
 
 /// Asks the owners of all devices of this network namespace (or of one device). Devices whose
@@ -158,30 +164,26 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
     }
 }
 
+/// The serving processes themselves, by the names of their sockets.
+///
+/// # Errors
+/// As [`owners`].
+pub fn processes(runtime_dir: &Path) -> Result<Vec<Owner>> {
+    let mut all = all(runtime_dir)?;
+    all.retain(|owner| owner.device.starts_with(OF_PROCESS));
+    Ok(all)
+}
+
 /// Asks all serving processes of this network namespace to read their configuration again.
 ///
 /// # Errors
 /// No right to ask, or nobody serves anything.
 pub fn reload(runtime_dir: &Path) -> Result<Answers> {
-    let mut processes = all(runtime_dir)?;
-    processes.retain(|process| process.device.starts_with(OF_PROCESS));
+    let processes = processes(runtime_dir)?;
     match ask_each(&processes, "reload", Bounds::FOR_RELOAD, |_, text| text) {
         (_, false) => bail!("nothing is served in this network namespace"),
         (answers, true) => Ok(answers),
     }
-}
-
-/// The layout in which the daemon of this network namespace keeps its connections; none: it doesn't say, or
-/// there is none.
-///
-/// # Errors
-/// No right to look.
-pub fn layout(runtime_dir: &Path) -> Result<Option<String>> {
-    let daemon = all(runtime_dir)?
-        .into_iter()
-        .find(|process| process.device == DAEMON);
-    let lines = daemon.and_then(|daemon| daemon.ask("layout", Bounds::FOR_PEOPLE).ok());
-    Ok(lines.and_then(|lines| lines.into_iter().next()))
 }
 
 /// Asks one after another; `of` makes the sentence about who does not answer. Whether any is there: of

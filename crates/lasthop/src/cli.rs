@@ -89,6 +89,9 @@ pub struct Attach {
     /// End when a device goes away, instead of waiting for it
     #[arg(long)]
     pub once: bool,
+    /// Take the place of the process with that name (`lasthop reload --upgrade`)
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub take_over: Option<String>,
     /// For a scheme that only watches: no cache, no policies, no messages (`lasthop observe`)
     #[arg(long, hide = true)]
     pub watch: bool,
@@ -136,12 +139,13 @@ pub struct Daemon {
 #[derive(Args)]
 #[command(after_help = "Example:\n  lasthop reload -j | jq .dev,.changed")]
 pub struct Reload {
-    /// If this program is another one than the daemon that runs, take its place with its connections
+    /// Take the place of each daemon and `attach` that is of another program than this, with its connections
     ///
     /// For packages, once they have replaced the program: as `lasthop daemon --take-over`, with the words
-    /// that the daemon was started with. Where that is a service's, systemd is asked to reload the service,
-    /// whose unit has this for it. Where this version keeps connections in another layout the exit status is 3
-    /// and the daemon has to be started anew; whatever else fails, it goes on.
+    /// that each was started with. Where one is a service's, systemd is asked to reload the service, whose
+    /// unit has this for it. Where this version keeps connections in another layout the exit status is 3 and
+    /// who has them has to be started anew; whatever else fails, it goes on. An `attach` on a terminal is left
+    /// alone. Where nobody is of another program the configuration is read again.
     #[arg(long)]
     pub upgrade: bool,
     #[command(flatten)]

@@ -22,6 +22,7 @@ use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
 use nix::unistd::{Uid, geteuid};
 
+use crate::monotonic::now_ns;
 use crate::{priority, runtime};
 
 /// A client or server that stalls must not hold the other up.
@@ -412,9 +413,11 @@ pub fn owner_of(runtime_dir: &Path, device: &str) -> Result<Option<u32>> {
     }
 }
 
-/// Name of the socket of this process, which attaches.
+/// Name of the socket of this process, which attaches. Who takes its place keeps the name: by then another
+/// process may have the number.
 pub fn of_attach() -> String {
-    format!("{OF_PROCESS}attach-{}", std::process::id())
+    let (pid, began_s) = (std::process::id(), now_ns() / 1_000_000_000);
+    format!("{OF_PROCESS}attach-{pid}-{began_s}")
 }
 
 #[cfg(test)]
@@ -501,7 +504,8 @@ mod tests {
     #[test]
     fn who_was_killed_leaves_nothing_for_ever() {
         let dir = tempfile::tempdir().unwrap();
-        let alive = Control::claim(dir.path(), &of_attach()).unwrap();
+        let ours = of_attach();
+        let alive = Control::claim(dir.path(), &ours).unwrap();
         let directory = directory(dir.path()).unwrap();
         for left in [":attach-1.lock", ":attach-1.sock", "wl0.sock"] {
             fs::write(directory.join(left), "1").unwrap();
@@ -512,7 +516,6 @@ mod tests {
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
-        let ours = of_attach();
         let mut expected = [
             format!("{ours}.lock"),
             format!("{ours}.sock"),

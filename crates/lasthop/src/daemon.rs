@@ -68,7 +68,6 @@ pub fn run(options: &Options) -> Result<()> {
     device::check_machine()?;
     let wanted = options.orders.read(0)?;
     warn_of_rest(&wanted);
-    let devices = present(&wanted, &options.orders.devices)?;
     let named = matches!(options.orders.devices, Devices::Named(_));
     if runtime::for_a_group(&wanted.runtime_dir) {
         // What sockets get of rights: the group may connect. Locks and directories say their own.
@@ -88,22 +87,23 @@ pub fn run(options: &Options) -> Result<()> {
         json: options.json,
     };
     let mut manager = Manager::from_environment();
-    let process = match named {
-        true => control::of_attach(),
-        false => control::DAEMON.to_owned(),
-    };
-    let taken = match options.take_over {
-        true => takeover::take_over(&common, &mut manager)?,
-        false => None,
+    let taken = match &options.take_over {
+        Some(name) => takeover::take_over(&common, name, &mut manager)?,
+        None => None,
     };
     let (budget, guests) = (wanted.budget.clone(), Guests::of(wanted.patterns.clone()));
-    let is_next = taken.is_some();
-    let (process, places) = match taken {
-        Some(taken) => taken,
-        None => (
-            Control::claim(&common.runtime_dir, &process)?,
-            claim_all(wanted, &devices, &common)?,
-        ),
+    let (process, places, new) = match taken {
+        Some((process, places)) => (process, places, None),
+        None => {
+            let devices = present(&wanted, &options.orders.devices)?;
+            let name = match named {
+                true => control::of_attach(),
+                false => control::DAEMON.to_owned(),
+            };
+            let process = Control::claim(&common.runtime_dir, &name)?;
+            let places = claim_all(wanted, &devices, &common)?;
+            (process, places, Some(devices))
+        }
     };
     let mut daemon = Daemon {
         options,
@@ -119,12 +119,12 @@ pub fn run(options: &Options) -> Result<()> {
         next: None,
         manager,
     };
-    let begun = match is_next {
-        true => {
+    let begun = match new {
+        None => {
             daemon.go_on();
             Ok(())
         }
-        false => daemon.attach_all(&devices),
+        Some(devices) => daemon.attach_all(&devices),
     };
     let result = begun.and_then(|()| {
         let sources = daemon
@@ -270,7 +270,7 @@ impl Daemon<'_> {
         );
     }
 
-    /// In the place of a daemon from before: what the files say by now applies at once.
+    /// In the place of a process from before: what the files say by now applies at once.
     fn go_on(&mut self) {
         for place in &self.places {
             let text = format!("{} taken over", place.label());

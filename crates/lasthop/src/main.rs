@@ -13,10 +13,10 @@ use lasthop::cli::{
     Peers, Reload, Report, Split, Status, Top, Verb,
 };
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
-use lasthop::upgrade::{StartAnew, Upgrade, upgrade};
+use lasthop::upgrade::{StartAnew, upgrade};
 use lasthop::{
-    ask, bug_report, check, config, daemon, device, events, keyfile, observe, peers, reference,
-    report, split, top, units, why,
+    ask, bug_report, check, config, control, daemon, device, events, keyfile, observe, peers,
+    reference, report, split, top, units, why,
 };
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn attach(args: &Attach) -> Result<()> {
                 watch: args.watch,
             },
         },
-        take_over: false,
+        take_over: args.take_over.clone(),
         once: args.once,
         json: args.json,
     })
@@ -58,7 +58,7 @@ fn serve(args: &Daemon) -> Result<()> {
             devices: Devices::Sections,
             overrides: Overrides::default(),
         },
-        take_over: args.take_over,
+        take_over: args.take_over.then(|| control::DAEMON.to_owned()),
         once: false,
         json: args.json,
     })
@@ -68,18 +68,21 @@ fn serve(args: &Daemon) -> Result<()> {
 /// rest is shown.
 fn reload(args: &Reload) -> Result<()> {
     let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
-    if args.upgrade
-        && let Upgrade::Done(from, to) = upgrade(&runtime_dir)?
-    {
-        if args.common.json {
-            println!(
-                "{}",
-                serde_json::json!({"reload": "upgraded", "from_pid": from, "to_pid": to})
-            );
-        } else {
-            println!("upgraded: process {to} in the place of {from}");
+    if args.upgrade {
+        let tried = upgrade(&runtime_dir)?;
+        for (from, to) in &tried.done {
+            if args.common.json {
+                println!(
+                    "{}",
+                    serde_json::json!({"reload": "upgraded", "from_pid": from, "to_pid": to})
+                );
+            } else {
+                println!("upgraded: process {to} in the place of {from}");
+            }
         }
-        return Ok(());
+        if tried.any() {
+            return tried.complain();
+        }
     }
     let mut answers = ask::reload(&runtime_dir)?;
     for line in &answers.lines {

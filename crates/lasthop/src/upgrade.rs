@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! `lasthop reload --upgrade`: if this program is another one than the daemon that runs, it takes that
-//! one's place, with its words and its connections (`lasthop daemon --take-over`). A daemon that is a
-//! service's is followed within its service, by the service manager's reload: outside, the next one would
-//! have neither its restrictions nor its watchdog.
+//! `lasthop reload --upgrade`: takes the place of each daemon and `attach` that is of another program than
+//! this one, with its words and its connections (`--take-over`). One that is a service's is followed within
+//! its service, by the service manager's reload: outside, the next one would have neither its restrictions
+//! nor its watchdog.
 
 use std::fmt;
 use std::fs;
@@ -13,70 +13,122 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use lasthop_core::LAYOUT;
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{ForkResult, Pid, fork, pipe2, setsid};
 
-use crate::ask;
+use crate::ask::{self, Owner};
 use crate::control::{DAEMON, owner_of};
 
 /// Programs are loaded meanwhile, for each device.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What became of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Upgrade {
-    /// The daemon is of this very file already, or there is none.
-    Unneeded,
+/// What became of those who are of another program.
+#[derive(Debug, Default)]
+pub struct Tried {
     /// The first process gave way to the second.
-    Done(u32, u32),
+    pub done: Vec<(u32, u32)>,
+    /// These go on. [`StartAnew`]: no other try will help.
+    failed: Vec<Error>,
 }
 
-/// The daemon can't be followed by this version, ever: it has to be started anew.
-#[derive(Debug)]
-pub struct StartAnew {
-    pid: u32,
-    layout: String,
+impl Tried {
+    /// Whether there were such.
+    pub fn any(&self) -> bool {
+        !self.done.is_empty() || !self.failed.is_empty()
+    }
+
+    /// # Errors
+    /// Somebody could not be followed; [`StartAnew`] if that is so of any.
+    pub fn complain(&self) -> Result<()> {
+        let why: Vec<String> = self.failed.iter().map(|e| format!("{e:#}")).collect();
+        let why = why.join("; ");
+        match self.failed.iter().any(Error::is::<StartAnew>) {
+            true => Err(StartAnew(why).into()),
+            false if why.is_empty() => Ok(()),
+            false => bail!(why),
+        }
+    }
 }
+
+/// A process can't be followed by this version, ever: it has to be started anew.
+#[derive(Debug)]
+pub struct StartAnew(String);
 
 impl fmt::Display for StartAnew {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "process {} keeps its connections in another layout ({}, here {LAYOUT}): this version can't take its place, it has to be started anew",
-            self.pid, self.layout
-        )
+        f.write_str(&self.0)
     }
 }
 
 impl std::error::Error for StartAnew {}
 
-/// Has this program take the daemon's place if it is another one.
+/// Has this program take the place of all who are of another one.
 ///
 /// # Errors
-/// It can't: then the daemon goes on. [`StartAnew`]: no other try will help.
-pub fn upgrade(runtime_dir: &Path) -> Result<Upgrade> {
-    let Some(pid) = owner_of(runtime_dir, DAEMON)? else {
-        return Ok(Upgrade::Unneeded);
-    };
-    if same_program(pid)? {
-        return Ok(Upgrade::Unneeded);
+/// No right to look; what else fails is said with [`Tried`].
+pub fn upgrade(runtime_dir: &Path) -> Result<Tried> {
+    let mut serving = Vec::new();
+    for process in ask::processes(runtime_dir)? {
+        let pid = owner_of(runtime_dir, &process.device)?;
+        serving.extend(pid.map(|pid| (process, pid)));
     }
-    if let Some(layout) = ask::layout(runtime_dir)?.filter(|theirs| theirs != LAYOUT) {
-        bail!(StartAnew { pid, layout });
+    // ExecReload of a service is for that alone, and the others' services have their own.
+    if let Some(main) = std::env::var("MAINPID")
+        .ok()
+        .and_then(|pid| pid.parse::<u32>().ok())
+        && serving.iter().any(|(_, pid)| *pid == main)
+    {
+        serving.retain(|(_, pid)| *pid == main);
     }
-    match service_of(pid)? {
-        Some(service) => by_manager(runtime_dir, pid, &service),
-        None => directly(runtime_dir, pid),
+    let mut tried = Tried::default();
+    for (process, pid) in serving {
+        match follow(runtime_dir, &process, pid) {
+            Ok(None) => {}
+            Ok(Some(next)) => tried.done.push((pid, next)),
+            Err(error) => tried.failed.push(error),
+        }
     }
+    Ok(tried)
 }
 
-/// Has the service manager reload the daemon's service: its unit says `lasthop reload --upgrade` for that.
-fn by_manager(runtime_dir: &Path, pid: u32, service: &str) -> Result<Upgrade> {
+/// The process that is in its place by now; none: it stays where it is.
+fn follow(runtime_dir: &Path, process: &Owner, pid: u32) -> Result<Option<u32>> {
+    if same_program(pid)? || (process.device != DAEMON && is_somebodys(pid)?) {
+        return Ok(None);
+    }
+    if let Some(layout) = process.layout().filter(|theirs| theirs != LAYOUT) {
+        bail!(StartAnew(format!(
+            "process {pid} keeps its connections in another layout ({layout}, here {LAYOUT}): this version can't take its place, it has to be started anew"
+        )));
+    }
+    let name = &process.device;
+    match service_of(pid)? {
+        Some(service) => by_manager(runtime_dir, (name, pid), &service),
+        None => directly(runtime_dir, (name, pid)),
+    }
+    .map(Some)
+}
+
+/// Whether an `attach` ends with something that would not know of another process: the terminal that it is
+/// on, or `lasthop observe`.
+fn is_somebodys(pid: u32) -> Result<bool> {
+    if words_of(pid)?.iter().any(|word| word == "--watch") {
+        return Ok(true);
+    }
+    let on_a_terminal = stat_of(pid).is_some_and(|stat| terminal_in(&stat) != Some("0"));
+    if on_a_terminal {
+        tracing::warn!("process {pid} is on a terminal, and goes on with its program");
+    }
+    Ok(on_a_terminal)
+}
+
+/// Has the service manager reload a process' service: its unit says `lasthop reload --upgrade` for that.
+fn by_manager(runtime_dir: &Path, (name, pid): (&str, u32), service: &str) -> Result<u32> {
     let done = Command::new("systemctl")
         .args(["reload", service])
         .status()
@@ -84,8 +136,8 @@ fn by_manager(runtime_dir: &Path, pid: u32, service: &str) -> Result<Upgrade> {
     if !done.success() {
         bail!("process {pid} goes on: why, `journalctl -u {service}` has");
     }
-    match owner_of(runtime_dir, DAEMON)? {
-        Some(next) if next != pid && same_program(next)? => Ok(Upgrade::Done(pid, next)),
+    match owner_of(runtime_dir, name)? {
+        Some(next) if next != pid && same_program(next)? => Ok(next),
         _ => bail!(
             "process {pid} goes on: ExecReload of {service} has to be `lasthop reload --upgrade`"
         ),
@@ -126,12 +178,18 @@ fn unit_in(groups: &str) -> Option<String> {
 }
 
 /// Starts this program in its place.
-fn directly(runtime_dir: &Path, pid: u32) -> Result<Upgrade> {
-    let next = Next::start(&words_of(pid)?)?;
+fn directly(runtime_dir: &Path, (name, pid): (&str, u32)) -> Result<u32> {
+    let mut words = words_of(pid)?;
+    let take_over = match name {
+        DAEMON => "--take-over".to_owned(),
+        _ => format!("--take-over={name}"),
+    };
+    words.insert(1.min(words.len()), take_over); // after the verb: there may be a `--`
+    let next = Next::start(&words)?;
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
-        match owner_of(runtime_dir, DAEMON)? {
-            Some(owner) if owner != pid && !runs(pid) => return Ok(Upgrade::Done(pid, owner)),
+        match owner_of(runtime_dir, name)? {
+            Some(owner) if owner != pid && !runs(pid) => return Ok(owner),
             _ => {}
         }
         if next.is_gone() {
@@ -156,7 +214,7 @@ fn same_program(pid: u32) -> Result<bool> {
     Ok(of(format!("/proc/{pid}/exe").into())? == of("/proc/self/exe".into())?)
 }
 
-/// The words that a daemon was started with, but for its name.
+/// The words that a process was started with, but for its name and whom it followed.
 fn words_of(pid: u32) -> Result<Vec<String>> {
     let path = format!("/proc/{pid}/cmdline");
     let text = fs::read(&path).with_context(|| format!("cannot read {path}"))?;
@@ -164,7 +222,10 @@ fn words_of(pid: u32) -> Result<Vec<String>> {
         .split(|&byte| byte == 0)
         .filter(|word| !word.is_empty());
     let words = words.map(|word| String::from_utf8_lossy(word).into_owned());
-    Ok(words.skip(1).filter(|word| word != "--take-over").collect())
+    let words = words.skip(1);
+    Ok(words
+        .filter(|word| !word.starts_with("--take-over"))
+        .collect())
 }
 
 /// The process that is to take the place.
@@ -183,7 +244,7 @@ impl Next {
         let (read, pipe) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
         let program = std::env::current_exe().context("this program")?;
         let mut command = Command::new(program);
-        command.args(words).arg("--take-over").stdin(read);
+        command.args(words).stdin(read);
         // SAFETY: setsid, fork and _exit may be called between fork and exec, and we have no threads.
         unsafe {
             command.pre_exec(|| {
@@ -198,7 +259,7 @@ impl Next {
             first.wait()?;
             Ok(first.id())
         });
-        let first = first.context("starting this version's daemon")?;
+        let first = first.context("starting this version")?;
         Ok(Self {
             group: Pid::from_raw(i32::try_from(first)?),
             pipe,
@@ -217,14 +278,50 @@ impl Next {
     }
 }
 
+fn stat_of(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/stat")).ok()
+}
+
 fn runs(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
+    stat_of(pid).is_some_and(|stat| !stat.contains(") Z "))
+}
+
+/// Number of the terminal of a process, by its /proc/PID/stat; 0: it has none.
+fn terminal_in(stat: &str) -> Option<&str> {
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(4)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_terminal_of_a_process() {
+        let stat = "7 (a) R b) S 1 7 7 34816 7 4194560 1 0 0";
+        assert_eq!(terminal_in(stat), Some("34816"));
+        assert_eq!(terminal_in("8 (lasthop) S 1 8 8 0 -1 4194560"), Some("0"));
+    }
+
+    /// What has to be started anew is told from what may work another time, whatever else there was.
+    #[test]
+    fn what_is_complained_of() {
+        let failed = |anew: bool| {
+            let mut tried = Tried::default();
+            tried.failed.push(Error::msg("busy"));
+            tried
+                .failed
+                .extend(anew.then(|| StartAnew("apart".into()).into()));
+            tried.complain().unwrap_err()
+        };
+        let (error, anew) = (failed(false), failed(true));
+        assert_eq!(
+            (error.to_string().as_str(), anew.to_string().as_str()),
+            ("busy", "busy; apart")
+        );
+        assert!(!error.is::<StartAnew>() && anew.is::<StartAnew>());
+        assert!(Tried::default().complain().is_ok());
+    }
 
     #[test]
     fn the_service_of_a_process() {

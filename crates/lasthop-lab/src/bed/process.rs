@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use nix::sched::CloneFlags;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, setsid};
 
 use crate::base::interrupt;
 use crate::bed::namespace::Namespace;
@@ -276,9 +276,9 @@ pub struct Managed {
 }
 
 impl Managed {
-    /// Starts `command` in `namespace` in a process group of its own, so that Ctrl-C at the
-    /// terminal reaches the lab alone, which then ends its children in order. `log` takes the
-    /// output of a background child.
+    /// Starts `command` in `namespace` in a session of its own, so that Ctrl-C at the terminal, and
+    /// its end, reach the lab alone, which then ends its children in order. `log` takes the output
+    /// of a background child.
     ///
     /// # Errors
     /// It cannot be started.
@@ -289,7 +289,9 @@ impl Managed {
         lifetime: Lifetime,
         log: Option<PathBuf>,
     ) -> Result<Self> {
-        command.stdin(Stdio::null()).process_group(0);
+        command.stdin(Stdio::null());
+        // SAFETY: one system call, which touches nothing of ours.
+        unsafe { command.pre_exec(|| Ok(setsid().map(drop)?)) };
         match (&log, lifetime) {
             (Some(path), Lifetime::Background) => {
                 let file = File::create(path)

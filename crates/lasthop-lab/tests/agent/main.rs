@@ -34,6 +34,7 @@ mod snack;
 mod sockets;
 mod top;
 mod tun;
+mod upgrade;
 
 use std::cell::RefCell;
 use std::io::Write;

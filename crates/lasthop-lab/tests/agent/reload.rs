@@ -3,7 +3,7 @@
 //! nothing of them is lost.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -398,7 +398,7 @@ fn taken_over(flows: usize, bytes: u64) {
 }
 
 /// What is in the runtime directory of the base station's network namespace.
-fn runtime_files(bed: &TestBed) -> Vec<String> {
+pub(super) fn runtime_files(bed: &TestBed) -> Vec<String> {
     let directory = bed.run_in(Host::Bs, || {
         lasthop::control::directory(Path::new("/run/lasthop"))
     });
@@ -488,70 +488,4 @@ fn who_cannot_take_over_leaves_all_as_it_is() {
         output.status.success() && said.contains("attached to wl0"),
         "{said}"
     );
-}
-
-/// What a package does when it has replaced the program, and what it does when it goes back: whoever is of
-/// another file takes the daemon's place, with its words; who is of the same has it read its files.
-#[test]
-fn a_program_that_was_replaced_is_followed() {
-    if !able() {
-        return;
-    }
-    let mut served = Served::start(0.01, "[device.wl0]\n");
-    let transfer = Transfer::new().flows(4).bytes(16_000_000);
-    let running = transfer.deadline(PATIENCE).start(&served.bed);
-    let running = running.expect("transfer");
-    running.wait_for_all_flows().expect("flows");
-    let created = counter(&mut served.agent, "flows_created");
-    let old = find_binary("lasthop").expect("lasthop");
-    let new = served.directory.path().join("lasthop");
-    fs::copy(&old, &new).expect("copy");
-    let upgrade = |binary: &Path| {
-        let output = served.bed.run_in(Host::Bs, || {
-            let mut command = Command::new(binary);
-            command.args(["reload", "--upgrade", "-j"]);
-            command.stdin(Stdio::null()).stderr(Stdio::null());
-            // The daemon that it starts has the same standard output: not for us to wait for its end.
-            let mut child = command.stdout(Stdio::piped()).spawn().expect("reload");
-            let mut line = String::new();
-            let out = child.stdout.take().expect("stdout");
-            let mut lines = BufReader::new(out);
-            while !line.contains("\"reload\"") {
-                line.clear();
-                assert_ne!(lines.read_line(&mut line).expect("a line"), 0);
-            }
-            assert!(child.wait().expect("end").success());
-            line
-        });
-        let value: Value = serde_json::from_str(&output.expect("namespace")).expect("JSON");
-        value
-    };
-    let first = upgrade(&new);
-    assert_eq!(
-        (&first["reload"], &first["from_pid"]),
-        (&"upgraded".into(), &served.agent.pid().into())
-    );
-    served.agent.wait().expect("the old one ends");
-    assert_eq!(upgrade(&new)["reload"], "unchanged");
-    let second = upgrade(&old);
-    assert_eq!(
-        (&second["reload"], &second["from_pid"]),
-        (&"upgraded".into(), &first["to_pid"])
-    );
-    let binary = old.to_str().expect("path");
-    let status = || -> Value {
-        let text = served.bed.command(Host::Bs, &[binary, "status", "-j"]);
-        serde_json::from_str(text.expect("status").lines().next().expect("a line")).expect("JSON")
-    };
-    assert_eq!(
-        (&status()["pid"], &status()["counters"]["flows_created"]),
-        (&second["to_pid"], &created.into())
-    );
-    assert!(!running.is_finished(), "it came too late");
-    check(&running.wait().expect("transfer"));
-    let pid = second["to_pid"].as_i64().expect("a process") as i32;
-    kill(Pid::from_raw(pid), Signal::SIGINT).expect("SIGINT");
-    wait_until("it has ended", || {
-        (programs_attached(&served.bed) == 0, String::new())
-    });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! From one daemon to the next, perhaps of another version, while packets pass: the one that runs gives
+//! From one process to the next, perhaps of another version, while packets pass: the one that runs gives
 //! locks, sockets, maps and links away (SCM_RIGHTS), the next loads its programs with those maps, puts
 //! them in place and says so. Until then the first one serves, and if the next one fails it goes on.
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::place::{Place, label};
 use super::settings::Settings;
 use crate::bytes;
-use crate::control::{Control, DAEMON, directory};
+use crate::control::{Control, directory};
 use crate::memory::{Asked, Chosen, Part, Profile};
 use crate::programs::{Maps, Setup};
 
@@ -68,7 +68,7 @@ struct Header {
     fds: usize,
 }
 
-/// A device that another daemon has served until now.
+/// A device that another process has served until now.
 pub(super) struct Given {
     pub(super) dev: String,
     pub(super) ordered: String,
@@ -167,21 +167,21 @@ pub(super) fn taken(mut stream: &UnixStream) -> Option<bool> {
     }
 }
 
-/// What a daemon that runs gives; none: there is no such daemon in this network namespace.
+/// What a process that serves gives.
 pub(super) struct Taking {
     stream: UnixStream,
-    /// The daemon's own lock and socket.
+    /// Its own lock and socket.
     pub(super) process: Control,
     pub(super) given: Vec<Given>,
 }
 
 impl Taking {
-    /// Asks the daemon that runs.
+    /// Asks the process of that name; none: there is no such process in this network namespace.
     ///
     /// # Errors
     /// It gives nothing, or its maps have another layout.
-    pub(super) fn ask(runtime_dir: &Path) -> Result<Option<Self>> {
-        let socket = directory(runtime_dir)?.join(format!("{DAEMON}.sock"));
+    pub(super) fn ask(runtime_dir: &Path, name: &str) -> Result<Option<Self>> {
+        let socket = directory(runtime_dir)?.join(format!("{name}.sock"));
         let mut stream = match UnixStream::connect(&socket) {
             Err(error)
                 if [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused]
@@ -197,11 +197,11 @@ impl Taking {
         let (line, fds) = reader.line(|greeting: &Greeting| greeting.fds)?;
         if line.layout != LAYOUT {
             bail!(
-                "the daemon that runs keeps its connections in another layout ({}, here {LAYOUT}): it can't be followed, end it and start this one",
+                "the process that serves keeps its connections in another layout ({}, here {LAYOUT}): it can't be followed, end it and start this one",
                 line.layout
             );
         }
-        let process = Control::take(runtime_dir, DAEMON, parts(fds)?.0)?;
+        let process = Control::take(runtime_dir, name, parts(fds)?.0)?;
         let mut given = Vec::new();
         let read: Result<()> = (0..line.devices).try_for_each(|_| {
             let (header, fds) = reader.line(|header: &Header| header.fds)?;
@@ -218,14 +218,14 @@ impl Taking {
         Ok(Some(taking))
     }
 
-    /// Tells the daemon from before that it is over.
+    /// Tells the process from before that it is over.
     pub(super) fn done(&mut self) -> Result<()> {
         self.stream
             .write_all(TAKEN)
-            .context("the daemon from before")
+            .context("the process from before")
     }
 
-    /// Leaves all to the daemon from before.
+    /// Leaves all to the process from before.
     pub(super) fn refuse(&mut self) {
         self.process.give();
         self.given.iter_mut().for_each(|given| given.control.give());
@@ -236,7 +236,7 @@ impl Taking {
 fn parts(fds: Vec<OwnedFd>) -> Result<([OwnedFd; 2], Vec<OwnedFd>)> {
     let mut fds = fds.into_iter();
     let (Some(lock), Some(listener)) = (fds.next(), fds.next()) else {
-        bail!("the daemon that runs gives no lock and no socket");
+        bail!("the process that serves gives no lock and no socket");
     };
     Ok(([lock, listener], fds.collect()))
 }
@@ -319,16 +319,16 @@ impl<'a> Reader<'a> {
                 break end;
             }
             if self.text.len() > LINE_BYTES {
-                bail!("the daemon that runs says too much");
+                bail!("the process that serves says too much");
             }
             self.more()?;
         };
         let line: Vec<u8> = self.text.drain(..=end).collect();
-        let line: T = serde_json::from_slice(&line).context("what the daemon that runs says")?;
+        let line: T = serde_json::from_slice(&line).context("what the process that serves says")?;
         let wanted = fds(&line);
         if self.fds.len() < wanted {
             bail!(
-                "the daemon that runs gives {} of {wanted} descriptors",
+                "the process that serves gives {} of {wanted} descriptors",
                 self.fds.len()
             );
         }
@@ -342,7 +342,7 @@ impl<'a> Reader<'a> {
         let fd = self.stream.as_fd().as_raw_fd();
         let flags = MsgFlags::MSG_CMSG_CLOEXEC;
         let message = recvmsg::<()>(fd, &mut slices, Some(&mut space), flags)
-            .context("the daemon that runs does not answer")?;
+            .context("the process that serves does not answer")?;
         for control in message.cmsgs()? {
             if let ControlMessageOwned::ScmRights(fds) = control {
                 // SAFETY: descriptors that the kernel has just given to this process.
@@ -354,7 +354,7 @@ impl<'a> Reader<'a> {
         }
         let n = message.bytes;
         if n == 0 {
-            bail!("the daemon that runs does not hand over: see what it says");
+            bail!("the process that serves does not hand over: see what it says");
         }
         self.text.extend_from_slice(&bytes[..n]);
         Ok(())
@@ -364,7 +364,7 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::owner_of;
+    use crate::control::{DAEMON, owner_of};
 
     /// Whoever gives is of another version, which says less of a device: it keeps lock and socket.
     #[test]
@@ -373,7 +373,12 @@ mod tests {
         let mut process = Control::claim(dir.path(), DAEMON).unwrap();
         let socket = directory(dir.path()).unwrap().join(":daemon.sock");
         std::thread::scope(|scope| {
-            let asks = scope.spawn(|| Taking::ask(dir.path()).map(drop).unwrap_err().to_string());
+            let asks = scope.spawn(|| {
+                Taking::ask(dir.path(), DAEMON)
+                    .map(drop)
+                    .unwrap_err()
+                    .to_string()
+            });
             let question = loop {
                 if let Some(question) = process.questions().pop() {
                     break question;
@@ -391,7 +396,10 @@ mod tests {
             send(&stream, &serde_json::to_string(&greeting).unwrap(), &fds).unwrap();
             send(&stream, "{}", &fds).unwrap();
             let error = asks.join().unwrap();
-            assert!(error.contains("what the daemon that runs says"), "{error}");
+            assert!(
+                error.contains("what the process that serves says"),
+                "{error}"
+            );
         });
         assert!(socket.exists());
         let us = std::process::id();

@@ -10,8 +10,8 @@ use super::settings::Orders;
 pub struct Options {
     /// What is to be served, and how.
     pub orders: Orders,
-    /// Serve what the daemon that runs serves, with its connections.
-    pub take_over: bool,
+    /// Serve what the process of that name serves (control.rs), with its connections.
+    pub take_over: Option<String>,
     /// End when a device goes away instead of waiting for it.
     pub once: bool,
     /// Events as JSON Lines.

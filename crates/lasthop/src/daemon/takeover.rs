@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! `lasthop daemon --take-over`: serves what another daemon has served until now, with its connections.
+//! `--take-over`: serves what another process has served until now, with its connections.
 
 use anyhow::{Context, Result};
 
@@ -14,16 +14,17 @@ use crate::keyfile;
 use crate::memory;
 use crate::programs::{Agent, Successor};
 
-/// Takes over all that a daemon serves in this network namespace: its lock, and the devices. None: there
-/// is no daemon.
+/// Takes over all that the process of that name serves in this network namespace: its lock, and the
+/// devices. None: there is no such process.
 ///
 /// # Errors
 /// It can't be followed, or the programs can't be loaded: then it goes on.
 pub(super) fn take_over(
     common: &Common,
+    name: &str,
     manager: &mut Manager,
 ) -> Result<Option<(Control, Vec<Place>)>> {
-    let Some(mut taking) = Taking::ask(&common.runtime_dir)? else {
+    let Some(mut taking) = Taking::ask(&common.runtime_dir, name)? else {
         return Ok(None);
     };
     let loaded: Result<Vec<_>> = taking.given.iter().map(load).collect();
