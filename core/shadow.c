@@ -6,6 +6,7 @@
 #define LH_SHADOW_OUTAGE_NS LH_SEC /* a silence of MH's that no timeout of FH's explains */
 #define LH_SHADOW_TRIES 3 /* copies of FH's without an answer */
 #define LH_SHADOW_BURST_SEGS 8 /* that tell of the rate at which they came */
+#define LH_SHADOW_BURST_LEAST 3 /* as many do behind the first, where a pause follows */
 #define LH_SHADOW_BURST_GAP_NS (20 * LH_MSEC) /* no burst goes on behind such a pause */
 #define LH_SHADOW_FLIGHT_SEGS 8 /* a smaller flight tells not by how much it was reduced */
 #define LH_SHADOW_TRAIN_LEAST 2 /* segments: a shorter train tells nothing */
@@ -81,16 +82,28 @@ LH_INLINE u32 lh_shadow_octave(u64 rate)
 	return octave * 4 + ((rate >> (LH_SHADOW_RATE_SHIFT - 2 + octave)) & 3);
 }
 
+/* The last of a burst has come. */
+LH_INLINE void lh_shadow_burst_end(struct lh_env *env, const struct lh_shadow *w)
+{
+	u64 took = lh_max(lh_since(w->burst_last_ns, w->burst_ns), 1ULL);
+	u32 i = lh_shadow_octave((u64)w->burst_bytes * LH_SEC / took);
+
+	lh_barrier(i);
+	__sync_fetch_and_add(&LH_DEVICE(env)->shadow.bursts[i & (LH_SHADOW_RATES - 1)],
+			     (u64)w->burst_bytes);
+}
+
 /* The rate at which some segments in a row come from FH: where they are as fast each time, what the way to us
  * carries. */
 LH_INLINE void lh_shadow_burst(struct lh_env *env, struct lh_flow *f, u32 bytes)
 {
-	struct lh_shadow_device *d = &LH_DEVICE(env)->shadow;
 	struct lh_shadow *w = &f->shadow;
-	u32 i;
 
-	if (lh_since(env->now_ns, w->burst_last_ns) > LH_SHADOW_BURST_GAP_NS)
+	if (lh_since(env->now_ns, w->burst_last_ns) > LH_SHADOW_BURST_GAP_NS) {
+		if (w->burst_ns && w->burst_bytes >= LH_SHADOW_BURST_LEAST * lh_mss(f))
+			lh_shadow_burst_end(env, w);
 		w->burst_ns = 0;
+	}
 	w->burst_last_ns = env->now_ns;
 	if (!w->burst_ns) { /* the time of the first one is not known */
 		w->burst_ns = env->now_ns;
@@ -100,10 +113,7 @@ LH_INLINE void lh_shadow_burst(struct lh_env *env, struct lh_flow *f, u32 bytes)
 	w->burst_bytes += bytes;
 	if (w->burst_bytes < LH_SHADOW_BURST_SEGS * lh_mss(f))
 		return;
-	i = lh_shadow_octave((u64)w->burst_bytes * LH_SEC /
-			     lh_max(lh_since(env->now_ns, w->burst_ns), 1ULL));
-	lh_barrier(i);
-	__sync_fetch_and_add(&d->bursts[i & (LH_SHADOW_RATES - 1)], (u64)w->burst_bytes);
+	lh_shadow_burst_end(env, w);
 	w->burst_ns = env->now_ns;
 	w->burst_bytes = 0;
 }

@@ -104,6 +104,16 @@ pub const OBSERVE_FIELDS: &[Field] = &[
     ),
     ("queue_p95_ms", "ms", "the same of 95 in 100"),
     (
+        "by_queue",
+        "",
+        "`[segments, lost]` of those that met a queue before the link of less than 1 ms, 2 ms, 4 ms and so on; the last of all longer ones",
+    ),
+    (
+        "near_longest",
+        "",
+        "`[segments, lost]` of those that met one of three quarters and more of the longest of late",
+    ),
+    (
         "link_mbit",
         "Mbit/s",
         "payload that the link carries, lost or not, as far as segments have queued before it; null: none has",
@@ -229,6 +239,8 @@ pub fn line(device: &str, observed_s: f64, measured: &Measured) -> Value {
         "wired_rtt_ms": mean_ms(all.wired_ns, all.rounds),
         "queue_p50_ms": queue(reckoned.queue_ns[0]),
         "queue_p95_ms": queue(reckoned.queue_ns[1]),
+        "by_queue": measured.by_queue.map(|seen| [seen.departed(), seen.lost]),
+        "near_longest": [all.segs_full + all.lost_full, all.lost_full],
         "link_mbit": reckoned.link_rate.map(mbit),
         "goodput_mbit": mbit(reckoned.goodput),
         "expected_mbit": reckoned.expected.map(mbit),

@@ -7,7 +7,7 @@
 //!
 //! What `rack` would carry is what the link carries (the rate at which segments arrived while they
 //! queued without a pause) less the link's losses, shared by as many connections as were busy at a time; not
-//! more than the senders' side carries where that is known to lose, or nothing ever queued here; and nothing
+//! more than the senders' side carries, where what comes in a row comes at the same rate each time; and nothing
 //! more for a receiver that grants no more, or where the link loses nothing.
 
 use lasthop_core::bindings::lh_shadow_sums;
@@ -29,8 +29,8 @@ const TRIMMED: f64 = 0.2;
 const LINK_LOSSES: u64 = 2;
 /// So much of what comes in a row comes at nearly the same rate where that is the way's.
 const ALIKE: f64 = 0.6;
-/// So many gaps in senders' data are no chance.
-const UPSTREAM_LOSSES: u64 = 5;
+/// Where so little of all that arrived came in a row it tells nothing.
+const IN_A_ROW: f64 = 0.1;
 
 /// Whose losses a hop's are.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -150,20 +150,20 @@ fn room(
     losses: &Losses,
 ) -> Option<f64> {
     let carried = link_rate.map(|rate| rate * (1.0 - losses.link_rate));
-    let bound = match (carried, upstream_rate(&measured.bursts)) {
-        (Some(carried), Some(upstream)) if all.upstream_lost >= UPSTREAM_LOSSES => {
-            carried.min(upstream)
-        }
-        (None, upstream) => upstream?,
-        (Some(carried), _) => carried,
+    let bound = match (carried, upstream_rate(&measured.bursts, all.bytes)) {
+        (Some(carried), Some(upstream)) => carried.min(upstream),
+        (carried, upstream) => carried.or(upstream)?,
     };
     Some(bound * RACK_CARRIES)
 }
 
 /// What the way to us carries, if what comes in a row is as fast each time; none: it is now fast, now slow,
 /// as senders are.
-fn upstream_rate(bursts: &[u64]) -> Option<f64> {
+fn upstream_rate(bursts: &[u64], arrived: u64) -> Option<f64> {
     let all: u64 = bursts.iter().sum();
+    if (all as f64) < IN_A_ROW * arrived as f64 {
+        return None;
+    }
     let most = (0..bursts.len()).max_by_key(|i| bursts[*i])?;
     let near = &bursts[most.saturating_sub(1)..(most + 2).min(bursts.len())];
     let alike = near.iter().sum::<u64>() as f64 >= ALIKE * all as f64;
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(reckoned.gain(), Some(1.0));
     }
 
-    /// Two connections share the link, and a sender's way that loses and carries less bounds both.
+    /// Two connections share the link, and a sender's way that carries less bounds both.
     #[test]
     fn shares_and_bounds() {
         let mut two = measured(&[(0, 980, 20)], Seen::default());
@@ -379,15 +379,16 @@ mod tests {
             reckoned.kinds[0].expected.unwrap() * 2.0,
             alone.expected.unwrap()
         );
-        two.senders[1].upstream_lost = 50;
         two.bursts[(19 - 13) * 4] = 10_000; // half a megabyte per second and a little more
+        assert_eq!(reckon(&two), reckoned, "too few to tell");
+        two.bursts[(19 - 13) * 4] = 400_000;
         let bounded = reckon(&two).expected.unwrap();
         assert!((500_000.0..600_000.0).contains(&bounded), "{bounded}");
         // Where nothing ever queued before the link, the way to us is all that is known; if that.
         two.rates.fill(0);
         assert_eq!(reckon(&two).expected.unwrap(), bounded);
         for place in 0..12 {
-            two.bursts[place] = 10_000;
+            two.bursts[place] = 400_000;
         }
         assert_eq!(reckon(&two).expected, None);
     }
