@@ -20,7 +20,7 @@ cargo bench -q --locked -p lasthop --bench packet --no-run --message-format=json
 	sed -n 's/.*"executable":"\([^"]*\/packet-[^"]*\)".*/\1/p' >"$work/bench"
 # The first seconds load the programs: the verifier's time is in no function of theirs.
 perf record -q -g -F 20000 -o "$work/data" "$(tail -1 "$work/bench")" profile "$flows" "$seconds"
-perf script -i "$work/data" -F ip,sym 2>"$work/errors" | awk -v flows="$flows" '
+perf script -i "$work/data" -F ip,sym 2>/dev/null | awk -v flows="$flows" '
 	# A sample is a stack, innermost first, and an empty line.
 	function name(sym) {
 		sub(/^[ \t]*[0-9a-f]+ /, "", sym)
@@ -42,7 +42,7 @@ perf script -i "$work/data" -F ip,sym 2>"$work/errors" | awk -v flows="$flows" '
 	}
 	NF { stack[++n] = name($0) }
 	!NF { book() }
-	function table(path, what, counts,  key, part, order) {
+	function table(path, counts,  key, part, order) {
 		order = "sort -rn | head -20"
 		for (key in counts) {
 			split(key, part, SUBSEP)
@@ -55,8 +55,8 @@ perf script -i "$work/data" -F ip,sym 2>"$work/errors" | awk -v flows="$flows" '
 		book()
 		for (path in all) {
 			printf "%s path, %d flow(s), %d samples: functions with what they call\n", path, flows, all[path]
-			table(path, "", of)
+			table(path, of)
 			printf "helpers of the kernel among it\n"
-			table(path, "", help)
+			table(path, help)
 		}
 	}'

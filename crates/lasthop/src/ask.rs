@@ -278,8 +278,6 @@ fn ask(socket: &Path, request: &str, bounds: Bounds) -> io::Result<String> {
     }
 }
 
-const NO_JSON: &str = "an answer that is no JSON";
-
 /// Asks the owners of all devices of this network namespace (or of one), and parses what they answer;
 /// and a sentence for each who did not.
 ///
@@ -290,10 +288,9 @@ pub fn values(
     device: Option<&str>,
     request: &str,
 ) -> Result<(Vec<Value>, Vec<String>)> {
-    let answers = ask_all(runtime_dir, device, request)?;
-    let parse = |line: &String| serde_json::from_str(line).context(NO_JSON);
-    let values: Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
-    Ok((values?, answers.silent))
+    parsed(runtime_dir, device, request, |line| {
+        serde_json::from_str(&line)
+    })
 }
 
 /// The same, but of each object only the fields of these names.
@@ -306,17 +303,15 @@ pub fn some_fields(
     request: &str,
     names: &[&str],
 ) -> Result<(Vec<Value>, Vec<String>)> {
-    let answers = ask_all(runtime_dir, device, request)?;
-    let parse = |line: &String| {
-        let mut from = serde_json::Deserializer::from_str(line);
+    parsed(runtime_dir, device, request, |line| {
+        let mut from = serde_json::Deserializer::from_str(&line);
         let value = Only(names).deserialize(&mut from)?;
         from.end().map(|()| value)
-    };
-    let values: serde_json::Result<Vec<Value>> = answers.lines.iter().map(parse).collect();
-    Ok((values.context(NO_JSON)?, answers.silent))
+    })
 }
 
-/// The same as [`values`], as lines, each of them JSON of JSON: nothing in it that a terminal would take for a command.
+/// The same as [`values`], as lines, each of them JSON: nothing in it that a
+/// terminal would take for a command.
 ///
 /// # Errors
 /// As [`values`].
@@ -325,11 +320,21 @@ pub fn lines(
     device: Option<&str>,
     request: &str,
 ) -> Result<(Vec<String>, Vec<String>)> {
+    parsed(runtime_dir, device, request, |line| {
+        serde_json::from_str(&line).map(|IgnoredAny| line)
+    })
+}
+
+fn parsed<T>(
+    runtime_dir: &Path,
+    device: Option<&str>,
+    request: &str,
+    parse: impl FnMut(String) -> serde_json::Result<T>,
+) -> Result<(Vec<T>, Vec<String>)> {
     let answers = ask_all(runtime_dir, device, request)?;
-    for line in &answers.lines {
-        let _: IgnoredAny = serde_json::from_str(line).context(NO_JSON)?;
-    }
-    Ok((answers.lines, answers.silent))
+    let told: serde_json::Result<Vec<T>> = answers.lines.into_iter().map(parse).collect();
+    let told = told.context("an answer that is no JSON")?;
+    Ok((told, answers.silent))
 }
 
 /// Devices that could not be asked are an error, once the others are shown.

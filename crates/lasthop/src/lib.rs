@@ -4,7 +4,7 @@
 
 pub mod ask;
 pub mod bug_report;
-mod bytes;
+pub mod bytes;
 mod carrier;
 pub mod check;
 pub mod cli;

@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
@@ -67,7 +68,7 @@ fn serve(args: &Daemon) -> Result<()> {
 /// Has all serving processes read their configuration again. What went wrong is an error, once the
 /// rest is shown.
 fn reload(args: &Reload) -> Result<()> {
-    let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
+    let runtime_dir = runtime_dir(args.common.config.as_deref())?;
     if args.upgrade {
         let tried = upgrade(&runtime_dir)?;
         for (from, to) in &tried.done {
@@ -102,12 +103,17 @@ fn reload(args: &Reload) -> Result<()> {
 }
 
 /// Asks the serving processes; who did not answer is in the second list.
+/// Where those who serve are to be asked.
+fn runtime_dir(config: Option<&Path>) -> Result<PathBuf> {
+    Ok(config::read_or_default(config)?.runtime_dir())
+}
+
 fn ask_them(
     common: &Common,
     device: Option<&str>,
     request: &str,
 ) -> Result<(Vec<Value>, Vec<String>)> {
-    let runtime_dir = config::read_or_default(common.config.as_deref())?.runtime_dir();
+    let runtime_dir = runtime_dir(common.config.as_deref())?;
     ask::values(&runtime_dir, device, request)
 }
 
@@ -137,7 +143,7 @@ fn status(args: &Status) -> Result<()> {
 fn flows(args: &Flows) -> Result<()> {
     let device = args.device.as_deref().map(device::real_name);
     let request = if args.why { "flows why" } else { "flows" };
-    let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
+    let runtime_dir = runtime_dir(args.common.config.as_deref())?;
     if args.common.json {
         let (lines, silent) = ask::lines(&runtime_dir, device.as_deref(), request)?;
         print_lines(&lines)?;
@@ -183,7 +189,7 @@ fn peers(args: &Peers) -> Result<()> {
 }
 
 fn follow(args: &Events) -> Result<()> {
-    let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
+    let runtime_dir = runtime_dir(args.common.config.as_deref())?;
     events::run(
         &runtime_dir,
         &events::Options {
@@ -196,7 +202,7 @@ fn follow(args: &Events) -> Result<()> {
 }
 
 fn watch(args: &Top) -> Result<()> {
-    let runtime_dir = config::read_or_default(args.config.as_deref())?.runtime_dir();
+    let runtime_dir = runtime_dir(args.config.as_deref())?;
     top::run(
         &runtime_dir,
         &top::Options {
@@ -210,7 +216,7 @@ fn watch(args: &Top) -> Result<()> {
 }
 
 fn look_on(args: &Observe) -> Result<()> {
-    let runtime_dir = config::read_or_default(args.common.config.as_deref())?.runtime_dir();
+    let runtime_dir = runtime_dir(args.common.config.as_deref())?;
     observe::run(
         &runtime_dir,
         &observe::Options {
@@ -235,14 +241,14 @@ fn key(args: &Key) -> Result<()> {
         }
         KeyVerb::Reload { config } => config,
     };
-    let runtime_dir = config::read_or_default(config.as_deref())?.runtime_dir();
+    let runtime_dir = runtime_dir(config.as_deref())?;
     let answers = ask::ask_all(&runtime_dir, None, "key reload")?;
     answers.lines.iter().for_each(|line| println!("{line}"));
     complain(&answers.silent)
 }
 
 fn link(args: &Link) -> Result<()> {
-    let runtime_dir = config::read_or_default(args.config.as_deref())?.runtime_dir();
+    let runtime_dir = runtime_dir(args.config.as_deref())?;
     let device = device::real_name(&args.device);
     let request = match args.state {
         LinkState::Up => "link up",

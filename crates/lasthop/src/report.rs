@@ -220,6 +220,14 @@ pub(crate) fn cell(flow: &Value, name: &str) -> String {
     }
 }
 
+/// Fields by which a connection is told from others.
+pub(crate) const FLOW_KEY: [&str; 6] = ["dev", "mh", "mh_port", "fh", "fh_port", "vlan"];
+
+/// These of a connection, as one text.
+pub(crate) fn flow_key(flow: &Value) -> String {
+    FLOW_KEY.map(|name| text(&flow[name])).join(" ")
+}
+
 /// Columns of a table of connections: fields and their titles.
 pub(crate) type Columns<const N: usize> = [(&'static str, &'static str); N];
 

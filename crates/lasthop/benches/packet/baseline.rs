@@ -4,6 +4,7 @@
 use std::os::fd::{AsFd, AsRawFd};
 
 use anyhow::{Context, Result};
+use lasthop::bytes;
 use lasthop::programs::{Outcome, Program, SkbContext, test_run};
 use lasthop_core::bindings::lh_setup;
 use libbpf_rs::{Object, ObjectBuilder};
@@ -28,17 +29,12 @@ impl Baseline {
         for mut map in open.maps_mut() {
             match map.name().to_string_lossy().as_ref() {
                 "flow_ids" => map.set_max_entries(u32::from(FLOWS_MOST))?,
-                name if name.ends_with(".rodata") => map.set_initial_value(bytes_of(&setup))?,
+                name if name.ends_with(".rodata") => map.set_initial_value(bytes::of(&setup))?,
                 _ => {}
             }
         }
         open.load().map(Self).context("BPF object baseline")
     }
-}
-
-fn bytes_of(setup: &lh_setup) -> &[u8] {
-    // SAFETY: plain data without padding that could be read uninitialised: it was made by default().
-    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(setup).cast(), size_of::<lh_setup>()) }
 }
 
 impl Programs for Baseline {

@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::ask;
+use crate::report::FLOW_KEY;
 
 /// Of the time no more than one part in so many goes into asking for connections.
 const SHARE: u32 = 20;
@@ -48,7 +49,7 @@ pub struct Sample {
 
 impl Sample {
     /// Asks. `wants_flows`: whether connections are of interest, as far as the status tells; `request`:
-    /// how they are asked for, and `names` what of them is told.
+    /// how they are asked for, and `names` what of them is told beside their key.
     ///
     /// # Errors
     /// No right to ask, or an answer is no JSON.
@@ -69,7 +70,8 @@ impl Sample {
             peers = Some(heard);
             let began = Instant::now();
             if pace.is_due(began) && wants_flows(&status) {
-                let (known, more) = ask::some_fields(runtime_dir, None, request, names)?;
+                let names = [&FLOW_KEY[..], names].concat();
+                let (known, more) = ask::some_fields(runtime_dir, None, request, &names)?;
                 silent.extend(more);
                 flows = Some(known);
                 pace.spent(began, Instant::now());

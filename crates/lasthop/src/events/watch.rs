@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Event, Sample};
-use crate::report::text;
+use crate::report::{flow_key, text};
 
 /// What has not happened for so long is over.
 const QUIET: Duration = Duration::from_secs(10);
@@ -71,17 +71,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What is looked at of a connection.
-    pub(super) const OF_FLOWS: [&str; 8] = [
-        "dev",
-        "mh",
-        "mh_port",
-        "fh",
-        "fh_port",
-        "vlan",
-        "local_retransmits",
-        "outage_s",
-    ];
+    /// What is looked at of a connection beside its key.
+    pub(super) const OF_FLOWS: [&str; 2] = ["local_retransmits", "outage_s"];
 
     /// Whether connections have something to tell: repairs or outages were counted since they were asked
     /// for, or a receiver is cut off.
@@ -275,9 +266,9 @@ impl Device {
         self.see_outages(dev, flows, at, events);
         self.told_repairs = counter(&self.status, "local_retransmits");
         let repaired = flows.iter().filter(|flow| flow["local_retransmits"] != 0);
-        let now: HashSet<String> = repaired.clone().map(|flow| key(flow)).collect();
+        let now: HashSet<String> = repaired.clone().map(|flow| flow_key(flow)).collect();
         if let Some(before) = &self.repaired {
-            let first = repaired.filter(|flow| !before.contains(&key(flow)));
+            let first = repaired.filter(|flow| !before.contains(&flow_key(flow)));
             events.extend(first.map(|flow| {
                 ["mh", "mh_port", "fh", "fh_port"]
                     .into_iter()
@@ -349,11 +340,6 @@ fn begins_anew(was: &Value, status: &Value) -> bool {
     let counters = ["data_segments", "ack_segments", "flows_created"];
     let back = |name: &&str| counter(status, name) < counter(was, name);
     was["ifindex"] != status["ifindex"] || counters.iter().any(back)
-}
-
-fn key(flow: &Value) -> String {
-    let parts = ["mh", "mh_port", "fh", "fh_port", "vlan"].map(|name| text(&flow[name]));
-    parts.join(" ")
 }
 
 fn seconds(duration: Duration) -> f64 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::events::Sample;
-use crate::report::{cell, text};
+use crate::report::{cell, flow_key, text};
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
@@ -337,14 +337,8 @@ fn device_key(status: &Value, name: &str) -> String {
     format!("{} {name}", text(&status["dev"]))
 }
 
-/// What is shown of a connection, or it is told by.
-pub const OF_FLOWS: [&str; 13] = [
-    "dev",
-    "mh",
-    "mh_port",
-    "fh",
-    "fh_port",
-    "vlan",
+/// What is shown of a connection beside its key.
+pub const OF_FLOWS: [&str; 7] = [
     "data_bytes",
     "local_retransmits",
     "suppressed_acks",
@@ -353,8 +347,3 @@ pub const OF_FLOWS: [&str; 13] = [
     "outage_s",
     "why",
 ];
-
-fn flow_key(flow: &Value) -> String {
-    let names = ["dev", "mh", "mh_port", "fh", "fh_port", "vlan"];
-    names.map(|name| text(&flow[name])).join(" ")
-}

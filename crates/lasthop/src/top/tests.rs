@@ -4,6 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::report::FLOW_KEY;
 
 fn status(dev: &str, bytes: u64) -> Value {
     json!({
@@ -24,7 +25,7 @@ fn flow(mh: &str, port: u16, bytes: u64, repairs: u64) -> Value {
 #[test]
 fn the_fixture_has_what_is_asked_for() {
     let object = flow("10.0.0.2", 1, 5, 0);
-    let mut asked = OF_FLOWS.to_vec();
+    let mut asked = [&FLOW_KEY[..], &OF_FLOWS].concat();
     asked.sort_unstable();
     assert_eq!(crate::fields::keys(&object), asked);
 }
