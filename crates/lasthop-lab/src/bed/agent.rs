@@ -59,7 +59,8 @@ impl AgentHandle {
         command.args(take_over.then_some("--take-over"));
         let ready = match take_over {
             true => format!("{BINARY}: {device} taken over"),
-            false => format!("{BINARY}: attached to {device}"),
+            // With what follows the name: a policy's agent is called DEVICE:POLICY.
+            false => format!("{BINARY}: attached to {device} ("),
         };
         Self::begin(command, &ready, (namespace, device), None)
     }

@@ -36,7 +36,12 @@ fn counter(bed: &TestBed, dev: &str, name: &str) -> u64 {
 
 fn start(bed: &TestBed, file: &Path) -> AgentHandle {
     fs::write(file, POLICIES).expect("file");
-    bed.start_daemon(file).expect("daemon")
+    let mut agent = bed.start_daemon(file).expect("daemon");
+    // In the order of the sections: the device's own agent is there before the policy's.
+    agent
+        .wait_for_line("lasthop: attached to wl0:classic")
+        .expect("the policy's");
+    agent
 }
 
 #[test]
