@@ -8,8 +8,6 @@
 #include "kick.bpf.h"
 #include "read.bpf.h"
 
-#define LH_MAX_SLICES 128 /* 64 KiB of segments of 536 bytes, about */
-
 /* The segment in sc->slice goes through the core and into the cache. @off: of
  * its payload in @skb. @return 1: it is in slot sc->act.store_slot. A global
  * function: before Linux 6.12 the verifier finds no end of the loop around it. */
@@ -27,9 +25,9 @@ LH_ENTRY int lh_cache_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_en
 	lh_on_data(env, f, &sc->slice, act);
 	if (act->store_slot == LH_NO_SLOT)
 		return 0;
-	if (lh_store(skb, sc, act->store_slot, off))
+	if (lh_store(skb, sc, act->store_slot, off, sc->slice.payload_bytes))
 		return 1;
-	lh_store_failed(env, f, act);
+	lh_store_failed(env, f, act->store_pos);
 	return 0;
 }
 
@@ -56,7 +54,8 @@ LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_value *v, str
 	int i;
 
 	sc->slice = sc->seg;
-	bpf_for (i, 0, LH_MAX_SLICES) {
+	sc->slice.part_bytes = 0;
+	bpf_for (i, 0, LH_TRAIN_MOST) {
 		u32 n = mss && left > mss ? mss : left;
 		bool last = n == left;
 		int stored;
@@ -81,6 +80,28 @@ LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_value *v, str
 		left -= n;
 	}
 	sc->act.mark_ce = ce;
+}
+
+/* Segment @i of the super-packet in sc->seg, which goes through the core as one, is cached. @return 0: there
+ * is no memory for it and what follows. */
+LH_ENTRY int lh_cache_part(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
+			   struct lh_scratch *sc, u32 i)
+{
+	u32 part, at, n, id;
+
+	if (!f || !env || !sc)
+		return 0;
+	part = sc->seg.part_bytes;
+	at = i * part;
+	n = lh_min(sc->seg.payload_bytes - at, part);
+	id = lh_train_next(env, f, &sc->seg, i, n);
+	if (id == LH_NO_SLOT)
+		return 0;
+	if (lh_store(skb, sc, id, sc->seg.hdr_bytes + at, n))
+		lh_mark_slice(id, i, sc->seg.seq + at, at + n == sc->seg.payload_bytes);
+	else
+		lh_store_failed(env, f, f->ring.tail - 1);
+	return 1;
 }
 
 /* The ACK in @skb leaves with an option for the agent at the hop's other end, by which it grows. */
@@ -195,7 +216,39 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	return 0;
 }
 
-/* A super-packet (GRO, TSO). */
+/* A super-packet (GRO, TSO) that goes through the core and into the cache as one. @return 0: not this one,
+ * its segments have to go one by one. */
+LH_FUNC int lh_train_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
+{
+	struct lh_flow_value *v;
+	u32 index = 0, before;
+	int i, n = 0, most;
+
+	v = lh_flow_find(env, &sc->key, &index);
+	if (!v)
+		return 0;
+	lh_know_partner(&v->entry, env, &sc->hdr, LH_TO_HW);
+	before = lh_weight(&v->entry.flow);
+	env->accepted = sc->seg.part_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
+	if (!lh_train_ordinary(env, &v->entry.flow, &sc->seg)) {
+		lh_unlock(&v->entry);
+		return 0;
+	}
+	lh_on_data(env, &v->entry.flow, &sc->seg, &sc->act);
+	most = sc->act.nr_store;
+	bpf_for (i, 0, most) {
+		if (!lh_cache_part(skb, &v->entry.flow, env, sc, i))
+			break;
+		n++;
+	}
+	lh_train_end(env, &v->entry.flow, &sc->seg, n, &sc->act);
+	lh_count_weight(before, lh_weight(&v->entry.flow));
+	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
+	lh_leave(skb, &v->entry, sc, index);
+	return 1;
+}
+
+/* Another super-packet. */
 LH_FUNC int lh_super_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
 			     u32 mss)
 {
@@ -220,10 +273,13 @@ int lh_egress(struct __sk_buff *skb)
 	if (lh_read(skb, sc, env, true)) {
 		/* Only agents of this hop tell each other on it, and we do later. */
 		lh_strip(skb, sc);
-		if (skb->gso_size && sc->seg.payload_bytes > skb->gso_size)
-			lh_super_from_fh(skb, sc, env, skb->gso_size);
-		else
+		if (skb->gso_size && sc->seg.payload_bytes > skb->gso_size) {
+			sc->seg.part_bytes = skb->gso_size;
+			if (!lh_train_from_fh(skb, sc, env))
+				lh_super_from_fh(skb, sc, env, skb->gso_size);
+		} else {
 			lh_from_fh(skb, sc, env);
+		}
 	}
 	lh_env_done(env);
 	return TCX_NEXT;
@@ -321,7 +377,7 @@ LH_INLINE bool lh_parts_fit(const struct __sk_buff *skb, struct lh_scratch *sc)
 	if (!part || bytes <= part)
 		return bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
 	sc->seg.part_bytes = part;
-	return part <= LH_CACHE_PKT_MAX - LH_HDR_BYTES && bytes <= part * LH_MAX_SLICES;
+	return part <= LH_CACHE_PKT_MAX - LH_HDR_BYTES && bytes <= part * LH_TRAIN_MOST;
 }
 
 /* Whether a segment from MH, of no flow that we know, starts one: a SYN, and data where another agent

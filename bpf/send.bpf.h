@@ -300,13 +300,14 @@ LH_ENTRY int lh_release_on(struct __sk_buff *skb, struct lh_flow *f, struct lh_e
 	return 0;
 }
 
-/* Copies the segment in sc->slice, a whole packet or a slice of one, into its
- * slot. @off: of the payload in @skb. */
-LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 slot_id, u32 off)
+/* Copies the packet in sc->seg, or of a super-packet the slice whose payload of @len bytes is at @off in
+ * @skb, into its slot. */
+LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 slot_id, u32 off,
+			u32 len)
 {
-	const struct lh_segment *s = &sc->slice;
+	const struct lh_segment *s = &sc->seg;
 	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &slot_id);
-	u32 hdr = s->hdr_bytes, len = s->payload_bytes, end, more;
+	u32 hdr = s->hdr_bytes, end, more;
 
 	lh_barrier(hdr);
 	if (!slot || lh_outside(hdr, 40, LH_HDR_BYTES))

@@ -24,7 +24,7 @@ LH_ENTRY int lh_wait_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_env
 	id = sc->act.store_slot;
 	if (id == LH_NO_SLOT)
 		return 0;
-	if (lh_store(skb, sc, id, off))
+	if (lh_store(skb, sc, id, off, sc->slice.payload_bytes))
 		return 1;
 	slot = bpf_map_lookup_elem(&slots, &id);
 	if (slot)

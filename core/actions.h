@@ -40,6 +40,7 @@ struct lh_actions {
 	struct lh_retransmit retransmit[LH_MAX_RETRANSMIT]; /* send in this order */
 	u32 store_slot; /* copy this packet's bytes there, LH_NO_SLOT: don't */
 	u32 store_pos; /* ring position, for lh_store_failed() */
+	u32 nr_store; /* segments of a super-packet that went through as one, to be stored (train.h) */
 	u32 hold; /* 1: keep a copy of this ACK as the flow's held ACK, whatever the verdict */
 	u32 emit_held; /* copies of the held ACK to send to FH */
 	/* Edits of an ACK that passes (edit.h). The held copy is the ACK as it came. */

@@ -11,6 +11,7 @@ LH_INLINE void lh_actions_init(struct lh_actions *out)
 		out->retransmit[i] = (struct lh_retransmit){LH_NO_SLOT, 0};
 	out->store_slot = LH_NO_SLOT;
 	out->store_pos = 0;
+	out->nr_store = 0;
 	out->hold = 0;
 	out->emit_held = 0;
 	out->held_leaves = 0;
@@ -68,9 +69,11 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	lh_actions_init(out);
 	lh_env_time(env, f);
 	if (s->payload_bytes) {
-		f->nr_data++;
+		u32 segs = lh_train_segs(s);
+
+		f->nr_data += segs;
 		f->payload_bytes += s->payload_bytes;
-		lh_host_count(env, LH_C_data_segments, 1);
+		lh_host_count(env, LH_C_data_segments, segs);
 		lh_host_count(env, LH_C_data_bytes, s->payload_bytes);
 	}
 	if (!lh_track_fh(env, f, s)) {
@@ -97,93 +100,8 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 			lh_scheme_on_data(env, f, s, out);
 	}
 done:
-	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS);
+	lh_ring_reclaim(env, f, LH_RECLAIM_SEGS + out->nr_store);
 	out->next_deadline_ns = lh_next_deadline(env, f);
-	return 0;
-}
-
-/* The most that there are: two chunks' segments and the chunks of the window between. */
-#define LH_ACK_POPS (2 * LH_CHUNK_SEGS + LH_FLOW_SEGS / LH_CHUNK_SEGS)
-
-/* How an ACK came to move una. */
-#define LH_POP_HOLE 1 /* something above una had arrived already */
-#define LH_POP_WAITED 2 /* what it covers may have: una's own segment was sent again */
-
-/* Takes the head off the cache if @ack covers it. @how: LH_POP_*. @return 1:
- * done, look at the next. */
-LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
-{
-	struct lh_seg *e;
-
-	if (!env || !f || !lh_cached(f))
-		return 0;
-	e = lh_seg_at(env, f, f->ring.head);
-	if (!e || lh_after(e->end, ack))
-		return 0;
-	if ((how & LH_POP_HOLE) && !env->ack.last_ns)
-		lh_order_late(env, f, e);
-	if (e->flags & LH_SEG_SACKED)
-		f->delivery.sacked_bytes -= e->end - e->seq;
-	else
-		lh_delivered(env, f, e, !how);
-	lh_own_dups_expect(env, f, e);
-	if (e->n_local || (e->flags & (LH_SEG_FH_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
-		env->ack.unclear = 1;
-	env->ack.popped_bytes += e->end - e->seq;
-	env->ack.last_ns = e->last_tx_ns;
-	env->ack.last_end = e->end;
-	env->ack.steps++;
-	lh_ring_pop(env, f, 1);
-	return 1;
-}
-
-/*
- * Takes a whole chunk off that @ack covers, with what the chunk knows of its segments and no look
- * at each. The first and the last that an ACK covers get theirs: by them hole, order and sojourn
- * are judged. @return 1: done, look at the next.
- */
-LH_ENTRY int lh_ack_pop_chunk(struct lh_env *env, struct lh_flow *f, u32 ack)
-{
-	u32 span, n, pos;
-	struct lh_chunk *c;
-	struct lh_seg *next;
-
-	if (!env || !f)
-		return 0;
-	pos = f->ring.head;
-	if (!env->ack.last_ns || (pos & (LH_CHUNK_SEGS - 1)) || lh_cached(f) <= LH_CHUNK_SEGS)
-		return 0;
-	next = lh_seg_at(env, f, pos + LH_CHUNK_SEGS);
-	if (!next || lh_after(next->end, ack))
-		return 0;
-	c = lh_chunk_at(env, f, pos);
-	if (!c)
-		return 0;
-	span = c->seg[LH_CHUNK_SEGS - 1].end - c->seg[0].seq;
-	n = lh_min(span - lh_min(c->sacked_bytes, span), LH_CHUNK_SEGS * lh_mss(f));
-	f->delivery.sacked_bytes -= lh_min(c->sacked_bytes, f->delivery.sacked_bytes);
-	f->delivery.bytes += n;
-	env->ack.bytes += n;
-	env->ack.popped_bytes += span;
-	env->ack.nr_segs += LH_CHUNK_SEGS - lh_min(c->nr_sacked, LH_CHUNK_SEGS);
-	env->ack.unclear = 1; /* as far as we know */
-	if (f->flags & LH_FLOW_RTX)
-		env->ack.again_ns = env->now_ns;
-	env->ack.steps++;
-	lh_ring_pop(env, f, LH_CHUNK_SEGS);
-	return 1;
-}
-
-/* All that @ack covers. An entry of its own: lh_ring_reclaim_more(). */
-LH_ENTRY int lh_ack_pops(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
-{
-	int i;
-
-	if (!env || !f)
-		return 0;
-	lh_for (i, LH_ACK_POPS)
-		if (!lh_ack_pop_chunk(env, f, ack) && !lh_ack_pop(env, f, ack, how))
-			break;
 	return 0;
 }
 
@@ -221,21 +139,6 @@ LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
 	env->ack.bytes += n;
 }
 
-/* LH_POP_* of an ACK that moves una. Without SACK nothing but the repair tells that
- * there was a hole: what had waited behind one that the timer found posed as queue,
- * the timer grew with it, and each loss took twice as long as the one before. */
-LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
-{
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
-	u32 how = 0;
-
-	if (lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY))
-		how |= LH_POP_HOLE;
-	if (!lh_flow_sack(f) && e && (e->n_local || (e->flags & LH_SEG_FH_RTX)))
-		how |= LH_POP_WAITED;
-	return how;
-}
-
 /* What every scheme does with an ACK that moves una. */
 LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
@@ -244,10 +147,7 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 	f->una = s->ack;
 	f->progress_ns = env->now_ns;
 	f->flags &= ~LH_FLOW_RESET; /* the connection lives: that one was forged */
-	/* Two are what most ACKs cover: a loop costs as much as they do. */
-	if (lh_ack_pop(env, f, s->ack, how) && lh_ack_pop(env, f, s->ack, how) &&
-	    lh_ack_pop(env, f, s->ack, how))
-		lh_ack_pops(env, f, s->ack, how);
+	lh_ack_take(env, f, s->ack, how);
 	lh_ack_uncached(env, f, from);
 	if (lh_policy(env) & LH_POLICY_RTT_PER_ACK)
 		lh_ack_sample(env, f);
@@ -516,9 +416,9 @@ LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f)
 	return lh_ring_reclaim(env, f, LH_SWEEP_SHED);
 }
 
-LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, const struct lh_actions *out)
+LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, u32 pos)
 {
-	struct lh_seg *e = lh_seg_at(env, f, out->store_pos);
+	struct lh_seg *e = lh_seg_at(env, f, pos);
 
 	if (!e)
 		return;

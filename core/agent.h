@@ -3,7 +3,7 @@
  * The agent's entry points. A host parses a packet (segment.h), finds the
  * flow, calls one of these under the flow's lock, and carries out the actions.
  *
- *   lh_on_data()   a segment leaves towards MH
+ *   lh_on_data()   a segment leaves towards MH, or a super-packet (train.h)
  *   lh_on_ack()    a segment came from MH
  *   lh_on_wait(), lh_on_turn()  that segment has to wait for its turn
  *   lh_on_through() one that has waited comes through on its way on
@@ -23,7 +23,7 @@
 #include "lifecycle.h"
 #include "message.h"
 
-/* A TCP segment of the flow leaves towards MH. It always goes on. */
+/* A TCP segment of the flow leaves towards MH, or what lh_train_ordinary() lets go as one. It always goes on. */
 LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			struct lh_actions *out);
 
@@ -77,8 +77,8 @@ LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_se
  */
 LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f);
 
-/* The host could not copy the packet of the last lh_on_data() into the slot. */
-LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, const struct lh_actions *out);
+/* The host could not copy what belongs to ring position @pos, of the last lh_on_data(), into its slot. */
+LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, u32 pos);
 
 /* The flow is about to be forgotten: @out says what FH still has to get. To be called again, as long as
  * anything is released. */

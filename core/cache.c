@@ -153,7 +153,8 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e->n_local = 0;
 	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_EMPTY) | lh_seg_bare(e);
 	f->ring.nr_small += !!(flags & LH_SEG_SMALL);
-	lh_share_gain(env, f);
+	if (lh_cached(f) == 1)
+		lh_share_gain(env, f);
 	out->store_slot = slot;
 	out->store_pos = pos;
 	/* Of a flow whose SYN was not seen, or had no such option. */
@@ -238,6 +239,11 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	u32 pos;
 
 	f->sent_ns = env->now_ns;
+	if (s->part_bytes) { /* one by one: lh_train_next() */
+		f->max = s->end;
+		out->nr_store = lh_train_segs(s);
+		return 0;
+	}
 	if (env->pool_segments) {
 		lh_cache_shed(env, f, cap, LH_SHED_MOST);
 		lh_ring_reclaim_more(env, f, LH_SHED_MOST);

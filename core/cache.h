@@ -59,7 +59,8 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 /*
  * Puts the data segment @s into the cache, if it may be there. Sets
  * f->max. Data that is new stops at nine tenths of the share, so that a late
- * earlier segment, which is needed first, still fits (Click's rule).
+ * earlier segment, which is needed first, still fits (Click's rule). Of a super-packet
+ * (train.h) it only says that it is to be.
  */
 LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			  struct lh_actions *out);

@@ -105,6 +105,24 @@ void lhc_on_data(const struct lh_host_ops *ops, struct lh_flow *flow, const stru
 	lh_on_data(&env, flow, seg, out);
 }
 
+int lhc_on_train(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out)
+{
+	struct lh_host host = {*ops};
+	struct lh_env env = env_of(&host, cfg, call);
+	u32 i, n, left = seg->payload_bytes;
+
+	if (!lh_train_ordinary(&env, flow, seg))
+		return 0;
+	lh_on_data(&env, flow, seg, out);
+	n = out->nr_store;
+	for (i = 0; i < n; i++, left -= seg->part_bytes)
+		if (lh_train_next(&env, flow, seg, i, lh_min(left, seg->part_bytes)) == LH_NO_SLOT)
+			break;
+	lh_train_end(&env, flow, seg, i, out);
+	return 1;
+}
+
 void lhc_on_ack(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out)
 {
@@ -266,7 +284,7 @@ void lhc_store_failed(const struct lh_host_ops *ops, struct lh_flow *flow,
 	struct lh_host host = {*ops};
 	struct lh_env env = lent(&host);
 
-	lh_store_failed(&env, flow, actions);
+	lh_store_failed(&env, flow, actions->store_pos);
 }
 
 void lhc_flow_free(const struct lh_host_ops *ops, struct lh_flow *flow)

@@ -47,6 +47,9 @@ int lhc_parse(const u8 *packet, u32 len, u32 pkt_bytes, u32 l2_bytes, u32 vlan, 
 void lhc_flow_init(struct lh_flow *flow);
 void lhc_on_data(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
+/* A super-packet: its segments' bytes are stored by nobody. @return 0: it has to go one by one (train.h). */
+int lhc_on_train(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
+		 const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
 void lhc_on_ack(const struct lh_host_ops *ops, struct lh_flow *flow, const struct lh_config *cfg,
 		const struct lh_segment *seg, const struct lh_call *call, struct lh_actions *out);
 /* The bytes that lhc_on_wait() wants to be stored come from the packet of the last lhc_on_ack(), whose

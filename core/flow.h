@@ -25,6 +25,7 @@
 #include "order.h"
 #include "handoff.h"
 #include "outage.h"
+#include "pop.h"
 #include "queue.h"
 #include "resequence.h"
 #include "ring.h"
@@ -35,6 +36,7 @@
 #include "shadow.h"
 #include "share.h"
 #include "tell.h"
+#include "train.h"
 #include "wired.h"
 #include "window.h"
 

@@ -126,6 +126,23 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	}
 }
 
+LH_INLINE void lh_delivered_run(struct lh_env *env, struct lh_flow *f, const struct lh_seg *last,
+				u32 n, u32 bytes)
+{
+	struct lh_ack_sum *sum = &env->ack;
+
+	f->delivery.bytes += bytes;
+	sum->bytes += bytes;
+	sum->nr_segs += n;
+	lh_latest(&sum->xmit_ns, &sum->xmit_end, last);
+	if (last->last_tx_ns <= sum->sample_ns)
+		return;
+	sum->sample_ns = last->last_tx_ns;
+	sum->sample_delivered = last->delivered;
+	/* A small one is mostly the last of a train, whose others are full. */
+	sum->sample_full = n > 1 || 2 * bytes >= f->conn.mss;
+}
+
 #define LH_SACK_NEWS 2
 /* Segments and chunks that blocks may have us look at per ACK, with those that its number covers;
  * the next one, which says the same again, goes on. */

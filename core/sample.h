@@ -66,6 +66,10 @@ LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f);
 LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e,
 			    bool sample);
 
+/* The same of @n segments in a row, of @bytes, each of which left once and no later than @last. */
+LH_INLINE void lh_delivered_run(struct lh_env *env, struct lh_flow *f, const struct lh_seg *last,
+				u32 n, u32 bytes);
+
 /* The SACK blocks of @s. SACKed entries stay until they are acknowledged:
  * receivers may renege (RFC 2018). Inlined: kernels to 6.8 count 32 bytes of stack per
  * function at least, and this one's callers and callees fill the 512. */

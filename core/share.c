@@ -9,11 +9,8 @@
 
 LH_INLINE void lh_share_gain(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_peer *p;
+	struct lh_peer *p = lh_peer_of(env, f);
 
-	if (f->ring.tail - f->ring.head != 1)
-		return;
-	p = lh_peer_of(env, f);
 	if (p)
 		lh_peer_gain(LH_DEVICE(env), p);
 	if (lh_policy(env) & LH_POLICY_SHADOW)

@@ -17,7 +17,7 @@
 /* Under pressure a flow that has not got on for so long keeps the least. */
 #define LH_SHARE_STALE_NS (10 * LH_SEC)
 
-/* Counts the receiver of @f as busy, if the segment that was just cached is its flow's only one. */
+/* Counts the receiver of @f as busy: the flow has segments since now. */
 LH_INLINE void lh_share_gain(struct lh_env *env, struct lh_flow *f);
 
 /* Counts the receiver of @f as less busy: the flow is about to have no segment. */

@@ -27,6 +27,7 @@
 #include "order.c"
 #include "outage.c"
 #include "partner.c"
+#include "pop.c"
 #include "queue.c"
 #include "replaytime.c"
 #include "resequence.c"
@@ -39,6 +40,7 @@
 #include "share.c"
 #include "siphash.c"
 #include "tell.c"
+#include "train.c"
 #include "window.c"
 #include "wired.c"
 

@@ -54,6 +54,8 @@ pub const LH_RATE_BINS: u32 = 8;
 pub const LH_QUEUE_RTTS: u32 = 4;
 pub const LH_QUEUE_LEAST_NS: u32 = 20000000;
 pub const LH_OUTAGE_BURST: u32 = 4;
+pub const LH_POP_HOLE: u32 = 1;
+pub const LH_POP_WAITED: u32 = 2;
 pub const LH_RECENT_SAMPLES: u32 = 4;
 pub const LH_YOUNG_INTERVALS: u32 = 5;
 pub const LH_HELD_CHUNKS: u32 = 8;
@@ -66,6 +68,7 @@ pub const LH_SMALL_MOST: u32 = 64;
 pub const LH_SHARE_STALE_NS: u64 = 10000000000;
 pub const LH_TELL_BIN: u32 = 80;
 pub const LH_TELL_BIN_ALL: u32 = 95;
+pub const LH_TRAIN_MOST: u32 = 128;
 pub const LH_MAX_PARTNERS: u32 = 64;
 pub const LH_PARTNER_WINDOW: u32 = 64;
 pub const LH_PARTNER_ALIVE_NS: u32 = 4000000000;
@@ -825,6 +828,8 @@ pub struct lh_actions {
     pub store_slot: u32,
     #[doc = " ring position, for lh_store_failed()"]
     pub store_pos: u32,
+    #[doc = " segments of a super-packet that went through as one, to be stored (train.h)"]
+    pub nr_store: u32,
     #[doc = " 1: keep a copy of this ACK as the flow's held ACK, whatever the verdict"]
     pub hold: u32,
     #[doc = " copies of the held ACK to send to FH"]
@@ -859,7 +864,7 @@ pub struct lh_actions {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 200usize];
+    ["Size of lh_actions"][::core::mem::size_of::<lh_actions>() - 208usize];
     ["Alignment of lh_actions"][::core::mem::align_of::<lh_actions>() - 8usize];
     ["Offset of field: lh_actions::verdict"][::core::mem::offset_of!(lh_actions, verdict) - 0usize];
     ["Offset of field: lh_actions::nr_retransmit"]
@@ -870,34 +875,36 @@ const _: () = {
         [::core::mem::offset_of!(lh_actions, store_slot) - 40usize];
     ["Offset of field: lh_actions::store_pos"]
         [::core::mem::offset_of!(lh_actions, store_pos) - 44usize];
-    ["Offset of field: lh_actions::hold"][::core::mem::offset_of!(lh_actions, hold) - 48usize];
+    ["Offset of field: lh_actions::nr_store"]
+        [::core::mem::offset_of!(lh_actions, nr_store) - 48usize];
+    ["Offset of field: lh_actions::hold"][::core::mem::offset_of!(lh_actions, hold) - 52usize];
     ["Offset of field: lh_actions::emit_held"]
-        [::core::mem::offset_of!(lh_actions, emit_held) - 52usize];
-    ["Offset of field: lh_actions::window"][::core::mem::offset_of!(lh_actions, window) - 56usize];
+        [::core::mem::offset_of!(lh_actions, emit_held) - 56usize];
+    ["Offset of field: lh_actions::window"][::core::mem::offset_of!(lh_actions, window) - 60usize];
     ["Offset of field: lh_actions::held_window"]
-        [::core::mem::offset_of!(lh_actions, held_window) - 60usize];
+        [::core::mem::offset_of!(lh_actions, held_window) - 64usize];
     ["Offset of field: lh_actions::blank_sack"]
-        [::core::mem::offset_of!(lh_actions, blank_sack) - 64usize];
+        [::core::mem::offset_of!(lh_actions, blank_sack) - 68usize];
     ["Offset of field: lh_actions::mark_ce"]
-        [::core::mem::offset_of!(lh_actions, mark_ce) - 68usize];
+        [::core::mem::offset_of!(lh_actions, mark_ce) - 72usize];
     ["Offset of field: lh_actions::tell_by"]
-        [::core::mem::offset_of!(lh_actions, tell_by) - 72usize];
+        [::core::mem::offset_of!(lh_actions, tell_by) - 76usize];
     ["Offset of field: lh_actions::nr_tell"]
-        [::core::mem::offset_of!(lh_actions, nr_tell) - 76usize];
-    ["Offset of field: lh_actions::tell"][::core::mem::offset_of!(lh_actions, tell) - 80usize];
+        [::core::mem::offset_of!(lh_actions, nr_tell) - 80usize];
+    ["Offset of field: lh_actions::tell"][::core::mem::offset_of!(lh_actions, tell) - 84usize];
     ["Offset of field: lh_actions::nr_absent"]
-        [::core::mem::offset_of!(lh_actions, nr_absent) - 112usize];
-    ["Offset of field: lh_actions::absent"][::core::mem::offset_of!(lh_actions, absent) - 116usize];
+        [::core::mem::offset_of!(lh_actions, nr_absent) - 116usize];
+    ["Offset of field: lh_actions::absent"][::core::mem::offset_of!(lh_actions, absent) - 120usize];
     ["Offset of field: lh_actions::held_leaves"]
-        [::core::mem::offset_of!(lh_actions, held_leaves) - 148usize];
+        [::core::mem::offset_of!(lh_actions, held_leaves) - 152usize];
     ["Offset of field: lh_actions::nr_release"]
-        [::core::mem::offset_of!(lh_actions, nr_release) - 152usize];
+        [::core::mem::offset_of!(lh_actions, nr_release) - 156usize];
     ["Offset of field: lh_actions::release"]
-        [::core::mem::offset_of!(lh_actions, release) - 156usize];
+        [::core::mem::offset_of!(lh_actions, release) - 160usize];
     ["Offset of field: lh_actions::reload_slot"]
-        [::core::mem::offset_of!(lh_actions, reload_slot) - 188usize];
+        [::core::mem::offset_of!(lh_actions, reload_slot) - 192usize];
     ["Offset of field: lh_actions::next_deadline_ns"]
-        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 192usize];
+        [::core::mem::offset_of!(lh_actions, next_deadline_ns) - 200usize];
 };
 #[doc = " A list that is being worked off: what one call has no room for the timer sends."]
 #[repr(C)]
@@ -3159,6 +3166,17 @@ unsafe extern "C" {
         call: *const lh_call,
         out: *mut lh_actions,
     );
+}
+unsafe extern "C" {
+    #[doc = " A super-packet: its segments' bytes are stored by nobody. @return 0: it has to go one by one (train.h)."]
+    pub fn lhc_on_train(
+        ops: *const lh_host_ops,
+        flow: *mut lh_flow,
+        cfg: *const lh_config,
+        seg: *const lh_segment,
+        call: *const lh_call,
+        out: *mut lh_actions,
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn lhc_on_ack(

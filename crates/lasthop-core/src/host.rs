@@ -7,8 +7,8 @@ use crate::bindings::{
     lh_missing, lh_peer, lh_retransmit, lh_sack_block, lh_seg, lh_shadow_device, lhc_edit_ack,
     lhc_edit_tell, lhc_flow_free, lhc_flow_init, lhc_flow_over, lhc_hold_ns, lhc_lrto_ns,
     lhc_on_absent, lhc_on_ack, lhc_on_data, lhc_on_link, lhc_on_mac, lhc_on_partner,
-    lhc_on_release, lhc_on_sweep, lhc_on_through, lhc_on_timer, lhc_on_turn, lhc_on_wait,
-    lhc_peer_join, lhc_seg_at, lhc_store_failed,
+    lhc_on_release, lhc_on_sweep, lhc_on_through, lhc_on_timer, lhc_on_train, lhc_on_turn,
+    lhc_on_wait, lhc_peer_join, lhc_seg_at, lhc_store_failed,
 };
 use crate::config::Config;
 use crate::pool::{Limits, Pool};
@@ -252,6 +252,23 @@ impl Host {
         unsafe { lhc_on_data(&ops, &mut *flow.0, config, segment, call, &mut actions) };
         self.pool.check();
         actions
+    }
+
+    /// The super-packet `segment`, whose `part_bytes` are set, leaves towards MH. None: its segments have
+    /// to go through [`Host::on_data`] one by one (core/train.h). Their bytes are stored by nobody.
+    pub fn on_train(
+        &mut self,
+        flow: &mut Flow,
+        config: &Config,
+        segment: &Segment,
+        call: &Call,
+    ) -> Option<Actions> {
+        let mut actions = Actions::default();
+        let ops = self.pool.ops();
+        // SAFETY: as in on_data().
+        let done = unsafe { lhc_on_train(&ops, &mut *flow.0, config, segment, call, &mut actions) };
+        self.pool.check();
+        (done != 0).then_some(actions)
     }
 
     /// A segment of the flow came from MH.

@@ -53,6 +53,7 @@ mod sim;
 mod snack;
 mod snack_brake;
 mod suppress;
+mod train;
 mod watch;
 mod watch_edit;
 mod window;
