@@ -91,9 +91,12 @@ struct lh_flow_entry {
 	struct lh_held held;
 };
 
+/* In place of a flow: the pools run low (lh_shared.grow_asked). */
+#define LH_EVENT_GROW 0xffffffffU
+
 /* Map `events`, a ring buffer: run lh_kick for this flow. */
 struct lh_event {
-	u32 flow; /* index into `flows` */
+	u32 flow; /* index into `flows`, or LH_EVENT_GROW */
 	u32 generation; /* of the entry; another one: too late, forget it */
 	u32 family; /* 4 or 6: which template packet to run lh_kick with */
 	u32 pad;
@@ -123,8 +126,10 @@ struct lh_setup {
 	u32 mark_value; /* fwmark bits that tell our own packets */
 	u32 mark_mask;
 	u32 priority; /* skb->priority of local retransmissions */
-	u32 nr_slots; /* payload slots, a multiple of LH_BATCH_SLOTS */
-	u32 nr_chunks, nr_flows;
+	u32 nr_slots; /* payload slots at the most, a multiple of LH_BATCH_SLOTS */
+	u32 nr_chunks; /* the same of chunks */
+	u32 slot_shift, chunk_shift; /* log2 of an area's size */
+	u32 nr_flows;
 	u32 nr_peers; /* receivers that have a place, a power of two, at most LH_PEERS */
 	u32 flow_segments; /* cap per flow while memory is plenty */
 	u32 nr_rules;
@@ -156,6 +161,10 @@ struct lh_shared {
 	u64 flows_used;
 	u64 active_flows; /* flows with at least one cached segment */
 	u64 unanswered; /* flows of which one end alone was heard */
+	u64 slots_there, chunks_there; /* that user space has added to the pools so far */
+	u64 slots_most,
+		chunks_most; /* that it can add: lh_setup.nr_*, or what memory there is for */
+	u64 grow_asked; /* 1: the programs have asked for more, and user space has not looked yet */
 };
 
 /* Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,

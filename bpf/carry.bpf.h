@@ -94,7 +94,7 @@ LH_FUNC int lh_carry_one(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 
 	if (!lh_lock(&v->entry))
 		return -1;
-	slot = bpf_map_lookup_elem(&slots, &id);
+	slot = lh_slot_at(id);
 	uses = bpf_map_lookup_elem(&slot_uses, &id);
 	if (slot && uses && *uses == todo->use) {
 		proto = slot->vlan_proto;

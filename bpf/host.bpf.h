@@ -35,19 +35,17 @@ struct {
 	__type(value, struct lh_flow_value);
 } flows SEC(".maps");
 
+/*
+ * Pools that grow with need: maps of areas, each of which is an array of struct lh_chunk or struct lh_slot
+ * that user space adds (crates/lasthop/src/programs/pools.rs). Number n is entry n % size of area
+ * n / size, the size of an area being a power of two.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct lh_chunk);
-} chunks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct lh_slot);
-} slots SEC(".maps");
+	__type(value, u32);
+} chunks SEC(".maps"), slots SEC(".maps");
 
 /* How often each slot was given back: a repair that names an earlier use of it comes too late. Apart
  * from the slots, so that giving one back touches no packet that left the processor's caches long ago
@@ -132,7 +130,18 @@ LH_INLINE void lh_host_count(struct lh_env *env, enum lh_counter id, u64 n)
 
 LH_INLINE struct lh_chunk *lh_host_chunk(struct lh_env *env, u32 id)
 {
-	return bpf_map_lookup_elem(&chunks, &id);
+	u32 area = id >> lh_setup.chunk_shift, at = id & ((1U << lh_setup.chunk_shift) - 1);
+	void *chunk = bpf_map_lookup_elem(&chunks, &area);
+
+	return chunk ? bpf_map_lookup_elem(chunk, &at) : NULL;
+}
+
+LH_INLINE struct lh_slot *lh_slot_at(u32 id)
+{
+	u32 area = id >> lh_setup.slot_shift, at = id & ((1U << lh_setup.slot_shift) - 1);
+	void *slot = bpf_map_lookup_elem(&slots, &area);
+
+	return slot ? bpf_map_lookup_elem(slot, &at) : NULL;
 }
 
 LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id)
@@ -230,15 +239,15 @@ LH_INLINE void lh_share(struct lh_env *env)
 {
 	u64 used = *(volatile u64 *)&lh_shared.slots_used;
 	u64 active = *(volatile u64 *)&lh_shared.active_flows;
-	u64 part;
+	u64 most = lh_shared.slots_most, part;
 
 	env->cap_segments = lh_setup.flow_segments;
 	env->pool_segments = 0;
-	if (used < lh_setup.nr_slots - lh_setup.nr_slots / 4)
+	if (used < most - most / 4)
 		return;
-	part = lh_setup.nr_slots / (active ? active : 1);
+	part = most / (active ? active : 1);
 	env->part_segments = lh_clamp64(part, LH_SHARE_LEAST, lh_setup.flow_segments);
-	env->pool_segments = lh_setup.nr_slots;
+	env->pool_segments = most;
 }
 
 /* The environment of this run, NULL: give up. Per CPU: a run that a packet of
@@ -262,14 +271,38 @@ LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
 	return env;
 }
 
+/* Whether a pool of which so much is @used is to grow. */
+LH_INLINE bool lh_runs_low(u64 used, u64 there, u64 most)
+{
+	return there < most && used > there - there / 4;
+}
+
+/* Asks user space for more of the pools that run low; once, until it has done what it can. */
+LH_ENTRY int lh_ask_for_more(void)
+{
+	struct lh_event event = {.flow = LH_EVENT_GROW};
+
+	if (*(volatile u64 *)&lh_shared.grow_asked)
+		return 0;
+	lh_shared.grow_asked = 1; /* before the event: it may be answered at once */
+	if (bpf_ringbuf_output(&events, &event, sizeof(event), 0))
+		lh_shared.grow_asked = 0;
+	return 0;
+}
+
 /* Books what the run took of the pools: once, not per segment, since both
  * CPUs of a flow fight for these words. */
 LH_INLINE void lh_env_done(struct lh_env *env)
 {
+	u64 slots_used = lh_shared.slots_used, chunks_used = lh_shared.chunks_used;
+
 	if (env->slots_taken)
 		__sync_fetch_and_add(&lh_shared.slots_used, env->slots_taken);
 	if (env->chunks_taken)
 		__sync_fetch_and_add(&lh_shared.chunks_used, env->chunks_taken);
+	if (lh_runs_low(slots_used, lh_shared.slots_there, lh_shared.slots_most) ||
+	    lh_runs_low(chunks_used, lh_shared.chunks_there, lh_shared.chunks_most))
+		lh_ask_for_more();
 }
 
 #endif /* LH_HOST_BPF_H */

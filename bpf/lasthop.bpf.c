@@ -34,7 +34,7 @@ LH_ENTRY int lh_cache_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_en
 /* The slot holds slice @index of a super-packet, still with its headers. */
 LH_INLINE void lh_mark_slice(u32 id, u32 index, u32 seq, bool last)
 {
-	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &id);
+	struct lh_slot *slot = lh_slot_at(id);
 
 	if (!slot)
 		return;
@@ -296,7 +296,7 @@ LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 	bool keep = sc->act.verdict == LH_PASS;
 	u32 id = sc->act.retransmit[0].slot, mark = skb->mark, prio = skb->priority;
 	u32 partial = lh_partial(skb), len = skb->len;
-	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &id);
+	struct lh_slot *slot = lh_slot_at(id);
 	int err = -1;
 
 	if (slot)
@@ -328,7 +328,7 @@ LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 LH_INLINE bool lh_can_carry(const struct __sk_buff *skb, const struct lh_scratch *sc)
 {
 	u32 id = sc->act.retransmit[0].slot;
-	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &id);
+	struct lh_slot *slot = lh_slot_at(id);
 
 	return slot && slot->l3_offset == sc->seg.l3_offset &&
 	       slot->l4_offset == sc->seg.l4_offset && skb->len <= LH_HDR_BYTES && !skb->gso_size;

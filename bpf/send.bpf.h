@@ -272,7 +272,7 @@ LH_ENTRY int lh_release_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_
 		return 0;
 	lh_barrier(i);
 	id = sc->act.release[i & (LH_RELEASE_MOST - 1)];
-	slot = bpf_map_lookup_elem(&slots, &id);
+	slot = lh_slot_at(id);
 	if (slot && !lh_load_vehicle(skb, slot, sc->carry_at, sc->carry_partial) &&
 	    !lh_send_up(skb, slot))
 		return 1;
@@ -306,7 +306,7 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 
 			u32 len)
 {
 	const struct lh_segment *s = &sc->seg;
-	struct lh_slot *slot = bpf_map_lookup_elem(&slots, &slot_id);
+	struct lh_slot *slot = lh_slot_at(slot_id);
 	u32 hdr = s->hdr_bytes, end, more;
 
 	lh_barrier(hdr);

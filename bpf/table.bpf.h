@@ -239,8 +239,8 @@ LH_INLINE bool lh_flow_admit(struct lh_env *env, struct lh_scratch *sc, bool fro
 
 /* A new entry for sc->key, locked. NULL: not admitted, filtered, no room, or another CPU was
  * faster; the packet passes unassisted. */
-LH_INLINE struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scratch *sc,
-					       bool from_mh, u32 *index)
+LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scratch *sc,
+					     bool from_mh, u32 *index)
 {
 	const struct lh_flow_key *key = &sc->key;
 	struct lh_flow_value *v;

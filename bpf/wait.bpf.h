@@ -26,7 +26,7 @@ LH_ENTRY int lh_wait_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_env
 		return 0;
 	if (lh_store(skb, sc, id, off, sc->slice.payload_bytes))
 		return 1;
-	slot = bpf_map_lookup_elem(&slots, &id);
+	slot = lh_slot_at(id);
 	if (slot)
 		slot->bytes = 0; /* can't be loaded: lost, for its sender to repair */
 	return 0;
@@ -50,7 +50,7 @@ LH_FUNC int lh_through(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 		sc->carry_partial = partial;
 		lh_release_on(skb, &v->entry.flow, env, sc);
 		id = sc->act.reload_slot;
-		slot = bpf_map_lookup_elem(&slots, &id);
+		slot = lh_slot_at(id);
 		if (!slot || lh_load_vehicle(skb, slot, 0, partial))
 			verdict = TCX_DROP;
 		skb->mark = mark;

@@ -87,6 +87,7 @@ pub const LH_MAX_RULES: u32 = 32;
 pub const LH_UNANSWERED_PART: u32 = 8;
 pub const LH_SYNS_PER_FLOW: u32 = 4;
 pub const LH_PENDING_MAX: u32 = 16;
+pub const LH_EVENT_GROW: u32 = 4294967295;
 pub const LH_BATCH_SLOTS: u32 = 32;
 pub const LH_SWEEP_MAX: u32 = 512;
 #[doc = " One end of the connection as far as its packets and the other's have told (accept.h).\n Sequence numbers of what this end sends."]
@@ -3671,7 +3672,7 @@ impl Default for lh_flow_entry {
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_event {
-    #[doc = " index into `flows`"]
+    #[doc = " index into `flows`, or LH_EVENT_GROW"]
     pub flow: u32,
     #[doc = " of the entry; another one: too late, forget it"]
     pub generation: u32,
@@ -3735,9 +3736,14 @@ pub struct lh_setup {
     pub mark_mask: u32,
     #[doc = " skb->priority of local retransmissions"]
     pub priority: u32,
-    #[doc = " payload slots, a multiple of LH_BATCH_SLOTS"]
+    #[doc = " payload slots at the most, a multiple of LH_BATCH_SLOTS"]
     pub nr_slots: u32,
+    #[doc = " the same of chunks"]
     pub nr_chunks: u32,
+    #[doc = " log2 of an area's size"]
+    pub slot_shift: u32,
+    #[doc = " log2 of an area's size"]
+    pub chunk_shift: u32,
     pub nr_flows: u32,
     #[doc = " receivers that have a place, a power of two, at most LH_PEERS"]
     pub nr_peers: u32,
@@ -3760,7 +3766,7 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 272usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 280usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
     ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 192usize];
@@ -3774,19 +3780,23 @@ const _: () = {
     ["Offset of field: lh_setup::nr_slots"][::core::mem::offset_of!(lh_setup, nr_slots) - 216usize];
     ["Offset of field: lh_setup::nr_chunks"]
         [::core::mem::offset_of!(lh_setup, nr_chunks) - 220usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 224usize];
-    ["Offset of field: lh_setup::nr_peers"][::core::mem::offset_of!(lh_setup, nr_peers) - 228usize];
+    ["Offset of field: lh_setup::slot_shift"]
+        [::core::mem::offset_of!(lh_setup, slot_shift) - 224usize];
+    ["Offset of field: lh_setup::chunk_shift"]
+        [::core::mem::offset_of!(lh_setup, chunk_shift) - 228usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 232usize];
+    ["Offset of field: lh_setup::nr_peers"][::core::mem::offset_of!(lh_setup, nr_peers) - 236usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 232usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 236usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 240usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 244usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 240usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 248usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 244usize];
-    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 248usize];
-    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 252usize];
-    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 256usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 264usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 252usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 256usize];
+    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 260usize];
+    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 264usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 272usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {
@@ -3824,11 +3834,20 @@ pub struct lh_shared {
     pub active_flows: u64,
     #[doc = " flows of which one end alone was heard"]
     pub unanswered: u64,
+    #[doc = " that user space has added to the pools so far"]
+    pub slots_there: u64,
+    #[doc = " that user space has added to the pools so far"]
+    pub chunks_there: u64,
+    pub slots_most: u64,
+    #[doc = " that it can add: lh_setup.nr_*, or what memory there is for"]
+    pub chunks_most: u64,
+    #[doc = " 1: the programs have asked for more, and user space has not looked yet"]
+    pub grow_asked: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 48usize];
+    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 88usize];
     ["Alignment of lh_shared"][::core::mem::align_of::<lh_shared>() - 8usize];
     ["Offset of field: lh_shared::heartbeat_ns"]
         [::core::mem::offset_of!(lh_shared, heartbeat_ns) - 0usize];
@@ -3842,6 +3861,16 @@ const _: () = {
         [::core::mem::offset_of!(lh_shared, active_flows) - 32usize];
     ["Offset of field: lh_shared::unanswered"]
         [::core::mem::offset_of!(lh_shared, unanswered) - 40usize];
+    ["Offset of field: lh_shared::slots_there"]
+        [::core::mem::offset_of!(lh_shared, slots_there) - 48usize];
+    ["Offset of field: lh_shared::chunks_there"]
+        [::core::mem::offset_of!(lh_shared, chunks_there) - 56usize];
+    ["Offset of field: lh_shared::slots_most"]
+        [::core::mem::offset_of!(lh_shared, slots_most) - 64usize];
+    ["Offset of field: lh_shared::chunks_most"]
+        [::core::mem::offset_of!(lh_shared, chunks_most) - 72usize];
+    ["Offset of field: lh_shared::grow_asked"]
+        [::core::mem::offset_of!(lh_shared, grow_asked) - 80usize];
 };
 #[doc = " Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,\n which user space writes."]
 #[repr(C)]

@@ -158,7 +158,7 @@ fn head(name: &str, status: &Value) -> Markup {
             div { dt { "Process" } dd { span data-field="pid" { (text(&status["pid"])) } } }
             div { dt { "Connections" } dd { (field("flows")) " of " (field("flows_max")) ", " (field("active_flows")) " with cached data" } }
             div { dt { "Cache" } dd { (field("cache_bytes")) " of " (field("cache_max_bytes")) " bytes" } }
-            div { dt { "Memory" } dd { (field("memory_bytes")) " bytes" } }
+            div { dt { "Memory" } dd { (field("memory_bytes")) " of " (field("memory_max_bytes")) " bytes" } }
             div { dt { "Local round trip" } dd { (field("srtt_us")) " µs" } }
             div { dt { "Queue" } dd { (field("queue_us")) " µs" } }
             div { dt { "Goodput" } dd { (field("goodput_bytes_per_s")) " bytes/s" } }

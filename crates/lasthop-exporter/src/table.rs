@@ -70,7 +70,7 @@ pub fn of_device() -> Vec<Gauge> {
             ("cache_max_bytes", 1.0),
             "cache_max",
             Some(Unit::Bytes),
-            "Cache slots there are",
+            "Cache slots there can be",
         ),
         gauge(
             ("chunks", 1.0),
@@ -82,7 +82,13 @@ pub fn of_device() -> Vec<Gauge> {
             ("memory_bytes", 1.0),
             "memory",
             Some(Unit::Bytes),
-            "Kernel memory of all maps, taken at attach",
+            "Kernel memory of all maps: the cache's grows with need",
+        ),
+        gauge(
+            ("memory_max_bytes", 1.0),
+            "memory_max",
+            Some(Unit::Bytes),
+            "What that may come to",
         ),
         gauge(
             ("heartbeat_age_ms", 1e3),

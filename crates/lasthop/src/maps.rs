@@ -50,7 +50,46 @@ fn page_bytes() -> u64 {
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Bytes of kernel memory that the maps of `setup` take.
+/// Entries of the smallest areas of the pools: 256 and 64 KiB.
+const AREA_SLOTS_LEAST: u32 = 128;
+const AREA_CHUNKS_LEAST: u32 = 32;
+
+/// A pool that grows by areas: its entries at the most, and log2 of how many an area has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pool {
+    pub(crate) entries: u32,
+    pub(crate) shift: u32,
+}
+
+/// Slots for so many packets, and no more: 64 to 127 areas, or fewer of the least size.
+pub(crate) fn slots(packets: u64) -> Pool {
+    let wanted =
+        (packets / u64::from(LH_SLOT_BYTES)).min(u64::from(u32::MAX / LH_SLOT_BYTES)) as u32;
+    let wanted = wanted.max(AREA_SLOTS_LEAST);
+    let shift = (wanted / 64).max(AREA_SLOTS_LEAST).ilog2();
+    Pool {
+        entries: wanted >> shift << shift,
+        shift,
+    }
+}
+
+/// Chunks for that many slots: every flow may hold one that is hardly filled.
+pub(crate) fn chunks(flows: u32, slots: u32) -> Pool {
+    let wanted = slots / LH_CHUNK_SEGS + flows;
+    let shift = (wanted / 64).max(AREA_CHUNKS_LEAST).ilog2();
+    let entries = match 1 << shift {
+        AREA_CHUNKS_LEAST => wanted.next_multiple_of(AREA_CHUNKS_LEAST),
+        _ => wanted >> shift << shift, // one of 64 fewer
+    };
+    Pool { entries, shift }
+}
+
+/// What so many slots and chunks take.
+pub(crate) fn pools_bytes(slots: u32, chunks: u32) -> u64 {
+    u64::from(slots) * u64::from(LH_SLOT_BYTES) + u64::from(chunks) * size_of::<lh_chunk>() as u64
+}
+
+/// Bytes of kernel memory that the maps of `setup` take when the pools are as large as they may be.
 pub(crate) fn loaded_bytes(setup: &lh_setup) -> u64 {
     let packets = u64::from(setup.nr_slots) * u64::from(LH_SLOT_BYTES);
     memory_bytes(setup.nr_flows, packets)
@@ -58,9 +97,12 @@ pub(crate) fn loaded_bytes(setup: &lh_setup) -> u64 {
 
 /// The same of maps for so many flows, and a cache for `packets` bytes.
 pub(crate) fn memory_bytes(flows: u32, packets: u64) -> u64 {
-    (u64::from(flows) * flow_bytes())
-        .saturating_add(cache_bytes(packets))
-        .saturating_add(beside_bytes(flows))
+    let slots = slots(packets).entries;
+    let uses = u64::from(slots) * USES_BYTES;
+    u64::from(flows) * place_bytes()
+        + pools_bytes(slots, chunks(flows, slots).entries)
+        + uses
+        + beside_bytes(flows)
 }
 
 /// What there is once per device, for so many flows.
@@ -72,33 +114,59 @@ pub(crate) fn beside_bytes(flows: u32) -> u64 {
     events_bytes(flows) + structs as u64 + cpus * PER_CPU_BYTES + PAGES * page_bytes()
 }
 
-/// What a place for a flow takes: its entry, the way to it, a chunk that is hardly filled, and the
-/// SYNs that are remembered in its stead.
-pub(crate) fn flow_bytes() -> u64 {
+/// What a place for a flow takes: its entry, the way to it, and the SYNs that are remembered in its stead.
+fn place_bytes() -> u64 {
     let syn = size_of::<lh_flow_key>() + size_of::<lh_syn>() + HASH_BYTES;
     let way = size_of::<lh_flow_key>() + HASH_BYTES;
     let entry = TIMER_BYTES + size_of::<lh_flow_entry>();
-    (entry + way + size_of::<lh_chunk>()) as u64 + u64::from(LH_SYNS_PER_FLOW) * syn as u64
+    (entry + way) as u64 + u64::from(LH_SYNS_PER_FLOW) * syn as u64
 }
 
-/// What a cache for `packets` bytes takes, with the chunks of its ring entries.
-fn cache_bytes(packets: u64) -> u64 {
-    let slots = packets / u64::from(LH_SLOT_BYTES);
-    let chunk = size_of::<lh_chunk>() as u64;
-    let beside = slots * USES_BYTES + slots / u64::from(LH_CHUNK_SEGS) * chunk;
-    packets.saturating_add(beside)
+/// The same with a chunk that is hardly filled.
+pub(crate) fn flow_bytes() -> u64 {
+    place_bytes() + size_of::<lh_chunk>() as u64
 }
 
 /// The largest cache that takes no more than `memory` bytes.
 pub(crate) fn cache_fitting(memory: u64) -> u64 {
     let batch = u64::from(LH_SLOT_BYTES) * u64::from(LH_CHUNK_SEGS);
     let beside = USES_BYTES * u64::from(LH_CHUNK_SEGS) + size_of::<lh_chunk>() as u64;
+    // The last area of chunks is a whole one.
+    let memory = memory.saturating_sub(pools_bytes(0, AREA_CHUNKS_LEAST));
     memory / (batch + beside) * batch
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pools_are_of_whole_areas() {
+        for (mib, flows) in [
+            (1, 64),
+            (2, 300),
+            (7, 1_000),
+            (256, 16_384),
+            (1_000, 65_536),
+        ] {
+            let packets = slots(mib << 20);
+            let bytes = u64::from(packets.entries) * u64::from(LH_SLOT_BYTES);
+            assert!(
+                bytes <= mib << 20 && bytes > (mib << 20) / 10 * 9,
+                "{packets:?}"
+            );
+            assert_eq!(slots(bytes), packets, "what there is can be asked for");
+            let chunks = chunks(flows, packets.entries);
+            let wanted = packets.entries / LH_CHUNK_SEGS + flows;
+            assert!(chunks.entries > wanted / 64 * 63, "{chunks:?} of {wanted}");
+            for pool in [packets, chunks] {
+                assert_eq!(pool.entries % (1 << pool.shift), 0);
+                assert!(pool.entries >> pool.shift < 128);
+            }
+        }
+        assert_eq!(slots(1).entries, AREA_SLOTS_LEAST);
+        assert!(slots(u64::MAX).entries > 1 << 20);
+    }
 
     #[test]
     fn what_there_is_once_grows_with_the_table() {

@@ -3,8 +3,8 @@
 //! Unless the file says otherwise it is an eighth of what machine and cgroup have left, and on a small
 //! machine what the agent's other parts leave of 16 MiB.
 //!
-//! The maps' memory is taken at attach and charged to the cgroup of who creates them
-//! (Linux 5.11); what can't be had is an error then and not later.
+//! The maps' memory is charged to the cgroup of who creates them (Linux 5.11). The cache takes its part by and
+//! by; limits are of what all may come to take.
 
 mod machine;
 mod profile;

@@ -4,6 +4,7 @@
 mod image;
 mod load;
 mod loaded;
+mod pools;
 mod program;
 mod setup;
 
@@ -442,6 +443,19 @@ impl Agent {
             }
         }
         Ok(())
+    }
+
+    /// Adds to the pools that run low, up to what was set.
+    pub fn grow(&self) {
+        pools::grow(&self.loaded, &self.view.shared, &self.view.setup);
+    }
+
+    /// Makes the pools as large as they may be, for whoever serves no events.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn fill(&self) -> Result<()> {
+        pools::fill(&self.loaded, &self.view.shared, &self.view.setup)
     }
 
     /// The ring buffer of events.

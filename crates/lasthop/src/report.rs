@@ -51,13 +51,14 @@ pub const STATUS_FIELDS: &[Field] = &[
         "bytes",
         "cache slots in use, 2048 bytes each",
     ),
-    ("cache_max_bytes", "bytes", "cache slots there are"),
+    ("cache_max_bytes", "bytes", "cache slots there can be"),
     ("chunks", "", "ring chunks in use (64 segments each)"),
     (
         "memory_bytes",
         "bytes",
-        "kernel memory of all maps, taken at attach",
+        "kernel memory of all maps: the cache's grows with need",
     ),
+    ("memory_max_bytes", "bytes", "what that may come to"),
     (
         "memory_profile",
         "",
@@ -157,7 +158,8 @@ pub fn status(served: &Served<'_>) -> Value {
         "cache_bytes": usage.slots * slot_bytes,
         "cache_max_bytes": setup.map_or(0, |s| u64::from(s.nr_slots) * slot_bytes),
         "chunks": usage.chunks,
-        "memory_bytes": view.map_or(0, View::memory_bytes),
+        "memory_bytes": view.map_or(0, View::taken_bytes),
+        "memory_max_bytes": view.map_or(0, View::memory_bytes),
         "memory_profile": served.memory.profile.name(),
         "memory_why": served.memory.why,
         "heartbeat_age_ms": age_ns.map(|ns| ns / 1_000_000),
@@ -183,7 +185,7 @@ pub fn status_for_people(status: &Value) -> String {
     let get = |name: &str| text(&status[name]);
     let mib = |name: &str| status[name].as_u64().unwrap_or(0) as f64 / 1_048_576.0;
     let mut out = format!(
-        "{}: {} by process {}, scheme {}, for {} s\n    flows {} of {} ({} with cached data), cache {:.1} of {:.0} MiB, last heartbeat {} ms ago\n    memory {:.1} MiB, profile {}: {}\n",
+        "{}: {} by process {}, scheme {}, for {} s\n    flows {} of {} ({} with cached data), cache {:.1} of {:.0} MiB, last heartbeat {} ms ago\n    memory {:.1} of {:.1} MiB, profile {}: {}\n",
         get("dev"),
         get("state"),
         get("pid"),
@@ -196,6 +198,7 @@ pub fn status_for_people(status: &Value) -> String {
         mib("cache_max_bytes"),
         get("heartbeat_age_ms"),
         mib("memory_bytes"),
+        mib("memory_max_bytes"),
         get("memory_profile"),
         get("memory_why"),
     );

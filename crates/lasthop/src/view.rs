@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
-    self, lh_counters, lh_flow_entry, lh_partners, lh_partners_entry, lh_setup,
+    lh_counters, lh_flow_entry, lh_partners, lh_partners_entry, lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
@@ -34,7 +34,6 @@ pub struct View {
     pub(crate) shared: Shared,
     pub(crate) flows: MapHandle,
     pub(crate) counters: MapHandle,
-    pub(crate) slots: MapHandle,
     pub(crate) partners: MapHandle,
     pub(crate) device: MapHandle,
 }
@@ -160,15 +159,6 @@ impl View {
         Ok(())
     }
 
-    /// A cached packet.
-    ///
-    /// # Errors
-    /// The map can't be read.
-    pub fn slot(&self, index: u32) -> Result<Option<bindings::lh_slot>> {
-        let value = self.slots.lookup(&index.to_ne_bytes(), MapFlags::ANY)?;
-        Ok(value.and_then(|v| bytes::read(&v)))
-    }
-
     /// The agents at the other end of the link; a copy that may be torn.
     ///
     /// # Errors
@@ -190,8 +180,25 @@ impl View {
         value.context("no device")
     }
 
-    /// Bytes of kernel memory that the maps take.
+    /// Bytes of kernel memory that the maps may come to take.
     pub fn memory_bytes(&self) -> u64 {
         maps::loaded_bytes(&self.setup)
+    }
+
+    /// Bytes of it that they take by now.
+    pub fn taken_bytes(&self) -> u64 {
+        // SAFETY: fields of a valid struct; no references are made.
+        let [slots, chunks] = unsafe {
+            [
+                self.shared.word(|s| &raw mut (*s).slots_there),
+                self.shared.word(|s| &raw mut (*s).chunks_there),
+            ]
+        }
+        .map(|there| there.load(Ordering::Relaxed) as u32);
+        let left = maps::pools_bytes(
+            self.setup.nr_slots.saturating_sub(slots),
+            self.setup.nr_chunks.saturating_sub(chunks),
+        );
+        self.memory_bytes().saturating_sub(left)
     }
 }

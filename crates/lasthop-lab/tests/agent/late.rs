@@ -56,9 +56,10 @@ impl Served {
         });
     }
 
+    /// What their maps may come to take.
     fn memory_bytes(&self) -> u64 {
         let each = told(&self.bed, "status").into_iter();
-        each.map(|status| status["memory_bytes"].as_u64().expect("number"))
+        each.map(|status| status["memory_max_bytes"].as_u64().expect("number"))
             .sum()
     }
 }

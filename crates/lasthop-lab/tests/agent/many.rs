@@ -132,7 +132,7 @@ fn thousand_connections() {
         note_repairs(&bed, &mut repairs);
         let status = agent.status().expect("status");
         most = most.max(status["cache_bytes"].as_u64().expect("number"));
-        memory = status["memory_bytes"].as_u64().expect("number");
+        memory = status["memory_max_bytes"].as_u64().expect("number");
     }
     let report = running.wait().expect("the rest");
     check(&report);

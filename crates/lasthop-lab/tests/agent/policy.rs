@@ -63,7 +63,9 @@ fn each_policy_has_its_own_connections() {
             (&"wl0:classic".into(), &"snoop".into())
         ]
     );
-    let memory = status.iter().map(|s| s["memory_bytes"].as_u64().unwrap());
+    let memory = status
+        .iter()
+        .map(|s| s["memory_max_bytes"].as_u64().unwrap());
     assert!(memory.sum::<u64>() <= 24 * MIB);
 
     let transfer = |port| {

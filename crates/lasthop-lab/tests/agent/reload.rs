@@ -146,6 +146,7 @@ fn under_traffic(flows: usize, bytes: u64, span: Duration, loss: f64) {
         let pause = longest_pause(&running, || child.try_wait().expect("wait").is_some());
         assert_eq!(of_wl0(read(child)), "changed", "{text}");
         eprintln!("{flows} flows, {text:?}: longest pause {pause:?}, {before:?} before");
+        assert!(!running.is_finished(), "the reloads came too late");
         assert!(
             pause < (4 * before).max(Duration::from_millis(200)),
             "{pause:?}, {before:?} before"

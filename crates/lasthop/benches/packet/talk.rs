@@ -19,6 +19,7 @@ pub fn agent(config: Config) -> Result<Agent> {
         cache_total_bytes: 512 << 20,
         ..Setup::default()
     })?;
+    agent.fill()?; // nobody here serves what the programs ask for
     agent.heartbeat(now_ns() + 3_600_000_000_000);
     Ok(agent)
 }

@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{lh_event, lh_keys};
+use lasthop_core::bindings::{LH_EVENT_GROW, lh_event, lh_keys};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
 use super::hello::Hello;
@@ -64,6 +64,7 @@ impl Live {
     pub(super) fn take_over(agent: Agent, name: &str) -> Result<Self> {
         agent.heartbeat(now_ns());
         let (ring, queue) = ring_of(&agent)?;
+        agent.grow(); // what the other one was asked for it may not have done
         Ok(Self {
             ifindex: agent.setup().ifindex,
             agent,
@@ -109,6 +110,10 @@ impl Live {
         self.ring.consume_raw();
         let asked = std::mem::take(&mut *self.queue.borrow_mut());
         for (event, tries) in asked {
+            if event.flow == LH_EVENT_GROW {
+                self.agent.grow();
+                continue;
+            }
             match self.agent.kick(event.flow, event.generation, event.family) {
                 Ok(true) if tries < KICKS_MAX => {
                     self.queue.borrow_mut().push_back((event, tries + 1));

@@ -214,12 +214,14 @@ impl Place {
             }
         }
         let live = Live::start(agent, device, self.keys.as_ref()).with_context(|| self.label())?;
-        let mib = live.agent.memory_bytes() >> 20;
+        let mib = [live.agent.taken_bytes(), live.agent.memory_bytes()].map(|bytes| bytes >> 20);
         self.live = Some(live);
         let text = format!(
-            "attached to {} (scheme {}, {mib} MiB)",
+            "attached to {} (scheme {}, {} MiB, at most {})",
             self.label(),
-            self.settings.scheme
+            self.settings.scheme,
+            mib[0],
+            mib[1]
         );
         self.say("attached", &text, common);
         Ok(())

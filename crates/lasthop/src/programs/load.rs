@@ -5,13 +5,12 @@
 use std::os::fd::AsFd;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{
-    LH_BATCH_SLOTS, LH_MAX_RULES, LH_SYNS_PER_FLOW, lh_batch, lh_rule, lh_setup,
-};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, OpenObject};
+use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_MAX_RULES, LH_SYNS_PER_FLOW, lh_rule, lh_setup};
+use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, OpenObject};
 
 use super::image::image;
 use super::loaded::{Loaded, Maps};
+use super::pools::{First, fill_indices};
 use crate::bytes;
 use crate::maps;
 use crate::shared::Shared;
@@ -19,19 +18,24 @@ use crate::view::View;
 
 /// Loads the programs with maps of their own, and fills the pools.
 pub(super) fn fresh(raw: &lh_setup, rules: &[lh_rule]) -> Result<Loaded> {
-    let loaded = load(raw, rules, None)?;
-    fill_indices(loaded.map("free_flows")?, raw.nr_flows)?;
-    fill_indices(loaded.map("free_chunks")?, raw.nr_chunks)?;
-    fill_slots(loaded.map("free_slots")?, raw.nr_slots)?;
+    let (loaded, first) = load(raw, rules, None)?;
+    fill_indices(loaded.map("free_flows")?, 0, raw.nr_flows)?;
+    if let Some(first) = first {
+        first.put(&loaded, &Shared::map(loaded.map(".bss")?)?, raw)?;
+    }
     Ok(loaded)
 }
 
 /// Loads them with the maps of others, whose sizes they have: what those know they know.
 pub(super) fn following(raw: &lh_setup, rules: &[lh_rule], maps: &Maps) -> Result<Loaded> {
-    load(raw, rules, Some(maps))
+    Ok(load(raw, rules, Some(maps))?.0)
 }
 
-fn load(raw: &lh_setup, rules: &[lh_rule], given: Option<&Maps>) -> Result<Loaded> {
+fn load(
+    raw: &lh_setup,
+    rules: &[lh_rule],
+    given: Option<&Maps>,
+) -> Result<(Loaded, Option<First>)> {
     if rules.len() > LH_MAX_RULES as usize {
         bail!(
             "{} match and exclude rules, at most {LH_MAX_RULES}",
@@ -46,15 +50,19 @@ fn load(raw: &lh_setup, rules: &[lh_rule], given: Option<&Maps>) -> Result<Loade
         .context("BPF object")?;
     drop(image);
     prepare(&mut open, raw)?;
-    if let Some(given) = given {
-        reuse(&mut open, given)?;
-    }
+    let first = match given {
+        Some(given) => {
+            reuse(&mut open, given)?;
+            None
+        }
+        None => Some(First::prepare(&mut open, raw)?),
+    };
     let loaded = Loaded::of(open.load().map_err(|error| refusal(error, raw))?)?;
     let table = loaded.map("rules")?;
     for (i, rule) in rules.iter().enumerate() {
         table.update(&(i as u32).to_ne_bytes(), bytes::of(rule), MapFlags::ANY)?;
     }
-    Ok(loaded)
+    Ok((loaded, first))
 }
 
 fn reuse(open: &mut OpenObject, maps: &Maps) -> Result<()> {
@@ -75,7 +83,6 @@ pub(super) fn view(loaded: &Loaded, raw: lh_setup) -> Result<View> {
         shared: Shared::map(loaded.map(".bss")?)?,
         flows: loaded.handle("flows")?,
         counters: loaded.handle("counters")?,
-        slots: loaded.handle("slots")?,
         partners: loaded.handle("partners")?,
         device: loaded.handle(".bss.device")?,
         setup: raw,
@@ -106,8 +113,10 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
         let entries = match name.as_str() {
             "flows" | "flow_ids" | "free_flows" => raw.nr_flows,
             "syns" => raw.nr_flows.saturating_mul(LH_SYNS_PER_FLOW),
-            "chunks" | "free_chunks" => raw.nr_chunks,
-            "slots" | "slot_uses" => raw.nr_slots,
+            "chunks" => raw.nr_chunks >> raw.chunk_shift,
+            "slots" => raw.nr_slots >> raw.slot_shift,
+            "free_chunks" => raw.nr_chunks,
+            "slot_uses" => raw.nr_slots,
             "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,
             "events" => maps::events_bytes(raw.nr_flows) as u32,
             name if name.ends_with(".bss.device") => {
@@ -126,24 +135,6 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
         };
         map.set_max_entries(entries)
             .with_context(|| format!("size of map {name}"))?;
-    }
-    Ok(())
-}
-
-/// Pushes the indices so that low ones are handed out first.
-fn fill_indices(map: &MapHandle, count: u32) -> Result<()> {
-    for index in (0..count).rev() {
-        map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
-            .context("filling a pool")?;
-    }
-    Ok(())
-}
-
-fn fill_slots(map: &MapHandle, count: u32) -> Result<()> {
-    for first in (0..count).step_by(LH_BATCH_SLOTS as usize).rev() {
-        let slot = std::array::from_fn(|i| first + LH_BATCH_SLOTS - 1 - i as u32);
-        map.update(&[], bytes::of(&lh_batch { slot }), MapFlags::ANY)
-            .context("filling the pool of slots")?;
     }
     Ok(())
 }

@@ -51,10 +51,11 @@ impl Loaded {
             .with_context(|| format!("no BPF program {}", program.name()))
     }
 
-    /// Names of maps of libbpf's begin with the object's.
+    /// Names of maps of libbpf's own (`.bss`) begin with the object's.
     pub(super) fn map(&self, name: &str) -> Result<&MapHandle> {
         let mut maps = self.maps.iter();
-        let found = maps.find(|(full, _)| full.ends_with(name));
+        let is = |full: &str| full == name || (name.starts_with('.') && full.ends_with(name));
+        let found = maps.find(|(full, _)| is(full));
         found
             .map(|(_, map)| map)
             .with_context(|| format!("no BPF map {name}"))

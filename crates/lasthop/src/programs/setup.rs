@@ -4,9 +4,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use lasthop_core::bindings::{
-    self, LH_BATCH_SLOTS, LH_FLOW_SEGS, LH_SLOT_BYTES, lh_config, lh_rule, lh_setup,
-};
+use lasthop_core::bindings::{self, LH_FLOW_SEGS, LH_SLOT_BYTES, lh_config, lh_rule, lh_setup};
 
 use crate::maps;
 use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
@@ -67,8 +65,8 @@ impl Default for Setup {
 impl Setup {
     /// The same for the programs.
     pub(crate) fn raw(&self) -> lh_setup {
-        let batches = (self.cache_total_bytes / u64::from(LH_SLOT_BYTES * LH_BATCH_SLOTS)).max(4);
-        let nr_slots = batches.min(u64::from(u32::MAX / LH_SLOT_BYTES)) as u32 * LH_BATCH_SLOTS;
+        let slots = maps::slots(self.cache_total_bytes);
+        let chunks = maps::chunks(self.max_flows, slots.entries);
         let flow_segments = self.cache_flow_bytes / u64::from(LH_SLOT_BYTES);
         lh_setup {
             config: self.config,
@@ -78,9 +76,10 @@ impl Setup {
             mark_value: self.mark.0,
             mark_mask: self.mark.1,
             priority: self.priority,
-            nr_slots,
-            // Every flow may hold one chunk that is hardly filled.
-            nr_chunks: nr_slots / bindings::LH_CHUNK_SEGS + self.max_flows,
+            nr_slots: slots.entries,
+            nr_chunks: chunks.entries,
+            slot_shift: slots.shift,
+            chunk_shift: chunks.shift,
             nr_flows: self.max_flows,
             nr_peers: maps::peers(self.max_flows),
             flow_segments: flow_segments.clamp(1, u64::from(LH_FLOW_SEGS)) as u32,

@@ -1,30 +1,167 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the maps take of the kernel's memory, by its own account.
 
-use lasthop::programs::Setup;
+use std::collections::HashMap;
 
-use super::{held, in_namespace_alone, load, setup};
+use lasthop::programs::{Agent, Program, Setup, SkbContext};
+use lasthop_core::bindings::{LH_ACK, LH_SLOT_BYTES, LH_SYN};
+use lasthop_core::packet::{Ends, Tcp, option};
+use libbpf_rs::{MapHandle, query::MapInfoIter};
+
+use super::{held, in_namespace, in_namespace_alone, load, run, setup};
+
+/// Bytes of each map that there is, by its number: of areas of the pools, too, of which nobody here has a
+/// descriptor.
+fn maps() -> HashMap<u64, u64> {
+    let ids = MapInfoIter::default().map(|map| map.id);
+    let open: Vec<_> = ids
+        .filter_map(|id| MapHandle::from_map_id(id).ok())
+        .collect();
+    let bytes = held("map_id:", "memlock:");
+    drop(open);
+    bytes
+}
+
+fn about(taken: u64, reckoned: u64) {
+    let off = taken as f64 / reckoned as f64;
+    assert!(
+        (0.97..1.04).contains(&off),
+        "{taken} bytes, reckoned {reckoned}"
+    );
+}
 
 /// The limit on memory is kept by reckoning: before anything is taken.
 #[test]
 fn memory_is_as_reckoned() {
     in_namespace_alone(|| {
         for (max_flows, cache_total_bytes) in [(64, 1 << 20), (64, 16 << 20), (4_096, 4 << 20)] {
-            let before = held("map_id:", "memlock:");
+            let before = maps();
+            let taken = || -> u64 {
+                let after = maps();
+                let new = after.iter().filter(|(id, _)| !before.contains_key(id));
+                new.map(|(_, bytes)| bytes).sum()
+            };
             let agent = load(&Setup {
                 max_flows,
                 cache_total_bytes,
                 ..setup()
             });
-            let after = held("map_id:", "memlock:");
-            let new = after.iter().filter(|(id, _)| !before.contains_key(id));
-            let taken: u64 = new.map(|(_, bytes)| bytes).sum();
-            let reckoned = agent.memory_bytes();
-            let off = taken as f64 / reckoned as f64;
-            assert!(
-                (0.97..1.04).contains(&off),
-                "{taken} bytes for {max_flows} flows, reckoned {reckoned}"
-            );
+            about(taken(), agent.taken_bytes());
+            agent.fill().expect("memory");
+            assert_eq!(agent.taken_bytes(), agent.memory_bytes());
+            about(taken(), agent.memory_bytes());
         }
+    });
+}
+
+/// FH sends `n` full segments on connection `of`, after its handshake.
+fn sends(agent: &Agent, of: u16, n: u32) {
+    let ends = Ends::v4(of);
+    let tcp = |seq, ack, flags| Tcp {
+        seq,
+        ack,
+        flags,
+        window: 60_000,
+        ethernet: true,
+        ..Tcp::default()
+    };
+    let syn = |ack, flags| Tcp {
+        options: option::wscale(7),
+        ..tcp(0, ack, flags)
+    };
+    run(agent, Program::Egress, &syn(0, LH_SYN).to_mh(&ends), 1);
+    run(
+        agent,
+        Program::Ingress,
+        &syn(1, LH_SYN | LH_ACK).to_fh(&ends),
+        2,
+    );
+    let data = |i: u32| Tcp {
+        payload: vec![1; 1_000],
+        ..tcp(1 + i * 1_000, 1, LH_ACK)
+    };
+    run(agent, Program::Egress, &data(0).to_mh(&ends), 3);
+    run(
+        agent,
+        Program::Ingress,
+        &tcp(1, 1_001, LH_ACK).to_fh(&ends),
+        4,
+    );
+    for i in 1..=n {
+        run(agent, Program::Egress, &data(i).to_mh(&ends), 5);
+    }
+}
+
+/// The pool begins small, and grows by as much as is asked for, up to its limit.
+#[test]
+fn the_cache_grows_with_need() {
+    in_namespace(|| {
+        let limit = 16 << 20;
+        let agent = load(&Setup {
+            cache_total_bytes: limit,
+            cache_flow_bytes: limit,
+            ..setup()
+        });
+        let most = agent.memory_bytes();
+        let first = agent.taken_bytes();
+        assert!(most - first > limit * 3 / 4, "{first} of {most}");
+        agent.grow();
+        assert_eq!(agent.taken_bytes(), first, "nothing is in use");
+        let slots = limit / u64::from(LH_SLOT_BYTES);
+        let mut steps = vec![first];
+        for of in 1..40 {
+            sends(&agent, of, 400);
+            agent.grow();
+            let taken = agent.taken_bytes();
+            if taken != *steps.last().expect("the first") {
+                steps.push(taken);
+            }
+        }
+        assert!((4..8).contains(&steps.len()), "doubles: {steps:?}");
+        assert_eq!(*steps.last().expect("the last"), most);
+        assert!(agent.usage().slots > slots * 3 / 4);
+        assert!(agent.usage().slots <= slots);
+        assert_eq!(agent.sweep(true).expect("sweep"), 39);
+        assert_eq!((agent.usage().slots, agent.usage().chunks), (0, 0));
+    });
+}
+
+/// Programs that run low say so, once.
+#[test]
+fn the_programs_ask_for_more() {
+    in_namespace(|| {
+        let agent = load(&Setup {
+            cache_total_bytes: 16 << 20,
+            ..setup()
+        });
+        let asked = std::cell::Cell::new(0);
+        let events = agent.events().expect("events");
+        let mut ring = libbpf_rs::RingBufferBuilder::new();
+        let count = |raw: &[u8]| {
+            asked.set(asked.get() + u32::from(raw[..4] == [0xff; 4]));
+            0
+        };
+        ring.add(&events, count).expect("ring");
+        let ring = ring.build().expect("ring");
+        let told = |expected| {
+            ring.consume().expect("consume");
+            assert_eq!(asked.replace(0), expected);
+        };
+        sends(&agent, 1, 300);
+        told(0);
+        sends(&agent, 2, 300);
+        told(1);
+        let context = SkbContext::default();
+        assert_eq!(
+            agent
+                .run(Program::Sweep, &[0; 64], &context, 1)
+                .expect("run")
+                .retval,
+            0
+        );
+        told(0);
+        agent.grow();
+        sends(&agent, 3, 400);
+        told(1);
     });
 }

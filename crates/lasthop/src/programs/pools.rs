@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! The pools of slots and chunks, which grow with need: each is a map of areas of so many entries. A few
+//! are there at first; the programs ask for more when those run low ([`LH_EVENT_GROW`]), and there are
+//! never more than what was set.
+//!
+//! [`LH_EVENT_GROW`]: lasthop_core::bindings::LH_EVENT_GROW
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, Result};
+use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_batch, lh_chunk, lh_setup, lh_slot};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, libbpf_sys};
+
+use super::loaded::Loaded;
+use crate::bytes;
+use crate::shared::Shared;
+
+/// Of a pool so much is there at first: a second of some ten Mbit/s.
+const FIRST_BYTES: u64 = 1 << 20;
+
+/// One of the two pools.
+struct Pool {
+    map: &'static str,
+    free: &'static str,
+    entry_bytes: usize,
+    /// Entries of an area are 1 << this.
+    shift: u32,
+    /// Entries at the most.
+    most: u32,
+    fill: fn(&MapHandle, u32, u32) -> Result<()>,
+}
+
+fn pools(raw: &lh_setup) -> [Pool; 2] {
+    [
+        Pool {
+            map: "slots",
+            free: "free_slots",
+            entry_bytes: size_of::<lh_slot>(),
+            shift: raw.slot_shift,
+            most: raw.nr_slots,
+            fill: fill_slots,
+        },
+        Pool {
+            map: "chunks",
+            free: "free_chunks",
+            entry_bytes: size_of::<lh_chunk>(),
+            shift: raw.chunk_shift,
+            most: raw.nr_chunks,
+            fill: fill_indices,
+        },
+    ]
+}
+
+impl Pool {
+    /// Entries of an area.
+    fn size(&self) -> u32 {
+        1 << self.shift
+    }
+
+    fn area(&self) -> Result<MapHandle> {
+        let options = libbpf_sys::bpf_map_create_opts {
+            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+            ..Default::default()
+        };
+        MapHandle::create(
+            MapType::Array,
+            Some(format!("lh_{}", self.map)),
+            size_of::<u32>() as u32,
+            self.entry_bytes as u32,
+            self.size(),
+            &options,
+        )
+        .with_context(|| format!("an area of map {}", self.map))
+    }
+
+    /// Adds `area` as the one that follows the `there` entries that there are.
+    fn put(&self, loaded: &Loaded, area: &MapHandle, there: u32) -> Result<()> {
+        let index = there >> self.shift;
+        let fd = area.as_fd().as_raw_fd();
+        let map = loaded.map(self.map)?;
+        map.update(&index.to_ne_bytes(), &fd.to_ne_bytes(), MapFlags::ANY)
+            .with_context(|| format!("map {}", self.map))?;
+        (self.fill)(loaded.map(self.free)?, there, there + self.size())
+            .with_context(|| format!("map {}", self.free))
+    }
+}
+
+/// The words of both pools that the programs share with us: used, there, at the most.
+fn words(shared: &Shared) -> [[&AtomicU64; 3]; 2] {
+    // SAFETY: fields of a valid struct; no references are made.
+    unsafe {
+        [
+            [
+                shared.word(|s| &raw mut (*s).slots_used),
+                shared.word(|s| &raw mut (*s).slots_there),
+                shared.word(|s| &raw mut (*s).slots_most),
+            ],
+            [
+                shared.word(|s| &raw mut (*s).chunks_used),
+                shared.word(|s| &raw mut (*s).chunks_there),
+                shared.word(|s| &raw mut (*s).chunks_most),
+            ],
+        ]
+    }
+}
+
+/// The first area of each pool: the kernel wants to see what areas are like before it takes the programs.
+pub(super) struct First([MapHandle; 2]);
+
+impl First {
+    /// Creates them, and shows them to the programs that are about to be loaded.
+    pub(super) fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<Self> {
+        let [slots, chunks] = pools(raw);
+        let first = Self([slots.area()?, chunks.area()?]);
+        for (pool, area) in pools(raw).iter().zip(&first.0) {
+            let mut map = open
+                .maps_mut()
+                .find(|map| map.name().to_string_lossy() == pool.map)
+                .with_context(|| format!("no BPF map {}", pool.map))?;
+            map.set_inner_map_fd(area.as_fd())
+                .with_context(|| format!("BPF map {}", pool.map))?;
+        }
+        Ok(first)
+    }
+
+    /// Puts them, and what else is to be there from the beginning, into the pools.
+    pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
+        let all = pools(raw).into_iter().zip(words(shared)).zip(self.0);
+        for ((pool, [_, there, most]), area) in all {
+            pool.put(loaded, &area, 0)?;
+            there.store(pool.size().into(), Ordering::Relaxed);
+            most.store(pool.most.into(), Ordering::Relaxed);
+            let first = FIRST_BYTES / pool.entry_bytes as u64;
+            extend(loaded, &pool, there, first.min(pool.most.into()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds areas until there are `upto` entries.
+fn extend(loaded: &Loaded, pool: &Pool, there: &AtomicU64, upto: u64) -> Result<()> {
+    loop {
+        let now = there.load(Ordering::Relaxed);
+        if now >= upto {
+            return Ok(());
+        }
+        pool.put(loaded, &pool.area()?, now as u32)?;
+        there.store(now + u64::from(pool.size()), Ordering::Relaxed);
+    }
+}
+
+/// As many entries as there should be of a pool of which `used` of `there` are in use.
+fn wanted(used: u64, there: u64, most: u64) -> u64 {
+    match used > there - there / 4 {
+        true => (2 * there.max(used)).min(most),
+        false => there,
+    }
+}
+
+/// Adds to the pools that run low. Where memory can't be had for it they stay as they are, for good.
+pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
+    for (pool, [used, there, most]) in pools(raw).into_iter().zip(words(shared)) {
+        let now = there.load(Ordering::Relaxed);
+        let upto = wanted(
+            used.load(Ordering::Relaxed),
+            now,
+            most.load(Ordering::Relaxed),
+        );
+        if let Err(error) = extend(loaded, &pool, there, upto) {
+            let now = there.load(Ordering::Relaxed);
+            most.store(now, Ordering::Relaxed);
+            tracing::warn!(
+                "no memory for a larger cache: {} of {} {} have to do: {error:#}",
+                now,
+                pool.most,
+                pool.map
+            );
+        }
+    }
+    // SAFETY: as in words().
+    let asked = shared.word(|s| unsafe { &raw mut (*s).grow_asked });
+    asked.store(0, Ordering::Release);
+}
+
+/// Makes the pools as large as they may be.
+pub(super) fn fill(loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
+    let mut all = pools(raw).into_iter().zip(words(shared));
+    all.try_for_each(|(pool, [_, there, _])| extend(loaded, &pool, there, pool.most.into()))
+}
+
+/// Pushes the indices so that low ones are handed out first.
+pub(super) fn fill_indices(map: &MapHandle, from: u32, upto: u32) -> Result<()> {
+    for index in (from..upto).rev() {
+        map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
+            .context("filling a pool")?;
+    }
+    Ok(())
+}
+
+fn fill_slots(map: &MapHandle, from: u32, upto: u32) -> Result<()> {
+    for first in (from..upto).step_by(LH_BATCH_SLOTS as usize).rev() {
+        let slot = std::array::from_fn(|i| first + LH_BATCH_SLOTS - 1 - i as u32);
+        map.update(&[], bytes::of(&lh_batch { slot }), MapFlags::ANY)
+            .context("filling the pool of slots")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_low_doubles() {
+        assert_eq!(wanted(0, 1_024, 65_536), 1_024);
+        assert_eq!(wanted(768, 1_024, 65_536), 1_024);
+        assert_eq!(wanted(769, 1_024, 65_536), 2_048);
+        assert_eq!(wanted(40_000, 40_960, 65_536), 65_536);
+        assert_eq!(wanted(65_000, 65_536, 65_536), 65_536);
+    }
+}
