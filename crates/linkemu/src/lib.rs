@@ -35,6 +35,7 @@ mod flows;
 mod frame;
 #[cfg(test)]
 mod frame_samples;
+mod gso;
 mod handle;
 mod hop;
 mod label;
