@@ -47,6 +47,7 @@ mod pool;
 mod port;
 mod queue;
 mod random;
+mod reading;
 mod relay;
 mod schedule;
 mod socket;

@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::frame::{self, MAX_FRAME_BYTES, VlanTag};
 use crate::gso::Segments;
+use crate::reading::Found;
 use crate::socket::{self, PacketSocket, ReceiveRing};
 use crate::stats::DirectionStats;
 
@@ -110,6 +111,11 @@ impl Port {
             .map_or(0, PacketSocket::take_kernel_drops);
     }
 
+    /// All frames that arrived by then have been handed over.
+    pub fn known_ns(&self) -> u64 {
+        self.floor_ns
+    }
+
     /// Hands the waiting frames to `on_arrival`, oldest first; what is beyond the bound for one
     /// turn stays for the next.
     pub fn drain(
@@ -117,26 +123,32 @@ impl Port {
         clock: &Clock,
         stats: &mut DirectionStats,
         mut on_arrival: impl FnMut(&mut DirectionStats, Arrival),
-    ) {
+    ) -> Found {
+        let mut found = Found::Nothing;
         for _ in 0..MAX_BATCHES_PER_TURN {
-            let Some(socket) = &self.socket else {
-                return;
-            };
             let before_ns = clock.now_ns();
+            let Some(socket) = &self.socket else {
+                self.floor_ns = self.floor_ns.max(before_ns);
+                return found;
+            };
             match socket.receive(&mut self.ring) {
                 Ok(count) => {
+                    if count > 0 {
+                        found = Found::All;
+                    }
                     let times = clock.wall_and_now_ns();
                     for index in 0..count {
                         self.arrive(index, times, stats, &mut on_arrival);
                     }
                     if count < socket::BATCH {
                         self.floor_ns = self.floor_ns.max(before_ns);
-                        return;
+                        return found;
                     }
                 }
                 Err(error) => self.on_receive_error(&error, stats),
             }
         }
+        Found::Part
     }
 
     fn arrive(
