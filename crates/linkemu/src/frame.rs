@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 /// Longest frame that is relayed, in bytes with the Ethernet header: a jumbo frame (9,000 bytes)
-/// with two VLAN tags, rounded up. Anything longer is a super-packet.
+/// with two VLAN tags, rounded up.
 pub const MAX_FRAME_BYTES: usize = 9216;
 
 const ETHERNET_BYTES: usize = 14;
@@ -120,20 +120,19 @@ pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     true
 }
 
-fn ones_complement_sum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks_exact(2);
-    let odd = words
-        .remainder()
-        .first()
-        .map_or(0, |last| u64::from(*last) << 8);
-    let mut sum = odd
-        + words
-            .map(|w| u64::from(u16::from_be_bytes([w[0], w[1]])))
-            .sum::<u64>();
+/// One's complement sum of the bytes as big-endian words, an odd last one padded with zero. Summed
+/// in the machine's own order, four bytes at a time, and turned round at the end: the sum does not
+/// depend on the order (RFC 1071, section 2).
+pub(crate) fn ones_complement_sum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks_exact(4);
+    let mut last = [0; 4];
+    last[..words.remainder().len()].copy_from_slice(words.remainder());
+    let word = |w: &[u8]| u64::from(u32::from_ne_bytes([w[0], w[1], w[2], w[3]]));
+    let mut sum = word(&last) + words.map(word).sum::<u64>();
     while sum > 0xffff {
         sum = (sum >> 16) + (sum & 0xffff);
     }
-    sum as u16
+    u16::from_be(sum as u16)
 }
 
 /// Tells what kind of frame this is; one that makes no sense counts as plain IP or link control,

@@ -86,17 +86,24 @@ impl<T: Send + 'static> Hop<T> {
         self.links[link.0].push_labelled(meta, label, token, arrival_ns)
     }
 
-    /// The next frame that has left its link by `now_ns`, in order of due time.
-    pub fn pop_due(&mut self, now_ns: u64) -> Option<Exit<T>> {
+    /// The next frame that has left its link by `now_ns`, in order of due time, of what arrived by
+    /// `known_ns`: see [`LinkModel::pop_due_of`].
+    pub fn pop_due(&mut self, known_ns: u64, now_ns: u64) -> Option<Exit<T>> {
         if let [only] = &mut self.links[..] {
-            return only.pop_due(now_ns);
+            return only.pop_due_of(known_ns, now_ns);
         }
-        let due = |link: &mut LinkModel<T>| link.first_due_ns(now_ns);
+        let due = |link: &mut LinkModel<T>| link.first_due_ns(known_ns, now_ns);
         let firsts = self.links.iter_mut().enumerate();
         let (_, next) = firsts
             .filter_map(|(number, link)| Some((due(link)?, number)))
             .min()?;
-        self.links[next].pop_due(now_ns)
+        self.links[next].pop_due_of(known_ns, now_ns)
+    }
+
+    /// No frame takes less than this from its arrival to its delivery.
+    pub fn least_delay_ns(&self) -> u64 {
+        let links = self.links.iter().map(LinkModel::least_delay_ns);
+        links.min().unwrap_or(0)
     }
 
     /// When [`Hop::pop_due`] should be called next; `None` while all links are empty.

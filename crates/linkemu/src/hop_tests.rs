@@ -40,7 +40,7 @@ fn hop(json: &str, direction_of: Direction) -> Hop<usize> {
 }
 
 fn exits(hop: &mut Hop<usize>) -> Vec<(usize, Fate, u64)> {
-    let exits = std::iter::from_fn(|| hop.pop_due(u64::MAX));
+    let exits = std::iter::from_fn(|| hop.pop_due(u64::MAX, u64::MAX));
     exits.map(|e| (e.token, e.fate, e.due_ns)).collect()
 }
 

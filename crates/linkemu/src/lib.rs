@@ -35,6 +35,7 @@ mod flows;
 mod frame;
 #[cfg(test)]
 mod frame_samples;
+mod gso;
 mod handle;
 mod hop;
 mod label;
@@ -46,6 +47,7 @@ mod pool;
 mod port;
 mod queue;
 mod random;
+mod reading;
 mod relay;
 mod schedule;
 mod socket;

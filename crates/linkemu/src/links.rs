@@ -63,11 +63,31 @@ impl<T: Send + 'static> Links<T> {
         }
     }
 
-    /// The next frame of a direction that has left by `now_ns`, in order of due time.
-    pub fn pop_due(&mut self, direction: Direction, now_ns: u64) -> Option<Exit<T>> {
+    /// The next frame of a direction that has left by `now_ns`, in order of due time, of what
+    /// arrived by `known_ns` of either direction: see [`crate::LinkModel::pop_due_of`].
+    pub fn pop_due(
+        &mut self,
+        direction: Direction,
+        known_ns: [u64; 2],
+        now_ns: u64,
+    ) -> Option<Exit<T>> {
         match self {
-            Self::Shared(radio) => radio.pop_due(direction, now_ns),
-            Self::Apart(hops) => hops[direction.index()].pop_due(now_ns),
+            // What one station does depends on the other.
+            Self::Shared(radio) => {
+                radio.pop_due(direction, now_ns.min(known_ns[0]).min(known_ns[1]))
+            }
+            Self::Apart(hops) => {
+                let index = direction.index();
+                hops[index].pop_due(known_ns[index], now_ns)
+            }
+        }
+    }
+
+    /// How long after its arrival a frame of that direction may be pushed without being late.
+    pub fn least_delay_ns(&self, direction: Direction) -> u64 {
+        match self {
+            Self::Shared(_) => 0,
+            Self::Apart(hops) => hops[direction.index()].least_delay_ns(),
         }
     }
 

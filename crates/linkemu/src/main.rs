@@ -50,8 +50,8 @@ stations; their losses then hit its data frames:
     802.11b: 31), "cw_max" (1023),
     "loss_per" ("attempt", "packet"), "control_loss" (of ACKs and the like),
     "tx_watts" (0.6), "rx_watts" (0.3), "idle_watts" (0.3)}
-Switch tso, gso and gro off on both interfaces and their peers (ethtool -K):
-a super-packet is no frame, and is dropped and counted.
+Super-packets of TCP and UDP (tso, gso, gro) are cut into the frames that a card would
+send; frames over 9216 bytes are dropped and counted.
 The namespace's own IPv6 stack talks on the interfaces too; silence it with
   sysctl net.ipv6.conf.all.disable_ipv6=1"#;
 

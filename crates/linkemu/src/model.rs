@@ -29,6 +29,8 @@ pub struct LinkModel<T> {
     effects: Chain,
     exits: Exits<T>,
     may_overtake: bool,
+    /// From the beginning of a transmission to the delivery it is never less than this.
+    least_delay_ns: u64,
     /// End of the latest transmission.
     link_free_ns: u64,
 }
@@ -41,6 +43,7 @@ impl<T: Send + 'static> LinkModel<T> {
         Self {
             entrance: Entrance::new(config, seed, direction),
             may_overtake: effects.may_overtake(),
+            least_delay_ns: effects.least_delay_ns(),
             effects,
             exits: Exits::new(),
             link_free_ns: 0,
@@ -53,6 +56,7 @@ impl<T: Send + 'static> LinkModel<T> {
         self.entrance.configure(config);
         self.effects.configure(config);
         self.may_overtake = self.effects.may_overtake();
+        self.least_delay_ns = self.effects.least_delay_ns();
     }
 
     /// A frame reaches the link at `arrival_ns`; arrivals never go back in time.
@@ -80,15 +84,22 @@ impl<T: Send + 'static> LinkModel<T> {
         Verdict::Queued
     }
 
-    /// The next frame that has left the link by `now_ns`, in order of due time.
+    /// The next frame that has left the link by `now_ns`, in order of due time. All frames that
+    /// arrived by then have been pushed.
     pub fn pop_due(&mut self, now_ns: u64) -> Option<Exit<T>> {
-        self.first_due_ns(now_ns)?;
+        self.pop_due_of(now_ns, now_ns)
+    }
+
+    /// The same, of a caller who has pushed what arrived by `known_ns` alone. It misses nothing as
+    /// long as that is no further back than [`LinkModel::least_delay_ns`].
+    pub(crate) fn pop_due_of(&mut self, known_ns: u64, now_ns: u64) -> Option<Exit<T>> {
+        self.first_due_ns(known_ns, now_ns)?;
         self.exits.pop()
     }
 
-    /// Due time of what [`LinkModel::pop_due`] would return.
-    pub(crate) fn first_due_ns(&mut self, now_ns: u64) -> Option<u64> {
-        self.advance(now_ns);
+    /// Due time of what [`LinkModel::pop_due_of`] would return.
+    pub(crate) fn first_due_ns(&mut self, known_ns: u64, now_ns: u64) -> Option<u64> {
+        self.advance(known_ns.min(now_ns));
         let due_ns = self.exits.first_due_ns();
         due_ns.filter(|due_ns| *due_ns <= now_ns)
     }
@@ -96,13 +107,19 @@ impl<T: Send + 'static> LinkModel<T> {
     /// When [`LinkModel::pop_due`] should be called next; `None` while the link is empty.
     pub fn next_due_ns(&self) -> Option<u64> {
         let due_ns = self.exits.first_due_ns();
-        // A waiting frame leaves after those in flight, so its start needs no wake-up of its own
-        // unless it may overtake them.
+        // A waiting frame leaves after those in flight, so it needs no wake-up of its own unless
+        // it may overtake them.
         if due_ns.is_some() && !self.may_overtake {
             return due_ns;
         }
-        let start_ns = (self.entrance.frames() > 0).then_some(self.link_free_ns);
-        due_ns.into_iter().chain(start_ns).min()
+        let waits = self.entrance.frames() > 0;
+        let least_ns = waits.then_some(self.link_free_ns + self.least_delay_ns);
+        due_ns.into_iter().chain(least_ns).min()
+    }
+
+    /// A frame takes no less than this from its arrival to its delivery.
+    pub(crate) fn least_delay_ns(&self) -> u64 {
+        self.least_delay_ns
     }
 
     /// Frames that wait for transmission.

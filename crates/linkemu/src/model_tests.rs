@@ -2,6 +2,7 @@
 //! The link model in virtual time: no sockets, no clock, any user.
 
 use super::*;
+use crate::config::Aqm;
 use crate::effect::Effect;
 use crate::frame_samples::{ARP, FULL, MS_PER_FRAME_BPS};
 use crate::queue::discipline::EXEMPT_HEADROOM_FRAMES;
@@ -67,6 +68,64 @@ fn asking_often_or_seldom_gives_the_same_times() {
     let seldom = run(u64::MAX / 2);
     assert_eq!(run(10_000), seldom);
     assert_eq!(run(7 * MS), seldom);
+}
+
+/// Frames that are read up to the least delay after their arrival meet the same queue and leave at
+/// the same times, and at each time all that is due by then is there.
+#[test]
+fn reading_late_changes_nothing() {
+    let mut random = crate::random::Random::new(5, Direction::AToB, "arrivals");
+    let mut arrivals: Vec<u64> = (0..800).map(|_| random.bits() % (600 * MS)).collect();
+    arrivals.sort_unstable();
+    for aqm in [Aqm::Fifo, Aqm::Codel, Aqm::FqCodel] {
+        for reorder in [0.0, 0.1] {
+            let config = DirectionConfig {
+                loss: 0.1,
+                queue_frames: 20,
+                jitter_ns: MS,
+                reorder,
+                reorder_delay_ns: 2 * MS,
+                aqm,
+                ..slow_link()
+            };
+            let at_once = read_at_intervals(&config, &arrivals, 1, 10_000);
+            for (interval_ns, step_ns) in [(MS, 70_000), (5 * MS, 110_000), (5 * MS, 3 * MS)] {
+                let late = read_at_intervals(&config, &arrivals, interval_ns, step_ns);
+                assert_eq!(late, at_once, "{aqm:?} {reorder} {interval_ns} {step_ns}");
+            }
+        }
+    }
+}
+
+/// All that comes out if frames are read at multiples of `interval_ns`, and what is due is asked
+/// for every `step_ns`.
+fn read_at_intervals(
+    config: &DirectionConfig,
+    arrivals: &[u64],
+    interval_ns: u64,
+    step_ns: u64,
+) -> Vec<(usize, Fate, u64)> {
+    let mut model = model(config.clone());
+    let (mut arrivals, mut exits) = (arrivals.iter().enumerate().peekable(), Vec::new());
+    for now_ns in (0..2_000 * MS).step_by(step_ns as usize) {
+        let known_ns = now_ns - now_ns % interval_ns;
+        while let Some((token, arrival_ns)) = arrivals.next_if(|(_, at_ns)| **at_ns <= known_ns) {
+            if model.push(FULL, token, *arrival_ns) == Verdict::QueueDropped(token) {
+                exits.push((token, Fate::QueueDropped, *arrival_ns));
+            }
+        }
+        while let Some(exit) = model.pop_due_of(known_ns, now_ns) {
+            let is_late = exit.due_ns + step_ns <= now_ns && exit.fate == Fate::Delivered;
+            assert!(
+                !is_late,
+                "due at {} ns, not there before {now_ns}",
+                exit.due_ns
+            );
+            exits.push((exit.token, exit.fate, exit.due_ns));
+        }
+    }
+    exits.sort_by_key(|(token, _, due_ns)| (*due_ns, *token));
+    exits
 }
 
 #[test]
@@ -272,7 +331,8 @@ fn an_effect_may_reorder_when_it_says_so() {
     model.configure(&slow_link());
     model.push(FULL, 0, 0);
     model.push(FULL, 1, 0);
-    assert_eq!(model.next_due_ns(), Some(MS)); // start of the frame that may overtake
+    // The one that may overtake begins at 1 ms, and nothing takes less than the delay.
+    assert_eq!(model.next_due_ns(), Some(6 * MS));
     let order: Vec<usize> = drain(&mut model, u64::MAX)
         .iter()
         .map(|exit| exit.0)

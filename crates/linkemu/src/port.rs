@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::frame::{self, MAX_FRAME_BYTES, VlanTag};
+use crate::gso::Segments;
+use crate::reading::Found;
 use crate::socket::{self, PacketSocket, ReceiveRing};
 use crate::stats::DirectionStats;
 
@@ -18,7 +20,7 @@ const MAX_UNTAGGED_BYTES: usize = MAX_FRAME_BYTES - 4;
 
 /// A frame that has arrived.
 pub struct Arrival<'a> {
-    /// Its bytes without the outer VLAN tag, the checksum finished.
+    /// Its bytes without the outer VLAN tag, the checksum finished; of a super-packet one segment.
     pub frame: &'a [u8],
     /// That tag.
     pub tag: Option<VlanTag>,
@@ -37,6 +39,8 @@ pub struct Port {
     floor_ns: u64,
     downs: u64,
     warned_oversize: bool,
+    /// The frame that is cut out of a super-packet.
+    segment: Box<[u8; MAX_FRAME_BYTES]>,
 }
 
 impl Port {
@@ -64,6 +68,7 @@ impl Port {
             floor_ns: 0,
             downs: 0,
             warned_oversize: false,
+            segment: Box::new([0; MAX_FRAME_BYTES]),
         })
     }
 
@@ -106,6 +111,11 @@ impl Port {
             .map_or(0, PacketSocket::take_kernel_drops);
     }
 
+    /// All frames that arrived by then have been handed over.
+    pub fn known_ns(&self) -> u64 {
+        self.floor_ns
+    }
+
     /// Hands the waiting frames to `on_arrival`, oldest first; what is beyond the bound for one
     /// turn stays for the next.
     pub fn drain(
@@ -113,26 +123,32 @@ impl Port {
         clock: &Clock,
         stats: &mut DirectionStats,
         mut on_arrival: impl FnMut(&mut DirectionStats, Arrival),
-    ) {
+    ) -> Found {
+        let mut found = Found::Nothing;
         for _ in 0..MAX_BATCHES_PER_TURN {
-            let Some(socket) = &self.socket else {
-                return;
-            };
             let before_ns = clock.now_ns();
+            let Some(socket) = &self.socket else {
+                self.floor_ns = self.floor_ns.max(before_ns);
+                return found;
+            };
             match socket.receive(&mut self.ring) {
                 Ok(count) => {
+                    if count > 0 {
+                        found = Found::All;
+                    }
                     let times = clock.wall_and_now_ns();
                     for index in 0..count {
                         self.arrive(index, times, stats, &mut on_arrival);
                     }
                     if count < socket::BATCH {
                         self.floor_ns = self.floor_ns.max(before_ns);
-                        return;
+                        return found;
                     }
                 }
                 Err(error) => self.on_receive_error(&error, stats),
             }
         }
+        Found::Part
     }
 
     fn arrive(
@@ -142,25 +158,41 @@ impl Port {
         stats: &mut DirectionStats,
         on_arrival: &mut impl FnMut(&mut DirectionStats, Arrival),
     ) {
-        let (received, frame) = self.ring.frame_mut(index);
-        if received.oversize || received.bytes > MAX_UNTAGGED_BYTES {
+        let (received, bytes) = self.ring.frame_mut(index);
+        let segments = received.segmentation.map(|how| Segments::new(bytes, how));
+        let longest_bytes = match &segments {
+            None => received.bytes,
+            Some(Some(segments)) => segments.longest_bytes(),
+            Some(None) => usize::MAX,
+        };
+        if received.oversize || longest_bytes > MAX_UNTAGGED_BYTES {
             stats.oversize_frames += 1;
             self.warn_oversize(received.bytes);
             return;
         }
-        if !frame::is_frame(frame) {
+        if !frame::is_frame(bytes) {
+            return;
+        }
+        self.floor_ns = arrival_ns(received.wall_ns, wall_and_now_ns, self.floor_ns);
+        let mut hand_over = |frame: &[u8]| {
+            let arrival = Arrival {
+                frame,
+                tag: received.tag,
+                arrival_ns: self.floor_ns,
+            };
+            on_arrival(stats, arrival);
+        };
+        if let Some(segments) = segments.flatten() {
+            for index in 0..segments.count() {
+                let bytes = segments.write(index, &mut self.segment[..]);
+                hand_over(&self.segment[..bytes]);
+            }
             return;
         }
         if let Some((start, offset)) = received.checksum {
-            frame::finish_checksum(frame, start, offset);
+            frame::finish_checksum(bytes, start, offset);
         }
-        self.floor_ns = arrival_ns(received.wall_ns, wall_and_now_ns, self.floor_ns);
-        let arrival = Arrival {
-            frame,
-            tag: received.tag,
-            arrival_ns: self.floor_ns,
-        };
-        on_arrival(stats, arrival);
+        hand_over(bytes);
     }
 
     fn on_receive_error(&mut self, error: &io::Error, stats: &mut DirectionStats) {
@@ -178,8 +210,9 @@ impl Port {
         if !std::mem::replace(&mut self.warned_oversize, true) {
             let name = &self.name;
             eprintln!(
-                "linkemu: {name}: dropped a super-packet of {bytes} bytes (and will count the \
-                 others): switch tso, gso and gro off on {name} and its peer with ethtool -K"
+                "linkemu: {name}: dropped a packet of {bytes} bytes that is no frame and can't be \
+                 cut into some (and will count the others): switch gso, gro and the like off on \
+                 {name} and its peer with ethtool -K"
             );
         }
     }

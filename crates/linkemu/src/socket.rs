@@ -8,7 +8,8 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::error::{Error, Result};
-use crate::frame::{MAX_FRAME_BYTES, VlanTag};
+use crate::frame::VlanTag;
+use crate::gso::{Protocol, Segmentation};
 
 /// Frames per system call.
 pub const BATCH: usize = 64;
@@ -22,8 +23,19 @@ const CONTROL_WORDS: usize = 16;
 /// In the kernel since 4.20; not in every version of `libc`.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
+/// Longest super-packet: 64 KiB of IP (`GSO_LEGACY_MAX_SIZE`, the kernel's default) and the
+/// Ethernet header with tags. A multiple of a cache line, and no power of two: the beginnings of
+/// all buffers would compete for the same lines.
+const MAX_RECEIVED_BYTES: usize = 65536 + 192;
+
+/// Flags and types of `struct virtio_net_hdr` (virtio 1.2, section 5.1.6).
 const VNET_NEEDS_CHECKSUM: u8 = 1;
 const VNET_GSO_NONE: u8 = 0;
+const VNET_GSO_TCPV4: u8 = 1;
+const VNET_GSO_TCPV6: u8 = 4;
+const VNET_GSO_UDP_L4: u8 = 5;
+/// Beside the types of TCP: the first segment alone says "congestion window reduced".
+const VNET_GSO_ECN: u8 = 0x80;
 
 /// `struct virtio_net_hdr`, which precedes each frame on a `PACKET_VNET_HDR` socket; numbers in
 /// host byte order.
@@ -43,8 +55,10 @@ struct VnetHeader {
 pub struct Received {
     /// Length without the tag that the kernel took out.
     pub bytes: usize,
-    /// Several segments in one buffer, or longer than [`MAX_FRAME_BYTES`]: not what is on a wire.
+    /// Longer than the buffer, or several segments of a kind that nobody here can cut.
     pub oversize: bool,
+    /// Several segments, and how they are to be cut.
+    pub segmentation: Option<Segmentation>,
     /// Start and offset of a checksum that is still to be finished.
     pub checksum: Option<(usize, usize)>,
     /// The outer VLAN tag, if there was one.
@@ -55,7 +69,7 @@ pub struct Received {
 
 /// Buffers for one batch of received frames.
 pub struct ReceiveRing {
-    data: Box<[[u8; MAX_FRAME_BYTES]]>,
+    data: Box<[[u8; MAX_RECEIVED_BYTES]]>,
     headers: Box<[VnetHeader; BATCH]>,
     control: Box<[[u64; CONTROL_WORDS]; BATCH]>,
     received: Vec<Received>,
@@ -65,7 +79,7 @@ impl ReceiveRing {
     /// Room for [`BATCH`] frames.
     pub fn new() -> Self {
         Self {
-            data: vec![[0; MAX_FRAME_BYTES]; BATCH].into_boxed_slice(),
+            data: vec![[0; MAX_RECEIVED_BYTES]; BATCH].into_boxed_slice(),
             headers: Box::new([VnetHeader::default(); BATCH]),
             control: Box::new([[0; CONTROL_WORDS]; BATCH]),
             received: Vec::with_capacity(BATCH),
@@ -77,7 +91,7 @@ impl ReceiveRing {
         let received = self.received[index];
         (
             received,
-            &mut self.data[index][..received.bytes.min(MAX_FRAME_BYTES)],
+            &mut self.data[index][..received.bytes.min(MAX_RECEIVED_BYTES)],
         )
     }
 }
@@ -241,7 +255,7 @@ impl PacketSocket {
             vector[0].iov_base = (&raw mut ring.headers[index]).cast();
             vector[0].iov_len = size_of::<VnetHeader>();
             vector[1].iov_base = ring.data[index].as_mut_ptr().cast();
-            vector[1].iov_len = MAX_FRAME_BYTES;
+            vector[1].iov_len = MAX_RECEIVED_BYTES;
             message.msg_hdr.msg_iov = vector.as_mut_ptr();
             message.msg_hdr.msg_iovlen = vector.len() as _;
             message.msg_hdr.msg_control = ring.control[index].as_mut_ptr().cast();
@@ -346,9 +360,12 @@ fn describe(message: &libc::mmsghdr, header: &VnetHeader) -> Received {
         usize::from(header.checksum_start),
         usize::from(header.checksum_offset),
     );
+    let segmentation = segmentation(header);
+    let is_whole = bytes <= MAX_RECEIVED_BYTES;
     let mut received = Received {
         bytes,
-        oversize: header.gso_type != VNET_GSO_NONE || bytes > MAX_FRAME_BYTES,
+        oversize: !is_whole || header.gso_type != VNET_GSO_NONE && segmentation.is_none(),
+        segmentation,
         checksum: unfinished.then_some(checksum),
         tag: None,
         wall_ns: None,
@@ -363,6 +380,23 @@ fn describe(message: &libc::mmsghdr, header: &VnetHeader) -> Received {
         }
     }
     received
+}
+
+/// How the kernel says that a super-packet is to be cut. It leaves the checksums of all of them to
+/// the card.
+fn segmentation(header: &VnetHeader) -> Option<Segmentation> {
+    let protocol = match header.gso_type & !VNET_GSO_ECN {
+        VNET_GSO_TCPV4 | VNET_GSO_TCPV6 => Protocol::Tcp {
+            cwr_once: header.gso_type & VNET_GSO_ECN != 0,
+        },
+        VNET_GSO_UDP_L4 => Protocol::Udp,
+        _ => return None,
+    };
+    (header.flags & VNET_NEEDS_CHECKSUM != 0).then_some(Segmentation {
+        protocol,
+        segment_bytes: usize::from(header.gso_bytes),
+        transport_at: usize::from(header.checksum_start),
+    })
 }
 
 /// # Safety

@@ -50,8 +50,8 @@ pub struct DirectionStats {
     pub queue_max_frames: u64,
     /// Frames in transmission, on their way, or due and not yet taken by the second interface.
     pub in_flight_frames: u64,
-    /// Super-packets and frames over [`crate::MAX_FRAME_BYTES`], dropped and not in
-    /// `received_frames`: segmentation offload is on at the sender of this interface's link.
+    /// Frames over [`crate::MAX_FRAME_BYTES`], and super-packets that could not be cut into frames
+    /// (neither TCP nor UDP, or over 64 KiB), dropped and not in `received_frames`.
     pub oversize_frames: u64,
     /// Frames dropped because the relay's own memory was full; the emulation is then wrong.
     pub overflow_frames: u64,

@@ -163,9 +163,9 @@ impl TestBed {
         ip::batch(self.station(&cable.end.host)?, &lines)
     }
 
-    /// The emulator must get single frames, as from a wire: no segmentation offload on whatever
-    /// sends to it. Merging happens in one place only, where the base station receives from the
-    /// wire, and only on request; so does leaving checksums to the device.
+    /// Single segments with their checksums come from each host, as the papers' did, and on request
+    /// super-packets, which the emulator cuts. Merging happens in one place only, where the base
+    /// station receives from the wire, and only on request, too.
     fn set_offloads(&self, cable: &Cable) -> Result<()> {
         const OFF: [&str; 8] = ["tso", "off", "gso", "off", "gro", "off", "tx", "off"];
         for port in [&cable.end, &cable.emulator] {
@@ -175,8 +175,14 @@ impl TestBed {
         }
         let end = self.station(&cable.end.host)?;
         let device = &cable.end.device;
-        if self.link.checksum_offload == Switch::On {
-            process::output(Some(end), &["ethtool", "-K", device, "tx", "on"])?;
+        let on: &[&str] = match (self.link.segmentation_offload, self.link.checksum_offload) {
+            (Switch::On, _) => &["tx", "on", "tso", "on", "gso", "on"],
+            (_, Switch::On) => &["tx", "on"],
+            _ => &[],
+        };
+        if !on.is_empty() {
+            let words = [&["ethtool", "-K", device], on].concat();
+            process::output(Some(end), &words)?;
         }
         let is_from_wire = cable.role == Role::Router && cable.kind == Kind::Wire;
         if self.link.gro == Switch::On && is_from_wire {

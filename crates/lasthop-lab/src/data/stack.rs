@@ -71,8 +71,8 @@ pub struct StackOptions {
     #[arg(long = "initcwnd", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub initial_cwnd: Option<u32>,
 
-    /// Kernel setting below net., after those of the profile; may be repeated
-    #[arg(long = "sysctl", value_name = "KEY=VALUE")]
+    /// Kernel setting below net., after those of the profile; may be repeated, or several joined by ;
+    #[arg(long = "sysctl", value_name = "KEY=VALUE", value_delimiter = ';')]
     pub sysctls: Vec<Sysctl>,
 }
 
@@ -173,9 +173,7 @@ mod tests {
             "--sysctl",
             "net.ipv4.tcp_rmem=4096 8192 16384",
             "--sysctl",
-            "net.ipv4.tcp_sack=0",
-            "--sysctl",
-            "net.ipv4.tcp_sack=1",
+            "net.ipv4.tcp_sack=0;net.ipv4.tcp_sack=1",
         ])
         .unwrap();
         assert_eq!(stack.sysctl("ipv4.tcp_rmem"), Some("4096 8192 16384"));

@@ -53,6 +53,10 @@ pub(super) fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (link.outage.is_some(), "outage"),
         (link.gro == Switch::On, "gro"),
         (link.checksum_offload == Switch::On, "checksum-offload"),
+        (
+            link.segmentation_offload == Switch::On,
+            "segmentation-offload",
+        ),
         (!sysctls.is_empty(), "sysctl"),
         (*jitter_ns > 0, "jitter"),
         (reorder.is_some(), "reorder"),

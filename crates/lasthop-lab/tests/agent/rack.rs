@@ -69,21 +69,24 @@ fn hardly_more_repairs_than_losses() {
     agent.stop().expect("stop");
 }
 
-/// Edited ACKs and repairs over super-packets and unfinished checksums, both families, both
-/// openers; the receiver's kernel verifies every checksum, the test the content.
+/// Edited ACKs and repairs over super-packets and unfinished checksums, merged ones and such as leave
+/// BS whole, both openers; the receiver's kernel verifies every checksum, the test the content.
 #[test]
 fn offloads_and_openers() {
     if !able() {
         return;
     }
-    for (gro, checksum_offload, opener) in [
-        (Gro::On, Switch::On, Opener::Fh),
-        (Gro::On, Switch::Off, Opener::Mh),
-        (Gro::Off, Switch::On, Opener::Mh),
+    for (gro, checksum_offload, segmentation_offload, opener) in [
+        (Gro::On, Switch::On, Switch::Off, Opener::Fh),
+        (Gro::On, Switch::Off, Switch::Off, Opener::Mh),
+        (Gro::Off, Switch::On, Switch::Off, Opener::Mh),
+        (Gro::Off, Switch::Off, Switch::On, Opener::Fh),
+        (Gro::On, Switch::Off, Switch::On, Opener::Mh),
     ] {
         let link = LinkOptions {
             gro,
             checksum_offload,
+            segmentation_offload,
             ..fast_link(0.05)
         };
         let bed = TestBed::up(&link).expect("test bed");

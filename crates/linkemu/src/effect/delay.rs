@@ -24,4 +24,8 @@ impl Effect for Delay {
     fn apply(&mut self, _: &FrameMeta, passage: &mut Passage) {
         passage.delay_ns += self.delay_ns;
     }
+
+    fn least_delay_ns(&self) -> u64 {
+        self.delay_ns
+    }
 }

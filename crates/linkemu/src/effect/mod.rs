@@ -91,6 +91,11 @@ impl Chain {
         self.0.iter_mut().for_each(|e| e.apply(frame, passage));
     }
 
+    /// The least delay of any frame after its transmission.
+    pub fn least_delay_ns(&self) -> u64 {
+        self.0.iter().map(|e| e.least_delay_ns()).sum()
+    }
+
     /// Whether a later frame may be delivered before an earlier one.
     pub fn may_overtake(&self) -> bool {
         self.0.iter().any(|e| e.may_overtake())

@@ -44,6 +44,11 @@ pub trait Effect: Send {
     /// [`FrameMeta::lossy`].
     fn apply(&mut self, frame: &FrameMeta, passage: &mut Passage);
 
+    /// The least that it adds to the delay of any frame from now on.
+    fn least_delay_ns(&self) -> u64 {
+        0
+    }
+
     /// Whether a later frame may be delivered before an earlier one. Unless an effect says so,
     /// the link keeps frames in order even when its delay shrinks.
     fn may_overtake(&self) -> bool {

@@ -113,6 +113,12 @@ pub struct LinkOptions {
     #[arg(long = "checksum-offload", value_enum, default_value_t)]
     pub checksum_offload: Switch,
 
+    /// Whether the hosts leave segmentation and checksums to their devices, and so hand over
+    /// super-packets (the emulators cut them into frames first of all)
+    #[arg(long = "segmentation-offload", value_enum, default_value_t)]
+    #[serde(default)]
+    pub segmentation_offload: Switch,
+
     /// Where the data comes from: fh, beyond the wire, or bs, a socket on the agent's own machine,
     /// whose super-packets the agent sees as they are; only --local-rtt lies before it then
     #[arg(long, value_enum, default_value_t)]
@@ -188,6 +194,7 @@ impl Default for LinkOptions {
             wired_queue_packets: 4000,
             gro: Gro::Off,
             checksum_offload: Switch::Off,
+            segmentation_offload: Switch::Off,
             sender: Sender::Fh,
             profile: Profile::Modern,
             stack: StackOptions::default(),
