@@ -54,7 +54,7 @@ test: ## all tests but the long ones (root: also BPF and namespaces)
 	@LASTHOP_ALLOW_OLD_KERNEL=1 scripts/setup.sh run
 	@scripts/test.sh
 
-test-long: ## longer end-to-end transfers, 1,000 flows
+test-long: ## longer end-to-end transfers, 1,000 and 25,000 flows
 	@scripts/setup.sh run
 	@scripts/test.sh --long
 

@@ -3,9 +3,11 @@
 
 mod commands;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use lasthop_lab::bed::load;
 use lasthop_lab::cell::options::CompareOptions;
 use lasthop_lab::studies::experiment::RunOptions;
 use lasthop_lab::studies::grid::GridOptions;
@@ -103,6 +105,12 @@ enum Command {
     /// What `--scheme passthrough` starts on the base station: every segment goes up to this process,
     /// whole, and on as it is, as behind a user-space proxy that does nothing. SIGINT ends it.
     Passthrough(PassthroughOptions),
+    /// A process of a load, which tests start
+    #[command(hide = true)]
+    Load {
+        /// What it is to do
+        orders: PathBuf,
+    },
     /// Replay captures through the agent, and print what it decides at each packet
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayOptions>),
@@ -123,6 +131,7 @@ fn main() -> ExitCode {
         Command::Shell(options) => commands::shell(&options),
         Command::Passthrough(options) => commands::passthrough(&options),
         Command::Replay(options) => commands::replay(&options),
+        Command::Load { orders } => load::work(&orders).map(|()| ExitCode::SUCCESS),
         Command::List => commands::list(),
         Command::Fields(options) => commands::fields(&options),
     };
