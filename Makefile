@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi bench fuzz sim lint clean install deb rpm image image-lab test-packages
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi soak bench fuzz sim lint clean install deb rpm image image-lab test-packages
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -54,7 +54,7 @@ test: ## all tests but the long ones (root: also BPF and namespaces)
 	@LASTHOP_ALLOW_OLD_KERNEL=1 scripts/setup.sh run
 	@scripts/test.sh
 
-test-long: ## longer end-to-end transfers, 1,000 flows
+test-long: ## longer end-to-end transfers, 1,000 and 25,000 flows
 	@scripts/setup.sh run
 	@scripts/test.sh --long
 
@@ -63,6 +63,10 @@ test-kernels: build ## try the agent on stock kernels in QEMU
 
 test-wifi: build ## try the agent between an access point and a station, both simulated, in QEMU
 	@scripts/wifi/run.sh
+
+soak: build ## a daemon under churn, loss, outages and reloads; what leaks is a failure (HOURS=6 OUT=results/soak RATE=1000)
+	@scripts/setup.sh run
+	@$(RELEASE)/lasthop-lab soak --hours $(or $(HOURS),6) --rate $(or $(RATE),1000) --out $(or $(OUT),results/soak)
 
 bench: build ## nanoseconds per packet, forwarding with and without the agent (BENCH=short: one round)
 	@scripts/setup.sh bench

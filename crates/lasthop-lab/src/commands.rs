@@ -28,6 +28,8 @@ use lasthop_lab::studies::grid::{self, GridOptions};
 use lasthop_lab::studies::replay::{self, ReplayOptions};
 use lasthop_lab::studies::report;
 use lasthop_lab::studies::report::options::ReportOptions;
+use lasthop_lab::studies::soak;
+use lasthop_lab::studies::soak::options::SoakOptions;
 
 /// As shells report a command that SIGINT ended.
 const EXIT_INTERRUPTED: u8 = 130;
@@ -139,6 +141,12 @@ pub fn grid(options: &GridOptions) -> Result<ExitCode> {
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
     interrupt::install()?;
     Ok(exit_code(experiment::run(options)?))
+}
+
+/// `soak`.
+pub fn soak(options: &SoakOptions) -> Result<ExitCode> {
+    interrupt::install()?;
+    Ok(exit_code(soak::run(options)?))
 }
 
 /// `report`.

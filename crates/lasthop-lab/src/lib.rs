@@ -12,10 +12,10 @@
 //! | layer | what it holds |
 //! | --- | --- |
 //! | `main.rs`, `commands.rs` | the command line |
-//! | [`studies`] | what is asked: `compare`, campaigns, experiments, the grid, reports, `replay` |
+//! | [`studies`] | what is asked: `compare`, campaigns, experiments, the grid, reports, `replay`, `soak` |
 //! | [`engines`] | what measures a cell, behind one trait: the test bed, the simulator ns-3 |
 //! | [`cell`] | what is measured, and what came of it: options, record, arithmetic |
-//! | [`bed`] | the test bed: namespaces, processes, emulators, agent, transfers, pages |
+//! | [`bed`] | the test bed: namespaces, processes, emulators, agent, transfers, pages, loads |
 //! | [`data`] | links, topology, TCP profiles and traffic as data |
 //! | [`base`] | units, statistics, files, interruptions |
 //!

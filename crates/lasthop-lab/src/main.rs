@@ -3,14 +3,17 @@
 
 mod commands;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use lasthop_lab::bed::load;
 use lasthop_lab::cell::options::CompareOptions;
 use lasthop_lab::studies::experiment::RunOptions;
 use lasthop_lab::studies::grid::GridOptions;
 use lasthop_lab::studies::replay::ReplayOptions;
 use lasthop_lab::studies::report::options::ReportOptions;
+use lasthop_lab::studies::soak::options::SoakOptions;
 
 use crate::commands::{DownOptions, FieldsOptions, PassthroughOptions, ShellOptions, UpOptions};
 
@@ -52,6 +55,12 @@ Prints the page's path. Beside it, per experiment: runs.csv, summary.csv, figure
 figure as SVG and PNG, which needs matplotlib (Debian, Ubuntu: python3-matplotlib). Conditions that
 are not met are content, no failure: `run` is what ends with 1.";
 
+const SOAK_EXAMPLES: &str = "Examples (as root):
+  lasthop-lab soak --hours 6 --out /var/tmp/soak
+  lasthop-lab soak --hours 0.01 --rate 300 --held 200 --out /tmp/soak  # half a minute
+
+Ends with 1 if a condition is not met. crates/lasthop-lab/docs/soak.md has them all.";
+
 const REPLAY_EXAMPLES: &str = "\
 Capture on both devices of the base station, which the headers suffice for (as root):
   lasthop-lab up --name demo --loss 2% --scheme rack
@@ -90,6 +99,9 @@ enum Command {
     /// Write a page with figures, tables and conditions about what `run` has measured
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportOptions),
+    /// Load a daemon with connections by the thousand, reload, take over, and look for what leaks
+    #[command(after_help = SOAK_EXAMPLES)]
+    Soak(SoakOptions),
     /// Build a test bed that stays until `down`
     Up(Box<UpOptions>),
     /// Remove a test bed, or all that nobody uses any more
@@ -103,6 +115,12 @@ enum Command {
     /// What `--scheme passthrough` starts on the base station: every segment goes up to this process,
     /// whole, and on as it is, as behind a user-space proxy that does nothing. SIGINT ends it.
     Passthrough(PassthroughOptions),
+    /// A process of a load, which `soak` and tests start
+    #[command(hide = true)]
+    Load {
+        /// What it is to do
+        orders: PathBuf,
+    },
     /// Replay captures through the agent, and print what it decides at each packet
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayOptions>),
@@ -118,11 +136,13 @@ fn main() -> ExitCode {
         Command::Grid(options) => commands::grid(&options),
         Command::Run(options) => commands::run(&options),
         Command::Report(options) => commands::report(&options),
+        Command::Soak(options) => commands::soak(&options),
         Command::Up(options) => commands::up(&options),
         Command::Down(options) => commands::down(&options),
         Command::Shell(options) => commands::shell(&options),
         Command::Passthrough(options) => commands::passthrough(&options),
         Command::Replay(options) => commands::replay(&options),
+        Command::Load { orders } => load::work(&orders).map(|()| ExitCode::SUCCESS),
         Command::List => commands::list(),
         Command::Fields(options) => commands::fields(&options),
     };

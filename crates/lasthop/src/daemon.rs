@@ -51,7 +51,8 @@ use crate::{priority, privilege, runtime};
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
-const SWEEP: Duration = Duration::from_secs(1);
+/// How often it is time for what takes no hurry: hellos, devices that a pattern waits for.
+const SLOW: Duration = Duration::from_secs(1);
 /// How soon a device that went or came back is noticed, where the kernel does not tell.
 const LOOK: Duration = Duration::from_millis(200);
 /// How soon a flow is asked again that was busy.
@@ -217,7 +218,7 @@ struct Daemon<'a> {
 /// When what is done from time to time is due.
 struct Due {
     beat: Instant,
-    sweep: Instant,
+    slow: Instant,
     look: Instant,
 }
 
@@ -226,13 +227,13 @@ impl Due {
         let now = Instant::now();
         Self {
             beat: now,
-            sweep: now + SWEEP,
+            slow: now + SLOW,
             look: now + LOOK,
         }
     }
 
     fn next(&self) -> Instant {
-        self.beat.min(self.sweep).min(self.look)
+        self.beat.min(self.slow).min(self.look)
     }
 }
 
@@ -283,7 +284,8 @@ impl Daemon<'_> {
         let mut due = Due::now();
         self.manager.ready(self.places.len());
         loop {
-            self.wait(due.next())?;
+            let sweeps = self.lives().map(Live::sweeps_at);
+            self.wait(sweeps.fold(due.next(), Instant::min))?;
             match self.signals.read_signal().context("signalfd")? {
                 Some(signal) if self.reads_again(signal.ssi_signo) => self.begin_reload(None),
                 Some(_) => return Ok(End::Ordered),
@@ -300,16 +302,15 @@ impl Daemon<'_> {
                 due.beat = now + HEARTBEAT;
                 self.beat();
             }
-            if links || now >= due.sweep {
+            if links || now >= due.slow {
                 self.guests.take_up(&mut self.places, &self.common);
             }
-            if now >= due.sweep {
-                due.sweep = now + SWEEP;
-                for place in &mut self.places {
-                    place.live.iter().for_each(sweep);
-                    place.say_hello();
-                }
+            if now >= due.slow {
+                due.slow = now + SLOW;
+                self.places.iter_mut().for_each(Place::say_hello);
             }
+            let lives = self.places.iter_mut().filter_map(|p| p.live.as_mut());
+            lives.for_each(|live| live.sweep(now));
             if now >= due.look || links {
                 due.look = now + LOOK;
                 if self.look()? {
@@ -418,9 +419,12 @@ impl Daemon<'_> {
     }
 
     fn beat(&mut self) {
-        let lives = self.places.iter().filter_map(|place| place.live.as_ref());
-        lives.for_each(|live| live.agent.heartbeat(now_ns()));
+        self.lives().for_each(|live| live.agent.heartbeat(now_ns()));
         self.manager.alive();
+    }
+
+    fn lives(&self) -> impl Iterator<Item = &Live> {
+        self.places.iter().filter_map(|place| place.live.as_ref())
     }
 
     /// Sleeps until an event, a question, a signal, a change of a link or `until`.
@@ -441,8 +445,9 @@ impl Daemon<'_> {
         if self.reload.is_some() {
             left = left.min(FOLLOW); // a thread that loads tells nobody when it is done
         }
-        let lives = || self.places.iter().filter_map(|place| place.live.as_ref());
-        if lives().any(Live::waits) {
+        if self.lives().any(Live::is_behind) {
+            left = Duration::ZERO;
+        } else if self.lives().any(Live::waits) {
             left = left.min(AGAIN);
         }
         match poll(
@@ -479,15 +484,6 @@ impl Daemon<'_> {
         let others = self.places.iter().enumerate().filter(|(i, _)| *i != index);
         let taken = others.map(|(_, place)| place.taken_bytes());
         taken.filter(|bytes| *bytes > 0).collect()
-    }
-}
-
-fn sweep(live: &Live) {
-    if live.agent.usage().flows == 0 {
-        return;
-    }
-    if let Err(error) = live.agent.sweep(false) {
-        tracing::debug!("sweep: {error:#}");
     }
 }
 

@@ -38,6 +38,8 @@ pub use crate::view::{Usage, View};
 
 /// A flow that is busy on another CPU is asked again so often.
 pub const KICKS_MAX: usize = 64;
+/// Places of the table that are swept in a row. Each takes some 80 ns, and what a timer asks for waits.
+const SWEPT_AT_ONCE: u32 = 4 * LH_SWEEP_MAX;
 /// The same of a report of the MAC: each try waits for a millisecond or so.
 const REPORTS_MAX: usize = 8;
 /// For so many milliseconds what waits for its turn may go on before other programs follow.
@@ -113,7 +115,8 @@ impl Agent {
 
     /// Lets others follow these programs, on the same device and with the same maps: connections go on
     /// as they were, with what is new. Where a scheme put in order what comes over the hop and the next
-    /// one does not, what waits goes on first. What rules leave alone by now is released.
+    /// one does not, what waits goes on first. What rules leave alone by now is to be released
+    /// ([`Agent::release_unwanted`]).
     ///
     /// # Errors
     /// The kernel does not put them in their place: then all is as before.
@@ -138,7 +141,19 @@ impl Agent {
         }
         self.loaded = by.loaded;
         self.view = Arc::new(by.view);
-        self.sweep_of(LH_SWEEP_UNWANTED)?;
+        Ok(())
+    }
+
+    /// Releases what the rules leave alone. `meanwhile` is called every few hundred connections, for
+    /// whatever else has to be done.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program.
+    pub fn release_unwanted(&self, mut meanwhile: impl FnMut()) -> Result<()> {
+        for first in self.parts() {
+            self.sweep_part(LH_SWEEP_UNWANTED, first)?;
+            meanwhile();
+        }
         Ok(())
     }
 
@@ -293,11 +308,12 @@ impl Agent {
 
     /// Tells every flow that heeds it (something cached, gaps, an ACK to repeat) that the link went down or
     /// came up; one that stays busy on another CPU is left out. Returns how many were told, none if
-    /// the scheme takes no notice.
+    /// the scheme takes no notice. `meanwhile` is called every few hundred, for whatever else has to be
+    /// done.
     ///
     /// # Errors
     /// The kernel refuses to run the program, or the map can't be read.
-    pub fn link(&self, up: bool) -> Result<Option<u64>> {
+    pub fn link(&self, up: bool, mut meanwhile: impl FnMut()) -> Result<Option<u64>> {
         let link = if up { LH_LINK_UP } else { LH_LINK_DOWN };
         let mut told = 0;
         if ![LH_SCHEME_rack, LH_SCHEME_slack, LH_SCHEME_dproxy].contains(&self.setup.config.scheme)
@@ -308,6 +324,7 @@ impl Agent {
         self.each_flow(|index, entry| {
             if nr % 256 == 0 {
                 self.heartbeat(now_ns()); // many busy flows take their time
+                meanwhile();
             }
             nr += 1;
             if !heeds_the_link(&entry.flow) {
@@ -331,11 +348,35 @@ impl Agent {
     }
 
     fn sweep_of(&self, of: u32) -> Result<u64> {
-        let nr_flows = self.setup.nr_flows;
-        let firsts = (0..nr_flows).step_by(LH_SWEEP_MAX as usize);
-        firsts
-            .map(|first| self.sweep_range(of, first, LH_SWEEP_MAX.min(nr_flows - first)))
-            .sum()
+        self.parts().map(|first| self.sweep_part(of, first)).sum()
+    }
+
+    /// First places of the parts in which the table is swept.
+    fn parts(&self) -> impl Iterator<Item = u32> + use<> {
+        (0..self.setup.nr_flows).step_by(LH_SWEEP_MAX as usize)
+    }
+
+    /// As [`Agent::sweep`] without force, of a few thousand places from `first` on. Returns where to go on;
+    /// 0: that was the table's end.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program.
+    pub fn sweep_some(&self, first: u32) -> Result<u32> {
+        let end = self.setup.nr_flows.min(first.saturating_add(SWEPT_AT_ONCE));
+        for first in (first..end).step_by(LH_SWEEP_MAX as usize) {
+            self.sweep_part(LH_SWEEP_OVER, first)?;
+        }
+        Ok(if end == self.setup.nr_flows { 0 } else { end })
+    }
+
+    /// How often [`Agent::sweep_some`] is to be called for the whole table.
+    pub fn sweeps(&self) -> u32 {
+        self.setup.nr_flows.div_ceil(SWEPT_AT_ONCE).max(1)
+    }
+
+    fn sweep_part(&self, of: u32, first: u32) -> Result<u64> {
+        let left = self.setup.nr_flows - first;
+        self.sweep_range(of, first, LH_SWEEP_MAX.min(left))
     }
 
     /// `of`: `enum lh_sweep_of`.

@@ -10,6 +10,7 @@ pub mod forger;
 pub mod helper;
 mod hops;
 mod ip;
+pub mod load;
 pub mod namespace;
 pub mod netns;
 pub mod page;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! What is asked: comparisons, campaigns of many cells, experiments, those that come with the program as `grid`, reports about them, and
+//! What is asked: comparisons, campaigns of many cells, experiments, those that come with the program as `grid`, reports about them, soaks, and
 //! replays of captures.
 
 pub(crate) mod campaign;
@@ -8,3 +8,4 @@ pub mod experiment;
 pub mod grid;
 pub mod replay;
 pub mod report;
+pub mod soak;

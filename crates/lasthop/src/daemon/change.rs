@@ -95,7 +95,7 @@ impl Place {
         memory::give_back();
         let by = loaded.map_err(|_| anyhow!("loading failed"))??;
         match &mut self.live {
-            Some(live) if live.ifindex == by.ifindex() => live.agent.succeed(by)?,
+            Some(live) if live.ifindex == by.ifindex() => live.succeed(by)?,
             _ => self.loading = None, // it went meanwhile: what comes back is loaded anew
         }
         self.settings = following.settings;

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::{LH_EVENT_GROW, lh_event, lh_keys};
@@ -14,7 +15,12 @@ use super::hello::Hello;
 use crate::bytes;
 use crate::device::{self, Device};
 use crate::monotonic::now_ns;
-use crate::programs::{Agent, KICKS_MAX, Setup};
+use crate::programs::{Agent, KICKS_MAX, Setup, Successor};
+
+/// How often the whole table is swept.
+const SWEEP: Duration = Duration::from_secs(1);
+/// Flows that are kicked in a row: some milliseconds at the most, in which others wait.
+const KICKS_AT_ONCE: usize = 512;
 
 /// Programs on a device, with the queue of their events.
 pub(super) struct Live {
@@ -23,6 +29,7 @@ pub(super) struct Live {
     queue: Queue,
     pub(super) ifindex: u32,
     hello: Hello,
+    sweeps: Sweeps,
     /// The link was there when it was last asked.
     running: bool,
 }
@@ -56,6 +63,7 @@ impl Live {
             queue,
             ifindex: device.ifindex,
             hello,
+            sweeps: Sweeps::begin(),
             running: device::running(&device.name).unwrap_or(true),
         })
     }
@@ -71,6 +79,7 @@ impl Live {
             ring,
             queue,
             hello: Hello::go_on(),
+            sweeps: Sweeps::begin(),
             running: device::running(name).unwrap_or(true),
         })
     }
@@ -81,7 +90,7 @@ impl Live {
         if running == self.running {
             return;
         }
-        match self.agent.link(running) {
+        match self.link(running) {
             Ok(told) => {
                 self.running = running;
                 tracing::info!(
@@ -91,6 +100,46 @@ impl Live {
             }
             Err(error) => tracing::debug!("{name}: carrier: {error:#}"),
         }
+    }
+
+    /// Tells the connections what is said of the link, and serves meanwhile: there may be many. Returns as
+    /// [`Agent::link`].
+    pub(super) fn link(&self, up: bool) -> Result<Option<u64>> {
+        self.agent.link(up, || self.serve())
+    }
+
+    /// Has other programs follow, and lets go what is not theirs.
+    pub(super) fn succeed(&mut self, by: Successor) -> Result<()> {
+        self.agent.succeed(by)?;
+        self.agent.release_unwanted(|| self.serve())
+    }
+
+    /// When the next part of the table is to be swept.
+    pub(super) fn sweeps_at(&self) -> Instant {
+        self.sweeps.at
+    }
+
+    /// Forgets flows that are over, in that part of the table whose time has come: all at once would keep
+    /// repairs waiting for as long as a large table takes.
+    pub(super) fn sweep(&mut self, now: Instant) {
+        if now < self.sweeps.at {
+            return;
+        }
+        if self.agent.usage().flows == 0 {
+            self.sweeps = Sweeps {
+                at: now + SWEEP,
+                next: 0,
+            };
+            return;
+        }
+        self.sweeps.at = now + SWEEP / self.agent.sweeps();
+        self.sweeps.next = match self.agent.sweep_some(self.sweeps.next) {
+            Ok(next) => next,
+            Err(error) => {
+                tracing::debug!("sweep: {error:#}");
+                0
+            }
+        };
     }
 
     /// Says hello to other agents, if we have a key.
@@ -103,12 +152,15 @@ impl Live {
         }
     }
 
-    /// Does the work that the programs asked for. A flow that is busy on another CPU is asked again by
-    /// the next call, soon: where that CPU stands still, as one of a virtual machine may, others have to
-    /// be served meanwhile.
+    /// Does the work that the programs asked for, of so many flows at the most; the rest by the next
+    /// call. A flow that is busy on another CPU is asked again by that, soon: where that CPU stands still,
+    /// as one of a virtual machine may, others have to be served meanwhile.
     pub(super) fn serve(&self) {
         self.ring.consume_raw();
-        let asked = std::mem::take(&mut *self.queue.borrow_mut());
+        let mut queue = self.queue.borrow_mut();
+        let first = queue.len().min(KICKS_AT_ONCE);
+        let asked: Vec<_> = queue.drain(..first).collect();
+        drop(queue);
         for (event, tries) in asked {
             if event.flow == LH_EVENT_GROW {
                 self.agent.grow();
@@ -129,9 +181,29 @@ impl Live {
         !self.queue.borrow().is_empty()
     }
 
+    /// Whether some flow has not been asked yet.
+    pub(super) fn is_behind(&self) -> bool {
+        self.queue.borrow().iter().any(|(_, tries)| *tries == 0)
+    }
+
     pub(super) fn ring_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor belongs to self.ring, which outlives the borrow.
         unsafe { BorrowedFd::borrow_raw(self.ring.epoll_fd()) }
+    }
+}
+
+/// Where in the table the sweep is.
+struct Sweeps {
+    at: Instant,
+    next: u32,
+}
+
+impl Sweeps {
+    fn begin() -> Self {
+        Self {
+            at: Instant::now() + SWEEP,
+            next: 0,
+        }
     }
 }
 

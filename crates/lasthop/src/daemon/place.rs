@@ -399,7 +399,7 @@ impl Place {
     fn link(&self, up: bool, scheme: &str) -> String {
         let name = self.label();
         let state = if up { "up" } else { "down" };
-        match self.live.as_ref().map(|live| live.agent.link(up)) {
+        match self.live.as_ref().map(|live| live.link(up)) {
             None => format!("{name} {state}: the device is away\n"),
             Some(Ok(None)) => format!("{name} {state}: scheme {scheme} takes no notice\n"),
             Some(Ok(Some(1))) => format!("{name} {state}: 1 connection told\n"),

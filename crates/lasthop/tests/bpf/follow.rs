@@ -17,6 +17,7 @@ fn follow(agent: &mut Agent, setup: &Setup) {
     let maps = agent.maps().expect("maps");
     let next = Successor::load(&maps, agent.setup(), setup).expect("load");
     agent.succeed(next).expect("succeed");
+    agent.release_unwanted(|| ()).expect("sweep");
 }
 
 fn with(config: Config) -> Setup {

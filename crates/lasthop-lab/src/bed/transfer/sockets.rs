@@ -3,11 +3,11 @@
 
 use std::fmt;
 use std::mem;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -108,6 +108,21 @@ pub fn prepare(address: SocketAddr, cc: &str, limits: SocketLimits) -> Result<So
     socket.set_reuse_address(true)?;
     socket
         .bind(&address.into())
+        .with_context(|| format!("cannot bind {address}"))?;
+    Ok(socket)
+}
+
+/// A socket that is ready to connect from `address`, whose port the kernel chooses by where it goes: so
+/// there may be as many to each other end as there are ports.
+///
+/// # Errors
+/// No such address, or no descriptors left.
+pub fn from_any_port(address: IpAddr) -> Result<Socket> {
+    let socket = Socket::new(Domain::for_address((address, 0).into()), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    set_option(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
+    socket
+        .bind(&SocketAddr::new(address, 0).into())
         .with_context(|| format!("cannot bind {address}"))?;
     Ok(socket)
 }
@@ -277,18 +292,33 @@ pub fn tcp_info(socket: &Socket) -> Result<TcpInfo> {
 /// # Errors
 /// The hard limit is too low and may not be raised.
 pub fn allow_descriptors(connections: usize) -> Result<()> {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     // Several transfers may run side by side.
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    let need = (open + 2 * connections) as u64 + SPARE_DESCRIPTORS;
-    if soft >= need {
+    let need = descriptors(connections as u64) + open as u64;
+    if allowed_descriptors(need)? >= need {
         return Ok(());
     }
-    setrlimit(Resource::RLIMIT_NOFILE, need, hard.max(need)).with_context(|| {
-        format!(
-            "{connections} connections need {need} open files: raise the limit (`ulimit -n {need}`)"
-        )
-    })
+    bail!("{connections} connections need {need} open files: raise the limit (`ulimit -n {need}`)")
+}
+
+/// Descriptors that connections take with both ends in one process, beside those that it has.
+pub fn descriptors(connections: u64) -> u64 {
+    2 * connections + SPARE_DESCRIPTORS
+}
+
+/// Raises the limit of open descriptors to `need`, or as far as this process may; returns what it is.
+///
+/// # Errors
+/// The system does not tell.
+pub fn allowed_descriptors(need: u64) -> Result<u64> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    if soft >= need {
+        return Ok(soft);
+    }
+    if setrlimit(Resource::RLIMIT_NOFILE, need, hard.max(need)).is_err() {
+        setrlimit(Resource::RLIMIT_NOFILE, hard.min(need), hard)?;
+    }
+    Ok(getrlimit(Resource::RLIMIT_NOFILE)?.0)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! captures are as they are.
 
 mod call;
-mod capture;
+pub mod capture;
 mod decision;
 #[cfg(test)]
 mod decision_tests;
