@@ -19,6 +19,7 @@ mod place;
 mod reload;
 pub mod settings;
 mod takeover;
+mod timers;
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -444,6 +445,9 @@ impl Daemon<'_> {
         let lives = || self.places.iter().filter_map(|place| place.live.as_ref());
         if lives().any(Live::waits) {
             left = left.min(AGAIN);
+        }
+        if let Some(first_ns) = lives().filter_map(Live::timer_ns).min() {
+            left = left.min(Duration::from_nanos(first_ns.saturating_sub(now_ns())) + AGAIN);
         }
         match poll(
             &mut fds,

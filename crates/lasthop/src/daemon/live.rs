@@ -11,6 +11,7 @@ use lasthop_core::bindings::{lh_event, lh_keys};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
 use super::hello::Hello;
+use super::timers::Timers;
 use crate::bytes;
 use crate::device::{self, Device};
 use crate::monotonic::now_ns;
@@ -20,7 +21,7 @@ use crate::programs::{Agent, KICKS_MAX, Setup};
 pub(super) struct Live {
     pub(super) agent: Agent,
     ring: RingBuffer<'static>,
-    queue: Queue,
+    asked: Rc<RefCell<Asked>>,
     pub(super) ifindex: u32,
     hello: Hello,
     /// The link was there when it was last asked.
@@ -30,7 +31,7 @@ pub(super) struct Live {
 impl Live {
     /// `keys`: by which other agents are known; none: no messages.
     pub(super) fn start(mut agent: Agent, device: &Device, keys: Option<&lh_keys>) -> Result<Self> {
-        let (ring, queue) = ring_of(&agent)?;
+        let (ring, asked) = ring_of(&agent)?;
         // Others of ours, for other connections, may be there.
         let found = Agent::found_on(device.ifindex).filter(|_| agent.setup().shared == 0);
         if let Some(id) = found {
@@ -53,7 +54,7 @@ impl Live {
         Ok(Self {
             agent,
             ring,
-            queue,
+            asked,
             ifindex: device.ifindex,
             hello,
             running: device::running(&device.name).unwrap_or(true),
@@ -63,12 +64,15 @@ impl Live {
     /// Goes on with programs that are attached already, in the place of another process's.
     pub(super) fn take_over(agent: Agent, name: &str) -> Result<Self> {
         agent.heartbeat(now_ns());
-        let (ring, queue) = ring_of(&agent)?;
+        let (ring, asked) = ring_of(&agent)?;
+        if agent.setup().realtime != 0 {
+            take_timers(&agent, &mut asked.borrow_mut().timers)?;
+        }
         Ok(Self {
             ifindex: agent.setup().ifindex,
             agent,
             ring,
-            queue,
+            asked,
             hello: Hello::go_on(),
             running: device::running(name).unwrap_or(true),
         })
@@ -107,11 +111,11 @@ impl Live {
     /// be served meanwhile.
     pub(super) fn serve(&self) {
         self.ring.consume_raw();
-        let asked = std::mem::take(&mut *self.queue.borrow_mut());
-        for (event, tries) in asked {
+        let due = self.asked.borrow_mut().due();
+        for (event, tries) in due {
             match self.agent.kick(event.flow, event.generation, event.family) {
                 Ok(true) if tries < KICKS_MAX => {
-                    self.queue.borrow_mut().push_back((event, tries + 1));
+                    self.asked.borrow_mut().now.push_back((event, tries + 1));
                 }
                 Ok(_) => {}
                 Err(error) => tracing::debug!("kick: {error:#}"),
@@ -121,7 +125,12 @@ impl Live {
 
     /// Whether some flow is to be asked again.
     pub(super) fn waits(&self) -> bool {
-        !self.queue.borrow().is_empty()
+        !self.asked.borrow().now.is_empty()
+    }
+
+    /// When the first timer is due that is kept here (CLOCK_MONOTONIC).
+    pub(super) fn timer_ns(&self) -> Option<u64> {
+        self.asked.borrow().timers.first_ns()
     }
 
     pub(super) fn ring_fd(&self) -> BorrowedFd<'_> {
@@ -130,21 +139,62 @@ impl Live {
     }
 }
 
-/// Events on their way from the programs, and how often each was tried in vain.
-type Queue = Rc<RefCell<VecDeque<(lh_event, usize)>>>;
+/// Which flows the programs want kicked.
+#[derive(Default)]
+struct Asked {
+    /// At once, and how often each was tried in vain.
+    now: VecDeque<(lh_event, usize)>,
+    timers: Timers,
+}
 
-fn ring_of(agent: &Agent) -> Result<(RingBuffer<'static>, Queue)> {
-    let queue = Queue::default();
-    let sink = Rc::clone(&queue);
+impl Asked {
+    fn hear(&mut self, event: lh_event) {
+        match event.in_us {
+            0 => self.now.push_back((event, 0)),
+            us => self.timers.arm(event, now_ns() + u64::from(us) * 1000),
+        }
+    }
+
+    /// Takes those whose time has come.
+    fn due(&mut self) -> VecDeque<(lh_event, usize)> {
+        let mut due = std::mem::take(&mut self.now);
+        if self.timers.first_ns().is_some() {
+            let now_ns = now_ns();
+            due.extend(std::iter::from_fn(|| self.timers.take_due(now_ns)).map(|e| (e, 0)));
+        }
+        due
+    }
+}
+
+fn ring_of(agent: &Agent) -> Result<(RingBuffer<'static>, Rc<RefCell<Asked>>)> {
+    let asked = Rc::<RefCell<Asked>>::default();
+    let sink = Rc::clone(&asked);
     let events = agent.events()?;
     let mut builder = RingBufferBuilder::new();
     builder.add(&events, move |raw: &[u8]| {
         if let Some(event) = bytes::read::<lh_event>(raw) {
-            sink.borrow_mut().push_back((event, 0));
+            sink.borrow_mut().hear(event);
         }
         0
     })?;
-    Ok((builder.build().context("ring buffer")?, queue))
+    Ok((builder.build().context("ring buffer")?, asked))
+}
+
+/// The timers that another process kept for these flows.
+fn take_timers(agent: &Agent, timers: &mut Timers) -> Result<()> {
+    let armed = agent.each_flow(|flow, entry| {
+        let event = lh_event {
+            flow,
+            generation: entry.generation,
+            family: entry.key.family.into(),
+            in_us: 0,
+        };
+        if entry.armed_ns != 0 {
+            timers.arm(event, entry.armed_ns);
+        }
+        Ok(())
+    });
+    armed.context("timers of connections")
 }
 
 /// Loads the programs for a device.
