@@ -58,7 +58,7 @@ test-long: ## longer end-to-end transfers, 1,000 and 25,000 flows
 	@scripts/setup.sh run
 	@scripts/test.sh --long
 
-test-kernels: build ## try the agent on stock kernels in QEMU
+test-kernels: build ## try the agent on kernels in QEMU (docs/kernels.md)
 	@scripts/kernels/run.sh
 
 test-wifi: build ## try the agent between an access point and a station, both simulated, in QEMU

@@ -81,7 +81,7 @@ struct lh_flow_entry {
 	u32 nr_tell; /* of tell: what the next kick is to tell that agent */
 	u32 tell_each; /* 1: by a message for each of them */
 	u32 nr_absent; /* of absent: what it is to answer that will not come */
-	u32 pad;
+	u32 index; /* its own, in the map */
 	/* First what each packet asks for, as in the flow. */
 	struct lh_flow flow;
 	u64 created_ns;
@@ -94,12 +94,12 @@ struct lh_flow_entry {
 /* In place of a flow: the pools run low (lh_shared.grow_asked). */
 #define LH_EVENT_GROW 0xffffffffU
 
-/* Map `events`, a ring buffer: run lh_kick for this flow. */
+/* Map `events`, a ring buffer: run lh_kick for this flow, at once or in a while. */
 struct lh_event {
 	u32 flow; /* index into `flows`, or LH_EVENT_GROW */
 	u32 generation; /* of the entry; another one: too late, forget it */
 	u32 family; /* 4 or 6: which template packet to run lh_kick with */
-	u32 pad;
+	u32 in_us; /* in so many microseconds, and not at another time asked for before; 0: at once */
 };
 
 enum lh_rule_action {
@@ -135,8 +135,10 @@ struct lh_setup {
 	u32 nr_rules;
 	u32 has_match; /* 1: only flows that a match rule covers are assisted */
 	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
+	u32 realtime; /* 1: PREEMPT_RT: flows' timers are user space's, and runs may preempt each other */
 	u32 port; /* of messages between agents, 0: none are heard or sent */
 	u32 shared; /* 1: agents with other rules, and the same mark, serve the device as well */
+	u32 pad;
 	u64 can; /* enum lh_can, lhc_can(config.scheme) */
 	u64 stale_ns; /* heartbeat older than this: pass everything */
 };

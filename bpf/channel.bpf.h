@@ -354,10 +354,7 @@ LH_INLINE void lh_send_tells(struct __sk_buff *skb, struct lh_scratch *sc, struc
 	}
 }
 
-/* Test run by user space, once a second: HELLO to partner cb[LH_CB_TO] - 1, or to all of the link
- * in the packet's family. @return 0: sent. */
-SEC("tc")
-int lh_say(struct __sk_buff *skb)
+LH_INLINE int lh_say_run(struct __sk_buff *skb)
 {
 	struct lh_partners_entry *e = lh_partners();
 	struct lh_mail *mail = lh_mail();
@@ -378,6 +375,21 @@ int lh_say(struct __sk_buff *skb)
 	lh_partner_hello(p, lh_setup.can, env->now_ns, &mail->hello);
 	lh_hello_put(&mail->message, &mail->hello);
 	return lh_send_message(skb, mail, env, lh_kick_offset()) != 0;
+}
+
+/* Test run by user space, once a second: HELLO to partner cb[LH_CB_TO] - 1, or to all of the link
+ * in the packet's family. @return 0: sent. */
+SEC("tc")
+int lh_say(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc = lh_scratch();
+	int failed;
+
+	if (!sc || !lh_cpu_claim(sc))
+		return 1;
+	failed = lh_say_run(skb);
+	lh_cpu_done(sc);
+	return failed;
 }
 
 #endif /* LH_CHANNEL_BPF_H */

@@ -113,6 +113,7 @@ struct lh_scratch {
 	/* The packet that carries what the core asks for (carry.bpf.h): bytes before what is loaded, and
 	 * whether its checksum is CHECKSUM_PARTIAL. Of which flow, for lh_ingress: index + 1; 0: none. */
 	u32 carry_at, carry_partial, carry_flow;
+	u32 claimed; /* by a run (lh_cpu_claim) */
 	u8 sum[132]; /* bytes of a packet that are summed up, and zeros (verify.bpf.h) */
 };
 
@@ -205,6 +206,31 @@ LH_INLINE struct lh_scratch *lh_scratch(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+/*
+ * Whether this run may have what there is one of per CPU: the scratch space, the environment. With
+ * PREEMPT_RT softirqs and who has them off can be preempted, and from 6.18 on no lock keeps them apart on
+ * a CPU (PREEMPT_RT_NEEDS_BH_LOCK): who comes while another is at it lets its packet pass, since waiting
+ * for who was preempted would take for ever. lh_cpu_done() ends it.
+ */
+LH_INLINE bool lh_cpu_claim(struct lh_scratch *sc)
+{
+	u32 zero = 0;
+	struct lh_env *env;
+
+	if (!lh_setup.realtime || !__sync_val_compare_and_swap(&sc->claimed, 0, 1))
+		return true;
+	env = bpf_map_lookup_elem(&counters, &zero);
+	if (env)
+		__sync_fetch_and_add(&env->counters.n[LH_C_bypass_lock], 1);
+	return false;
+}
+
+LH_INLINE void lh_cpu_done(struct lh_scratch *sc)
+{
+	if (lh_setup.realtime)
+		__sync_lock_test_and_set(&sc->claimed, 0);
 }
 
 /* Parses the headers in sc->hdr. A global function, for the verifier's sake. */

@@ -16,6 +16,9 @@ LH_INLINE void lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, stru
 	struct lh_flow_entry *e = &v->entry;
 
 	e->kick_sent = 0;
+	/* This is the timer that fires. */
+	if (lh_setup.realtime && env->now_ns >= e->armed_ns)
+		e->armed_ns = 0;
 	lh_set_room(env, e);
 	lh_know_partner(e, env, &sc->hdr, LH_NO_HW);
 	if (link == LH_LINK_SAME)
@@ -26,17 +29,13 @@ LH_INLINE void lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, stru
 	lh_carry_out(skb, v, env, sc);
 }
 
-/* Test run by user space: cb[LH_CB_FLOW], cb[LH_CB_GENERATION], cb[LH_CB_LINK]. @return 1:
- * the flow was busy, run again; else 0. */
-SEC("tc")
-int lh_kick(struct __sk_buff *skb)
+LH_INLINE int lh_kick_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
 	u32 index = skb->cb[LH_CB_FLOW], generation = skb->cb[LH_CB_GENERATION];
 	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
-	struct lh_scratch *sc = lh_scratch();
 	struct lh_env *env;
 
-	if (!v || !sc || !(env = lh_env(skb)))
+	if (!v || !(env = lh_env(skb)))
 		return 0;
 	if (!lh_lock(&v->entry))
 		return 1;
@@ -47,6 +46,23 @@ int lh_kick(struct __sk_buff *skb)
 	lh_kick_flow(skb, v, env, sc);
 	lh_env_done(env);
 	return 0;
+}
+
+/* Test run by user space: cb[LH_CB_FLOW], cb[LH_CB_GENERATION], cb[LH_CB_LINK]. @return 1:
+ * the flow or the CPU was busy, run again; else 0. */
+SEC("tc")
+int lh_kick(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc = lh_scratch();
+	int busy;
+
+	if (!sc)
+		return 0;
+	if (!lh_cpu_claim(sc))
+		return 1;
+	busy = lh_kick_run(skb, sc);
+	lh_cpu_done(sc);
+	return busy;
 }
 
 /* Copies and parses the headers of the frame that a report is of. True: a TCP segment, in @sc. */
@@ -68,18 +84,13 @@ LH_INLINE bool lh_read_frame(struct __sk_buff *skb, struct lh_scratch *sc)
 	return (sc->key.family == 6) == (skb->protocol == lh_be16(0x86dd));
 }
 
-/* Test run by user space: the MAC reports of a frame that had left; the packet is its beginning,
- * with an Ethernet header. cb[LH_CB_FRAME], cb[LH_CB_AT], cb[LH_CB_QUEUED]. @return 1: the flow was
- * busy, run again; else 0. */
-SEC("tc")
-int lh_report(struct __sk_buff *skb)
+LH_INLINE int lh_report_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	struct lh_scratch *sc = lh_scratch();
 	struct lh_flow_value *v = NULL;
 	struct lh_env *env;
 	u32 *id;
 
-	if (!sc || !lh_read_frame(skb, sc) || !(env = lh_env(skb)))
+	if (!lh_read_frame(skb, sc) || !(env = lh_env(skb)))
 		return 0;
 	sc->report.event = skb->cb[LH_CB_FRAME] & 0xff;
 	sc->report.at_ns = (u64)skb->cb[LH_CB_AT_HIGH] << 32 | skb->cb[LH_CB_AT];
@@ -105,6 +116,24 @@ int lh_report(struct __sk_buff *skb)
 	return 0;
 }
 
+/* Test run by user space: the MAC reports of a frame that had left; the packet is its beginning,
+ * with an Ethernet header. cb[LH_CB_FRAME], cb[LH_CB_AT], cb[LH_CB_QUEUED]. @return 1: the flow or the
+ * CPU was busy, run again; else 0. */
+SEC("tc")
+int lh_report(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc = lh_scratch();
+	int busy;
+
+	if (!sc)
+		return 0;
+	if (!lh_cpu_claim(sc))
+		return 1;
+	busy = lh_report_run(skb, sc);
+	lh_cpu_done(sc);
+	return busy;
+}
+
 #define LH_FLUSHES (LH_HELD_MOST + LH_RELEASE_MOST) /* calls of lh_on_release() at the most */
 
 /* What waits in a flow that is about to be forgotten goes on; the core's first word is in sc->act.
@@ -125,17 +154,13 @@ LH_ENTRY int lh_flush(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *e
 	return 0;
 }
 
-/* One entry of the sweep. @of: enum lh_sweep_of. @return 1: it was removed. */
-LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
-			  struct lh_scratch *sc, u32 of)
+/* One entry of the sweep that is in use. @of: enum lh_sweep_of. @return 1: it was removed. */
+LH_INLINE int lh_sweep_used(struct __sk_buff *skb, struct lh_flow_value *v, u32 index,
+			    struct lh_env *env, struct lh_scratch *sc, u32 of)
 {
-	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
-	struct lh_flow_entry *e;
+	struct lh_flow_entry *e = &v->entry;
 	bool fits;
 
-	if (!v || !env || !sc || !v->entry.used)
-		return 0;
-	e = &v->entry;
 	/* What may be emitted has the family of the test run's packet. */
 	fits = (e->key.family == 6) == (skb->protocol == lh_be16(0x86dd));
 	if (of != LH_SWEEP_OVER && !fits)
@@ -176,6 +201,25 @@ LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_env *env,
 	return 0;
 }
 
+/* One entry of the sweep. By itself, so that a packet for which there is no place beside it (lh_cpu_claim)
+ * is one of few. @return 1: it was removed. */
+LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_scratch *sc, u32 of)
+{
+	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
+	struct lh_env *env;
+	int removed = 0;
+
+	if (!v || !sc || !v->entry.used || !lh_cpu_claim(sc))
+		return 0;
+	env = lh_env(skb);
+	if (env) {
+		removed = lh_sweep_used(skb, v, index, env, sc, of);
+		lh_env_done(env);
+	}
+	lh_cpu_done(sc);
+	return removed;
+}
+
 /* Test run by user space: forgets flows that are over in the range
  * [cb[LH_CB_FLOW], + cb[LH_CB_GENERATION]), or others of the packet's family as cb[LH_CB_SWEEP]
  * says. @return how many. */
@@ -185,17 +229,15 @@ int lh_sweep(struct __sk_buff *skb)
 	u32 first = skb->cb[LH_CB_FLOW], n = skb->cb[LH_CB_GENERATION];
 	u32 of = skb->cb[LH_CB_SWEEP];
 	struct lh_scratch *sc = lh_scratch();
-	struct lh_env *env;
 	int i, removed = 0;
 
-	if (!sc || !(env = lh_env(skb)))
+	if (!sc)
 		return 0;
 	bpf_for (i, 0, LH_SWEEP_MAX) {
 		if ((u32)i >= n)
 			break;
-		removed += lh_sweep_one(skb, first + i, env, sc, of);
+		removed += lh_sweep_one(skb, first + i, sc, of);
 	}
-	lh_env_done(env);
 	return removed;
 }
 

@@ -256,20 +256,12 @@ LH_FUNC int lh_super_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 	return 0;
 }
 
-SEC("tc")
-int lh_egress(struct __sk_buff *skb)
+LH_INLINE void lh_egress_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	struct lh_scratch *sc;
-	struct lh_env *env;
+	struct lh_env *env = lh_env(skb);
 
-	if (lh_marked(skb)) { /* before anything else: see struct lh_scratch */
-		if (lh_understated(skb) && lh_fix_truesize(skb))
-			return TCX_DROP;
-		return TCX_NEXT;
-	}
-	sc = lh_scratch();
-	if (!sc || !(env = lh_env(skb)))
-		return TCX_NEXT;
+	if (!env)
+		return;
 	if (lh_read(skb, sc, env, true)) {
 		/* Only agents of this hop tell each other on it, and we do later. */
 		lh_strip(skb, sc);
@@ -282,6 +274,23 @@ int lh_egress(struct __sk_buff *skb)
 		}
 	}
 	lh_env_done(env);
+}
+
+SEC("tc")
+int lh_egress(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc;
+
+	if (lh_marked(skb)) { /* before anything else: see struct lh_scratch */
+		if (lh_understated(skb) && lh_fix_truesize(skb))
+			return TCX_DROP;
+		return TCX_NEXT;
+	}
+	sc = lh_scratch();
+	if (sc && lh_cpu_claim(sc)) {
+		lh_egress_run(skb, sc);
+		lh_cpu_done(sc);
+	}
 	return TCX_NEXT;
 }
 
@@ -446,13 +455,18 @@ LH_INLINE bool lh_released_here(struct __sk_buff *skb)
 {
 	struct lh_scratch *sc;
 	struct lh_env *env;
+	bool ours = true;
 
 	if (!lh_setup.shared)
 		return true;
 	sc = lh_scratch();
-	if (!sc || !(env = lh_env(skb)) || !lh_read(skb, sc, env, false))
+	if (!sc || !lh_cpu_claim(sc))
 		return true;
-	return lh_wanted(&sc->key);
+	env = lh_env(skb);
+	if (env && lh_read(skb, sc, env, false))
+		ours = lh_wanted(&sc->key);
+	lh_cpu_done(sc);
+	return ours;
 }
 
 /* Something that we released comes by on its way on. @return the program's verdict. */
@@ -460,12 +474,16 @@ LH_FUNC int lh_comes_by(struct __sk_buff *skb)
 {
 	struct lh_scratch *sc = lh_scratch();
 	struct lh_env *env;
-	int verdict;
+	int verdict = TCX_NEXT;
 
-	if (!sc || !(env = lh_env(skb)) || !lh_read(skb, sc, env, false))
+	if (!sc || !lh_cpu_claim(sc))
 		return TCX_NEXT;
-	verdict = lh_through(skb, sc, env);
-	lh_env_done(env);
+	env = lh_env(skb);
+	if (env && lh_read(skb, sc, env, false)) {
+		verdict = lh_through(skb, sc, env);
+		lh_env_done(env);
+	}
+	lh_cpu_done(sc);
 	return verdict;
 }
 
@@ -489,21 +507,12 @@ LH_INLINE bool lh_carry(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_
 	return true;
 }
 
-SEC("tc")
-int lh_ingress(struct __sk_buff *skb)
+LH_INLINE int lh_ingress_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	struct lh_scratch *sc;
-	struct lh_env *env;
+	struct lh_env *env = lh_env(skb);
 	int verdict;
 
-	if (lh_marked(skb)) { /* a held ACK, or data, that we released */
-		if (!lh_released_here(skb))
-			return TCX_NEXT; /* with the mark, by which the other agent knows it */
-		skb->mark &= ~lh_setup.mark_mask;
-		return lh_setup.policy & LH_POLICY_SEQUENCE ? lh_comes_by(skb) : TCX_NEXT;
-	}
-	sc = lh_scratch();
-	if (!sc || !(env = lh_env(skb)))
+	if (!env)
 		return TCX_NEXT;
 	sc->carry_flow = 0;
 	if (!lh_read(skb, sc, env, false)) {
@@ -519,6 +528,26 @@ int lh_ingress(struct __sk_buff *skb)
 	if (lh_carry(skb, sc, env, true))
 		return TCX_DROP;
 	lh_env_done(env);
+	return verdict;
+}
+
+SEC("tc")
+int lh_ingress(struct __sk_buff *skb)
+{
+	struct lh_scratch *sc;
+	int verdict;
+
+	if (lh_marked(skb)) { /* a held ACK, or data, that we released */
+		if (!lh_released_here(skb))
+			return TCX_NEXT; /* with the mark, by which the other agent knows it */
+		skb->mark &= ~lh_setup.mark_mask;
+		return lh_setup.policy & LH_POLICY_SEQUENCE ? lh_comes_by(skb) : TCX_NEXT;
+	}
+	sc = lh_scratch();
+	if (!sc || !lh_cpu_claim(sc))
+		return TCX_NEXT;
+	verdict = lh_ingress_run(skb, sc);
+	lh_cpu_done(sc);
 	return verdict;
 }
 

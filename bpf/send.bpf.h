@@ -150,7 +150,8 @@ LH_INLINE bool lh_understated(struct __sk_buff *skb)
 {
 	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
 
-	return BPF_CORE_READ(kskb, truesize) < skb->len;
+	/* Read by itself: kernels without CONFIG_BPF_EVENTS have no helper for that. */
+	return kskb->truesize < skb->len;
 }
 
 /* Puts that right: a larger buffer is accounted for, unless a socket owns the

@@ -105,6 +105,23 @@ static int lh_timer_fires(void *map, u32 *index, struct lh_flow_value *v)
 	return 0;
 }
 
+/* Where the kernel refuses bpf_timer (every PREEMPT_RT up to 7.3): has user space run lh_kick at
+ * e->armed_ns. What finds no room in the ring buffer is armed by the next call of the core, or by the
+ * sweep. */
+LH_INLINE void lh_arm_in_user_space(struct lh_flow_entry *e, u64 now_ns)
+{
+	u64 in_ns = e->armed_ns > now_ns ? e->armed_ns - now_ns : 0;
+	struct lh_event event = {
+		.flow = e->index,
+		.generation = e->generation,
+		.family = e->key.family,
+		.in_us = lh_min(in_ns / 1000 + 1, (u64)(u32)-1),
+	};
+
+	if (bpf_ringbuf_output(&events, &event, sizeof(event), 0))
+		e->armed_ns = 0;
+}
+
 /* Called under the lock after every call of the core. */
 LH_INLINE void lh_set_deadline(struct lh_flow_value *v, u64 deadline_ns, u64 now_ns)
 {
@@ -118,7 +135,10 @@ LH_INLINE void lh_set_deadline(struct lh_flow_value *v, u64 deadline_ns, u64 now
 	if (armed && armed <= deadline_ns)
 		return;
 	e->armed_ns = deadline_ns;
-	bpf_timer_start(&v->timer, deadline_ns > now_ns ? deadline_ns - now_ns : 0, 0);
+	if (lh_setup.realtime)
+		lh_arm_in_user_space(e, now_ns);
+	else
+		bpf_timer_start(&v->timer, deadline_ns > now_ns ? deadline_ns - now_ns : 0, 0);
 }
 
 /* Whether the first @bits of two addresses agree. */
@@ -266,6 +286,7 @@ LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scrat
 	e->key = *key;
 	e->used = 1;
 	e->generation++;
+	e->index = id;
 	e->nr_pending = 0;
 	e->nr_tell = e->nr_absent = 0;
 	e->tell_each = 0;
@@ -278,8 +299,10 @@ LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scrat
 	lh_flow_reset(env, &e->flow);
 	e->flow.conn.syn = sc->syn;
 	lh_peer_join(env, &e->flow, key);
-	bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
-	bpf_timer_set_callback(&v->timer, lh_timer_fires);
+	if (!lh_setup.realtime) {
+		bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
+		bpf_timer_set_callback(&v->timer, lh_timer_fires);
+	}
 	if (bpf_map_update_elem(&flow_ids, key, &id, BPF_NOEXIST)) {
 		e->used = 0;
 		lh_unlock(e);
@@ -327,7 +350,8 @@ LH_INLINE void lh_flow_remove(struct lh_env *env, struct lh_flow_value *v, u32 i
 
 	lh_flow_free(env, &e->flow);
 	lh_count_weight(before, 0);
-	bpf_timer_cancel(&v->timer);
+	if (!lh_setup.realtime)
+		bpf_timer_cancel(&v->timer);
 	e->armed_ns = 0;
 	e->deadline_ns = 0;
 	e->used = 0;

@@ -2,6 +2,8 @@
 # What the inits of guests have in common. To be sourced first: it mounts what programs expect.
 # shellcheck shell=dash
 export PATH=/usr/bin:/bin HOME=/tmp
+# How many times as long as elsewhere things may take: of the kernel's command line, by lib.sh.
+slow=${slow:-1}
 # Debian's busybox prefers its applets to what PATH finds.
 ip() { /usr/bin/ip "$@"; }
 tc() { /usr/bin/tc "$@"; }
@@ -39,7 +41,7 @@ start_agent() {
 	rm -f /tmp/out
 	lasthop attach "$@" >/tmp/out 2>/tmp/err </dev/null &
 	agent=$!
-	for _ in $(seq 60); do
+	for _ in $(seq $((60 * slow))); do
 		grep -q attached /tmp/out 2>/dev/null && return
 		kill -0 $agent 2>/dev/null || break
 		sleep 1
@@ -53,8 +55,19 @@ end_agent() {
 	wait "$agent"
 }
 
-# What the kernel complains of, though all seems to work.
+# What kind of kernel it is; what looks for mistakes in it, if it has its configuration at hand.
+tell_kernel() {
+	echo "note: kernel: $(uname -m) $(uname -v)"
+	zcat /proc/config.gz 2>/dev/null |
+		grep -E '^CONFIG_(KASAN|PROVE_LOCKING|DEBUG_ATOMIC_SLEEP|DEBUG_PREEMPT|DEBUG_NET)=y' >/tmp/looks &&
+		echo "note: it looks for mistakes: $(tr '\n' ' ' </tmp/looks)"
+}
+
+# What the kernel complains of, though all seems to work. lockdep gives up with its first complaint.
 check_log() {
+	if [ -e /proc/lockdep_stats ] && ! grep -q 'debug_locks: *1' /proc/lockdep_stats; then
+		echo "fail: lockdep has given up: $(grep debug_locks /proc/lockdep_stats)"
+	fi
 	if dmesg | grep -E 'WARNING:|BUG:|Oops|verifier bug|REG INVARIANTS' >/tmp/complaints; then
 		echo "fail: kernel log: $(head -n 3 /tmp/complaints | tr '\n' '|')"
 		dmesg | tail -n 60

@@ -8,7 +8,11 @@
 #   flavours      of kernels: a regular expression, what follows the version in a package's name
 #   modules       array: modules that the guest needs
 #   boot_timeout  seconds for a guest
+# and may set, where there are kernels of other machines than x86-64 among them:
+#   arches        array: Debian's names of these machines, amd64 first
 # shellcheck disable=SC2154 # set by who sources it
+
+[ "${arches+set}" ] || arches=(amd64)
 
 die() { echo "$me: $*" >&2; exit 1; }
 say() { echo "$me: $*"; }
@@ -49,7 +53,8 @@ apt_private() { # apt_private PROGRAM ARGUMENT...
 	"$program" -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$cache/apt/sources" \
 		-o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts="$cache/apt/none" \
 		-o Dir::State::Lists="$cache/apt/lists" -o Dir::Cache="$cache/apt/cache" \
-		-o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User=root \
+		-o APT::Architecture=amd64 -o APT::Architectures="$(IFS=, && echo "${arches[*]}")" \
+		-o APT::Sandbox::User=root \
 		-o Acquire::Languages=none -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
 		-o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false "$@"
 }
@@ -67,11 +72,11 @@ keyring() { # keyring FILE PACKAGE
 	echo "$file"
 }
 
-source_of() { # source_of KEYRING URI SUITE...
-	local key=$1 uri=$2 suite
-	shift 2
+source_of() { # source_of OPTIONS KEYRING URI SUITE...
+	local options=$1 key=$2 uri=$3 suite
+	shift 3
 	for suite in "$@"; do
-		echo "deb [signed-by=$key] $uri $suite main"
+		echo "deb [${options}signed-by=$key] $uri $suite main"
 	done
 }
 
@@ -81,15 +86,15 @@ update_lists() {
 	rm -f "$cache"/apt/sources/*
 	if debian=$(keyring debian-archive-keyring.gpg debian-archive-keyring); then
 		{
-			source_of "$debian" http://deb.debian.org/debian \
+			source_of "" "$debian" http://deb.debian.org/debian \
 				bookworm bookworm-backports trixie trixie-backports
-			source_of "$debian" http://deb.debian.org/debian-security \
+			source_of "" "$debian" http://deb.debian.org/debian-security \
 				bookworm-security trixie-security
 		} >"$cache/apt/sources/debian.list"
 		apt_private apt-get update -qq >"$tmp/apt.log" 2>&1 || return 1
 	fi
 	if ubuntu=$(keyring ubuntu-archive-keyring.gpg ubuntu-keyring); then
-		source_of "$ubuntu" http://archive.ubuntu.com/ubuntu noble noble-updates \
+		source_of "arch=amd64 " "$ubuntu" http://archive.ubuntu.com/ubuntu noble noble-updates \
 			>"$cache/apt/sources/ubuntu.list"
 		apt_private apt-get update -qq >"$tmp/apt.log" 2>&1 || return 1
 	fi
@@ -108,6 +113,7 @@ visible() {
 	mapfile -t all < <(apt_private apt-cache search --names-only \
 		"^linux-image-[0-9.]+(\\+deb[0-9.]+|-[0-9]+)-($flavours)\$" | sed 's/ .*//')
 	[ ${#all[@]} = 0 ] || depends "${all[@]}" | awk '
+		{ sub(/:[a-z0-9]+$/, "") }
 		/^linux-image-/ { order[n++] = $0; name = $0 }
 		/Depends: <linux-(binary|modules)-/ { lacks[name] = 1 }
 		END { for (i = 0; i < n; i++) if (!(order[i] in lacks)) print order[i] }' | sort -V
@@ -150,10 +156,21 @@ take_module() { # take_module TREE NAME DESTINATION
 	echo "$name" >>"$3/order"
 }
 
+# The machine for the kernel $1, by Debian's name.
+arch_of() { # arch_of NAME
+	case $1 in *-arm64) echo arm64 ;; *) echo amd64 ;; esac
+}
+
+# What the kernel $1 has to have beside itself. One that was built here (build.sh) has it all inside.
+modules_of() { # modules_of NAME
+	case $1 in built-*) echo built ;; *) echo "${modules[*]}" ;; esac
+}
+
 # Downloads the kernel $1 into the cache: its vmlinuz and a few modules.
 fetch() {
 	local name=$1 dir=$cache/$1 parts m
-	[ "$(cat "$dir/complete" 2>/dev/null)" = "${modules[*]}" ] && return
+	[ "$(cat "$dir/complete" 2>/dev/null)" = "$(modules_of "$name")" ] && return
+	case $name in built-*) die "no kernel $name: scripts/kernels/build.sh builds such" ;; esac
 	say "downloading $name"
 	parts=$(depends "$name" | sed -nE 's/^ *Depends: (linux-(binary|modules)-.*)/\1/p')
 	rm -rf "$tmp/deb" "$dir" && mkdir -p "$tmp/deb/tree" "$dir/modules"
@@ -169,7 +186,7 @@ fetch() {
 	for m in "${modules[@]}"; do
 		take_module "$tmp/deb/tree" "$m" "$dir/modules"
 	done
-	echo "${modules[*]}" >"$dir/complete"
+	modules_of "$name" >"$dir/complete"
 	rm -rf "$tmp/deb"
 }
 
@@ -187,21 +204,32 @@ pack() { # pack DIRECTORY: as an initramfs
 	(cd "$1" && find . | cpio -o -H newc --quiet -R 0:0 | gzip -1)
 }
 
-boot() { # boot NAME: leaves what it said in $tmp/log
-	local dir=$cache/$1 rc=0
+# The emulator for the kernel $1, the line that its console is, and how many times as long as others it
+# may take.
+machine_of() { # machine_of NAME
+	case $1 in *-debug) slow=8 ;; *-arm64) slow=3 ;; *) slow=1 ;; esac
+	case $(arch_of "$1") in
+	arm64) machine=(qemu-system-aarch64 -M virt -cpu cortex-a72) console=ttyAMA0 ;;
+	*) machine=(qemu-system-x86_64 -cpu max) console=ttyS0 ;;
+	esac
+}
+
+boot() { # boot NAME [ROOT]: leaves what it said in $tmp/log. ROOT: the packed root, $tmp/root.gz
+	local dir=$cache/$1 rc=0 machine console slow
+	machine_of "$1"
 	rm -rf "$tmp/extra" "$tmp/raw" && mkdir -p "$tmp/extra"
 	cp -r "$dir/modules" "$tmp/extra/"
-	{ cat "$tmp/root.gz" && pack "$tmp/extra"; } >"$tmp/initrd"
-	timeout --kill-after=5 "$boot_timeout" qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 2048 \
+	{ cat "${2:-$tmp/root.gz}" && pack "$tmp/extra"; } >"$tmp/initrd"
+	timeout --kill-after=5 "$((boot_timeout * slow))" "${machine[@]}" -accel tcg -smp 2 -m 2048 \
 		-nodefaults -display none -no-reboot -serial "file:$tmp/raw" -kernel "$dir/vmlinuz" \
-		-initrd "$tmp/initrd" -append "console=ttyS0 quiet panic=-1 mitigations=off" \
+		-initrd "$tmp/initrd" -append "console=$console quiet panic=-1 mitigations=off slow=$slow" \
 		>"$tmp/qemu.log" 2>&1 &
 	qemu=$!
 	wait $qemu || rc=$?
 	qemu=
 	tr -d '\r' <"$tmp/raw" >"$tmp/log" 2>/dev/null || true
 	cat "$tmp/qemu.log" >>"$tmp/log"
-	[ $rc = 124 ] && echo "fail: not done after $boot_timeout s" >>"$tmp/log"
+	[ $rc = 124 ] && echo "fail: not done after $((boot_timeout * slow)) s" >>"$tmp/log"
 	return 0
 }
 

@@ -1,31 +1,38 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Boots stock kernels of Debian and Ubuntu in QEMU (pure emulation, no KVM) and
-# tries the agent on each (guest.sh): `lasthop check`, an attach to a lossy veth
-# with a transfer through it, the verifier's count of instructions with every
-# scheme, the device below a bridge and a bond and in a VRF, a CPU that goes,
-# sleep; on a kernel before 6.6 that it fails with one clear line.
-#   scripts/kernels/run.sh [KERNEL-PACKAGE...]
-# A package may be a pattern; the newest match is taken:
-#   scripts/kernels/run.sh 'linux-image-6.12.*-cloud-amd64' linux-image-6.8.0-31-generic
-# Without one: 6.1, the oldest 6.8, and the newest of every release from 6.6 on
-# that apt sees; about 10 s each once they are downloaded.
-# The program comes from $LASTHOP_BIN_DIR, else from target/release. Kernels are
-# kept in ${XDG_CACHE_HOME:-~/.cache}/lasthop/kernels; /etc/apt stays as it is.
+# Boots kernels in QEMU (pure emulation, no KVM) and tries the agent on each (guest.sh): `lasthop check`,
+# an attach to a lossy veth with a transfer through it, the verifier's count of instructions with every
+# scheme, the device below a bridge and a bond and in a VRF, a CPU that goes, sleep; on a kernel before
+# 6.6, or without BTF, that it fails with one clear line.
+#   scripts/kernels/run.sh [KERNEL...]
+# A kernel is a package of Debian or Ubuntu, or one that scripts/kernels/build.sh has built. It may be a
+# pattern; the newest match is taken:
+#   scripts/kernels/run.sh 'linux-image-6.12.*-cloud-amd64' linux-image-6.8.0-31-generic 'built-*-debug'
+# Without one, of what apt sees: 6.1, the oldest 6.8, the newest of every release from 6.6 on; of
+# PREEMPT_RT and of aarch64 the newest of the oldest and of the newest release from 6.6 on; and all that
+# were built. About 10 s each once they are downloaded, some minutes on aarch64 and with KASAN.
+# The programs come from $LASTHOP_BIN_DIR, else from target/release; for aarch64 from
+# $LASTHOP_ARM64_BIN_DIR, else they are compiled. Kernels are kept in
+# ${XDG_CACHE_HOME:-~/.cache}/lasthop/kernels; /etc/apt stays as it is.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-bin=${LASTHOP_BIN_DIR:-${here%/scripts/kernels}/target/release}
+top=${here%/scripts/kernels}
+bin=${LASTHOP_BIN_DIR:-$top/target/release}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lasthop/kernels
 # What the guest needs of a kernel's modules.
 modules=(veth sch_netem bridge bonding vrf)
 boot_timeout=${LASTHOP_KERNEL_TIMEOUT:-300} # seconds per kernel
-flavours='cloud-amd64|generic'
+# shellcheck disable=SC2034 # of lib.sh
+arches=(amd64 arm64)
+flavours='cloud-amd64|rt-amd64|cloud-arm64|generic'
 me=kernels
 # shellcheck source=scripts/kernels/lib.sh
 . "$here/lib.sh"
+# shellcheck source=scripts/kernels/arm64.sh
+. "$here/arm64.sh"
 
 case ${1:-} in
--h | --help) sed -n '3,16s/^# \{0,1\}//p' "$0" && exit ;;
+-h | --help) sed -n '3,19s/^# \{0,1\}//p' "$0" && exit ;;
 esac
 [ "$(uname -m)" = x86_64 ] || die "needs an x86-64 machine: the kernels run this machine's programs"
 for p in lasthop linkemu; do
@@ -33,8 +40,9 @@ for p in lasthop linkemu; do
 done
 command -v apt-get >/dev/null 2>&1 || die "needs apt-get, for the kernels"
 
-# The default: the oldest 6.8 besides the newest, since the verifier was young.
-choose() { # choose, with the visible kernels on stdin
+# The newest of every release on stdin that is 6.1, or 6.6 and later; and the oldest 6.8, when the
+# verifier was young.
+newest_of_each() {
 	awk '{
 		split($0, part, "[-.+]"); release = part[3] "." part[4]
 		if (release == "6.8" && !(release in newest)) first = $0
@@ -47,6 +55,26 @@ choose() { # choose, with the visible kernels on stdin
 			if (order[i] == "6.1" || v[1] > 6 || (v[1] == 6 && v[2] >= 6)) print newest[order[i]]
 		}
 	}' | uniq
+}
+
+# The default, of the kernels on stdin.
+choose() {
+	local all kind
+	all=$(cat)
+	grep -v -e '-rt-amd64$' -e '-arm64$' <<<"$all" | newest_of_each
+	for kind in -rt-amd64 -arm64; do
+		grep -e "$kind\$" <<<"$all" | newest_of_each | grep -v '^linux-image-6\.1\.' | sed -n '1p;$p' | uniq
+	done
+}
+
+# Kernels that no distribution has.
+choose_built() {
+	local flavour
+	cached | grep '^built-' || true
+	for flavour in debug nobtf; do
+		cached | grep -q "^built-.*-$flavour\$" ||
+			say "skipped: no kernel built-*-$flavour: scripts/kernels/build.sh $flavour builds one" >&2
+	done
 }
 
 build_root() {
@@ -76,10 +104,10 @@ else
 		cached >"$tmp/visible"
 	fi
 	if [ $# = 0 ]; then
-		mapfile -t names < <(choose <"$tmp/visible")
+		mapfile -t names < <(choose <"$tmp/visible" && choose_built)
 	fi
 	for pattern in "$@"; do
-		name=$(resolve "$pattern" <"$tmp/visible") || die "no kernel package like $pattern"
+		name=$( (cat "$tmp/visible" && cached) | resolve "$pattern") || die "no kernel package like $pattern"
 		names+=("$name")
 	done
 fi
@@ -87,11 +115,19 @@ fi
 
 build_root
 pack "$tmp/root" >"$tmp/root.gz"
-failed=()
+failed=() tried=0
+arm64=
 for name in "${names[@]}"; do
+	root=$tmp/root.gz
+	if [ "$(arch_of "$name")" = arm64 ]; then
+		root=$tmp/root-arm64.gz
+		[ -e "$root" ] || [ "$arm64" ] || build_arm64_root >"$tmp/why" || arm64=$(tail -n 1 "$tmp/why")
+		[ -z "$arm64" ] || { say "skipped: $name: $arm64"; continue; }
+	fi
 	fetch "$name"
-	boot "$name"
+	boot "$name" "$root"
+	tried=$((tried + 1))
 	judge "$name" || failed+=("$name")
 done
-[ ${#failed[@]} = 0 ] || die "${#failed[@]} of ${#names[@]} kernels failed: ${failed[*]}"
-say "${#names[@]} kernels: ok"
+[ ${#failed[@]} = 0 ] || die "${#failed[@]} of $tried kernels failed: ${failed[*]}"
+say "$tried kernels: ok"

@@ -3608,7 +3608,8 @@ pub struct lh_flow_entry {
     pub tell_each: u32,
     #[doc = " of absent: what it is to answer that will not come"]
     pub nr_absent: u32,
-    pub pad: u32,
+    #[doc = " its own, in the map"]
+    pub index: u32,
     #[doc = " First what each packet asks for, as in the flow."]
     pub flow: lh_flow,
     pub created_ns: u64,
@@ -3645,7 +3646,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow_entry, tell_each) - 100usize];
     ["Offset of field: lh_flow_entry::nr_absent"]
         [::core::mem::offset_of!(lh_flow_entry, nr_absent) - 104usize];
-    ["Offset of field: lh_flow_entry::pad"][::core::mem::offset_of!(lh_flow_entry, pad) - 108usize];
+    ["Offset of field: lh_flow_entry::index"]
+        [::core::mem::offset_of!(lh_flow_entry, index) - 108usize];
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 112usize];
     ["Offset of field: lh_flow_entry::created_ns"]
@@ -3668,7 +3670,7 @@ impl Default for lh_flow_entry {
         }
     }
 }
-#[doc = " Map `events`, a ring buffer: run lh_kick for this flow."]
+#[doc = " Map `events`, a ring buffer: run lh_kick for this flow, at once or in a while."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_event {
@@ -3678,7 +3680,8 @@ pub struct lh_event {
     pub generation: u32,
     #[doc = " 4 or 6: which template packet to run lh_kick with"]
     pub family: u32,
-    pub pad: u32,
+    #[doc = " in so many microseconds, and not at another time asked for before; 0: at once"]
+    pub in_us: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -3689,7 +3692,7 @@ const _: () = {
     ["Offset of field: lh_event::generation"]
         [::core::mem::offset_of!(lh_event, generation) - 4usize];
     ["Offset of field: lh_event::family"][::core::mem::offset_of!(lh_event, family) - 8usize];
-    ["Offset of field: lh_event::pad"][::core::mem::offset_of!(lh_event, pad) - 12usize];
+    ["Offset of field: lh_event::in_us"][::core::mem::offset_of!(lh_event, in_us) - 12usize];
 };
 pub const LH_RULE_MATCH: lh_rule_action = 1;
 pub const LH_RULE_EXCLUDE: lh_rule_action = 2;
@@ -3754,10 +3757,13 @@ pub struct lh_setup {
     pub has_match: u32,
     #[doc = " 1: the time is skb->tstamp (differential test)"]
     pub test_clock: u32,
+    #[doc = " 1: PREEMPT_RT: flows' timers are user space's, and runs may preempt each other"]
+    pub realtime: u32,
     #[doc = " of messages between agents, 0: none are heard or sent"]
     pub port: u32,
     #[doc = " 1: agents with other rules, and the same mark, serve the device as well"]
     pub shared: u32,
+    pub pad: u32,
     #[doc = " enum lh_can, lhc_can(config.scheme)"]
     pub can: u64,
     #[doc = " heartbeat older than this: pass everything"]
@@ -3766,7 +3772,7 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 280usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 288usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
     ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 192usize];
@@ -3793,10 +3799,12 @@ const _: () = {
         [::core::mem::offset_of!(lh_setup, has_match) - 248usize];
     ["Offset of field: lh_setup::test_clock"]
         [::core::mem::offset_of!(lh_setup, test_clock) - 252usize];
-    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 256usize];
-    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 260usize];
-    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 264usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 272usize];
+    ["Offset of field: lh_setup::realtime"][::core::mem::offset_of!(lh_setup, realtime) - 256usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 260usize];
+    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 264usize];
+    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 268usize];
+    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 272usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 280usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {

@@ -47,7 +47,7 @@ mod tests {
             flow: 1,
             generation: 2,
             family: 4,
-            pad: 0,
+            in_us: 0,
         };
         let bytes = of(&event);
         assert_eq!(bytes.len(), 16);

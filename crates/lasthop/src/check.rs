@@ -116,7 +116,13 @@ impl Finding {
 fn kernel() -> Finding {
     let (version, release) = device::kernel();
     if version >= (6, 6) {
-        Finding::new("kernel", State::Ok, format!("Linux {release}"))
+        let timers = match device::is_realtime() {
+            true => {
+                ", PREEMPT_RT: lets BPF programs have no timers, so that lasthop keeps them itself"
+            }
+            false => "",
+        };
+        Finding::new("kernel", State::Ok, format!("Linux {release}{timers}"))
     } else {
         Finding::new(
             "kernel",

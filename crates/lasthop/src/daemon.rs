@@ -19,6 +19,7 @@ mod place;
 mod reload;
 pub mod settings;
 mod takeover;
+mod timers;
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -449,6 +450,9 @@ impl Daemon<'_> {
             left = Duration::ZERO;
         } else if self.lives().any(Live::waits) {
             left = left.min(AGAIN);
+        }
+        if let Some(first_ns) = self.lives().filter_map(Live::timer_ns).min() {
+            left = left.min(Duration::from_nanos(first_ns.saturating_sub(now_ns())) + AGAIN);
         }
         match poll(
             &mut fds,

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 use caps::{CapSet, Capability, CapsHashSet};
@@ -144,6 +145,21 @@ pub fn kernel() -> ((u32, u32), String) {
     (version, release)
 }
 
+/// Whether the kernel is one with PREEMPT_RT, whose verifier refuses programs that start timers
+/// (`bpf_timer cannot be used for PREEMPT_RT`, up to 7.3).
+pub fn is_realtime() -> bool {
+    static REALTIME: OnceLock<bool> = OnceLock::new();
+    *REALTIME.get_or_init(|| {
+        let built = fs::read_to_string("/proc/sys/kernel/version").unwrap_or_default();
+        names_realtime(&built)
+    })
+}
+
+/// `version`: of `uname -v`, with the words of how the kernel was built.
+fn names_realtime(version: &str) -> bool {
+    version.split_whitespace().any(|word| word == "PREEMPT_RT")
+}
+
 /// Where the kernel's types are, without which the programs can't be fitted to it.
 pub const BTF: &str = "/sys/kernel/btf/vmlinux";
 
@@ -193,7 +209,9 @@ pub fn check_machine() -> Result<()> {
         );
     }
     if !Path::new(BTF).exists() {
-        bail!("{BTF} is missing: the kernel must be built with CONFIG_DEBUG_INFO_BTF");
+        bail!(
+            "{BTF} is missing, without which no program can call the kernel's functions: it must be built with CONFIG_DEBUG_INFO_BTF (most images of OpenWrt are not)"
+        );
     }
     Ok(())
 }
@@ -201,6 +219,20 @@ pub fn check_machine() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn realtime_kernels_say_so() {
+        assert!(names_realtime(
+            "#1 SMP PREEMPT_RT Debian 6.12.118-1 (2026-11-01)"
+        ));
+        for other in [
+            "#1 SMP PREEMPT_DYNAMIC Debian 6.12.118-1 (2026-11-01)",
+            "#1 SMP PREEMPT_RTX",
+            "",
+        ] {
+            assert!(!names_realtime(other), "{other}");
+        }
+    }
 
     #[test]
     fn devices() {

@@ -2,6 +2,11 @@
 //! User space of the agent: it loads the BPF programs, attaches them, and supplies the kicks by
 //! which they can act without a packet. No protocol logic here (core/).
 
+#[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
+compile_error!(
+    "lasthop is for 64-bit little-endian machines: kernels of 32-bit ARM and MIPS let BPF programs call none of their functions (docs/kernels.md)"
+);
+
 pub mod ask;
 pub mod bug_report;
 pub mod bytes;

@@ -12,6 +12,7 @@ use lasthop_core::bindings::{LH_EVENT_GROW, lh_event, lh_keys};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
 use super::hello::Hello;
+use super::timers::Timers;
 use crate::bytes;
 use crate::device::{self, Device};
 use crate::monotonic::now_ns;
@@ -26,7 +27,7 @@ const KICKS_AT_ONCE: usize = 512;
 pub(super) struct Live {
     pub(super) agent: Agent,
     ring: RingBuffer<'static>,
-    queue: Queue,
+    asked: Rc<RefCell<Asked>>,
     pub(super) ifindex: u32,
     hello: Hello,
     sweeps: Sweeps,
@@ -37,7 +38,7 @@ pub(super) struct Live {
 impl Live {
     /// `keys`: by which other agents are known; none: no messages.
     pub(super) fn start(mut agent: Agent, device: &Device, keys: Option<&lh_keys>) -> Result<Self> {
-        let (ring, queue) = ring_of(&agent)?;
+        let (ring, asked) = ring_of(&agent)?;
         // Others of ours, for other connections, may be there.
         let found = Agent::found_on(device.ifindex).filter(|_| agent.setup().shared == 0);
         if let Some(id) = found {
@@ -60,7 +61,7 @@ impl Live {
         Ok(Self {
             agent,
             ring,
-            queue,
+            asked,
             ifindex: device.ifindex,
             hello,
             sweeps: Sweeps::begin(),
@@ -71,13 +72,16 @@ impl Live {
     /// Goes on with programs that are attached already, in the place of another process's.
     pub(super) fn take_over(agent: Agent, name: &str) -> Result<Self> {
         agent.heartbeat(now_ns());
-        let (ring, queue) = ring_of(&agent)?;
+        let (ring, asked) = ring_of(&agent)?;
         agent.grow(); // what the other one was asked for it may not have done
+        if agent.setup().realtime != 0 {
+            take_timers(&agent, &mut asked.borrow_mut().timers)?;
+        }
         Ok(Self {
             ifindex: agent.setup().ifindex,
             agent,
             ring,
-            queue,
+            asked,
             hello: Hello::go_on(),
             sweeps: Sweeps::begin(),
             running: device::running(name).unwrap_or(true),
@@ -157,18 +161,15 @@ impl Live {
     /// as one of a virtual machine may, others have to be served meanwhile.
     pub(super) fn serve(&self) {
         self.ring.consume_raw();
-        let mut queue = self.queue.borrow_mut();
-        let first = queue.len().min(KICKS_AT_ONCE);
-        let asked: Vec<_> = queue.drain(..first).collect();
-        drop(queue);
-        for (event, tries) in asked {
+        let due = self.asked.borrow_mut().due();
+        for (event, tries) in due {
             if event.flow == LH_EVENT_GROW {
                 self.agent.grow();
                 continue;
             }
             match self.agent.kick(event.flow, event.generation, event.family) {
                 Ok(true) if tries < KICKS_MAX => {
-                    self.queue.borrow_mut().push_back((event, tries + 1));
+                    self.asked.borrow_mut().now.push_back((event, tries + 1));
                 }
                 Ok(_) => {}
                 Err(error) => tracing::debug!("kick: {error:#}"),
@@ -178,12 +179,17 @@ impl Live {
 
     /// Whether some flow is to be asked again.
     pub(super) fn waits(&self) -> bool {
-        !self.queue.borrow().is_empty()
+        !self.asked.borrow().now.is_empty()
+    }
+
+    /// When the first timer is due that is kept here (CLOCK_MONOTONIC).
+    pub(super) fn timer_ns(&self) -> Option<u64> {
+        self.asked.borrow().timers.first_ns()
     }
 
     /// Whether some flow has not been asked yet.
     pub(super) fn is_behind(&self) -> bool {
-        self.queue.borrow().iter().any(|(_, tries)| *tries == 0)
+        self.asked.borrow().now.iter().any(|(_, tries)| *tries == 0)
     }
 
     pub(super) fn ring_fd(&self) -> BorrowedFd<'_> {
@@ -207,21 +213,63 @@ impl Sweeps {
     }
 }
 
-/// Events on their way from the programs, and how often each was tried in vain.
-type Queue = Rc<RefCell<VecDeque<(lh_event, usize)>>>;
+/// Which flows the programs want kicked.
+#[derive(Default)]
+struct Asked {
+    /// At once, and how often each was tried in vain.
+    now: VecDeque<(lh_event, usize)>,
+    timers: Timers,
+}
 
-fn ring_of(agent: &Agent) -> Result<(RingBuffer<'static>, Queue)> {
-    let queue = Queue::default();
-    let sink = Rc::clone(&queue);
+impl Asked {
+    fn hear(&mut self, event: lh_event) {
+        match event.in_us {
+            0 => self.now.push_back((event, 0)),
+            us => self.timers.arm(event, now_ns() + u64::from(us) * 1000),
+        }
+    }
+
+    /// Takes those whose time has come, at most [`KICKS_AT_ONCE`].
+    fn due(&mut self) -> Vec<(lh_event, usize)> {
+        if self.timers.first_ns().is_some() {
+            let now_ns = now_ns();
+            let due = std::iter::from_fn(|| self.timers.take_due(now_ns));
+            self.now.extend(due.map(|event| (event, 0)));
+        }
+        let first = self.now.len().min(KICKS_AT_ONCE);
+        self.now.drain(..first).collect()
+    }
+}
+
+fn ring_of(agent: &Agent) -> Result<(RingBuffer<'static>, Rc<RefCell<Asked>>)> {
+    let asked = Rc::<RefCell<Asked>>::default();
+    let sink = Rc::clone(&asked);
     let events = agent.events()?;
     let mut builder = RingBufferBuilder::new();
     builder.add(&events, move |raw: &[u8]| {
         if let Some(event) = bytes::read::<lh_event>(raw) {
-            sink.borrow_mut().push_back((event, 0));
+            sink.borrow_mut().hear(event);
         }
         0
     })?;
-    Ok((builder.build().context("ring buffer")?, queue))
+    Ok((builder.build().context("ring buffer")?, asked))
+}
+
+/// The timers that another process kept for these flows.
+fn take_timers(agent: &Agent, timers: &mut Timers) -> Result<()> {
+    let armed = agent.each_flow(|flow, entry| {
+        let event = lh_event {
+            flow,
+            generation: entry.generation,
+            family: entry.key.family.into(),
+            in_us: 0,
+        };
+        if entry.armed_ns != 0 {
+            timers.arm(event, entry.armed_ns);
+        }
+        Ok(())
+    });
+    armed.context("timers of connections")
 }
 
 /// Loads the programs for a device.

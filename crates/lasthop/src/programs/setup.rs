@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use lasthop_core::bindings::{self, LH_FLOW_SEGS, LH_SLOT_BYTES, lh_config, lh_rule, lh_setup};
 
+use crate::device;
 use crate::maps;
 use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST};
 
@@ -41,6 +42,8 @@ pub struct Setup {
     pub shared: bool,
     /// The programs' time is `__sk_buff.tstamp`, for tests.
     pub test_clock: bool,
+    /// Flows have their timers in user space, since the kernel lets programs have none.
+    pub realtime: bool,
 }
 
 impl Default for Setup {
@@ -58,6 +61,7 @@ impl Default for Setup {
             port: 0,
             shared: false,
             test_clock: false,
+            realtime: device::is_realtime(),
         }
     }
 }
@@ -90,8 +94,10 @@ impl Setup {
                     .any(|rule| rule.action == bindings::LH_RULE_MATCH),
             ),
             test_clock: u32::from(self.test_clock),
+            realtime: u32::from(self.realtime),
             port: u32::from(self.port),
             shared: u32::from(self.shared),
+            pad: 0,
             can: lasthop_core::message::can(self.config.scheme),
             stale_ns: STALE.as_nanos() as u64,
         }
@@ -123,6 +129,7 @@ impl Setup {
             port: raw.port as u16,
             shared: raw.shared != 0,
             test_clock: raw.test_clock != 0,
+            realtime: raw.realtime != 0,
         }
     }
 }
@@ -161,6 +168,7 @@ mod tests {
                 cache_flow_bytes: 100 * 2048,
                 port: 30_467,
                 shared: true,
+                realtime: true,
                 config: lh_config::dproxy(),
                 rules: vec![lh_rule::default()],
                 ..Setup::default()

@@ -12,6 +12,7 @@ mod lists;
 mod memory;
 mod rack;
 mod stack;
+mod timers;
 mod verified;
 mod verify;
 
