@@ -194,6 +194,7 @@ LH_INLINE void lh_towards_mh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 		v = lh_flow_create(env, sc, false, &index);
 		if (!v)
 			return;
+		lh_peer_join(env, &v->entry.flow, &sc->key);
 	}
 	lh_know_partner(&v->entry, env, &sc->hdr, LH_TO_HW);
 	before = lh_weight(&v->entry.flow);

@@ -257,7 +257,7 @@ LH_INLINE bool lh_flow_admit(struct lh_env *env, struct lh_scratch *sc, bool fro
 	return false;
 }
 
-/* A new entry for sc->key, locked. NULL: not admitted, filtered, no room, or another CPU was
+/* A new entry for sc->key, locked, that has joined no receiver yet. NULL: not admitted, filtered, no room, or another CPU was
  * faster; the packet passes unassisted. */
 LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scratch *sc,
 					     bool from_mh, u32 *index)
@@ -298,7 +298,6 @@ LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scrat
 	env->room = LH_MAX_RETRANSMIT;
 	lh_flow_reset(env, &e->flow);
 	e->flow.conn.syn = sc->syn;
-	lh_peer_join(env, &e->flow, key);
 	if (!lh_setup.realtime) {
 		bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
 		bpf_timer_set_callback(&v->timer, lh_timer_fires);

@@ -18,11 +18,13 @@ LH_ENTRY u32 lh_skb_sum(struct __sk_buff *skb, struct lh_scratch *sc, u32 off, u
 	if (!sc)
 		return sum;
 	bpf_for (i, 0, LH_CACHE_PKT_MAX / LH_CSUM_STEP + 1) {
-		u32 n = len > LH_CSUM_STEP ? LH_CSUM_STEP : len, words;
+		/* Before Linux 6.8 "not 0" is no lower bound, one less is one. */
+		u32 less = (len > LH_CSUM_STEP ? LH_CSUM_STEP : len) - 1, n, words;
 
-		lh_barrier(n);
-		if (lh_outside(n, 1, LH_CSUM_STEP) || bpf_skb_load_bytes(skb, off, sc->sum, n))
+		lh_barrier(less);
+		if (less >= LH_CSUM_STEP || bpf_skb_load_bytes(skb, off, sc->sum, less + 1))
 			break;
+		n = less + 1;
 		__builtin_memset(sc->sum + n, 0, 4);
 		words = (n + 3) / 4;
 		lh_barrier(words);

@@ -62,6 +62,30 @@ LH_INLINE bool lh_answered(const struct lh_flow *f)
 	return f->fh.most && f->mh.most;
 }
 
+/* What place @at of the table is to a receiver of that address. */
+enum lh_place {
+	LH_PLACE_OTHERS,
+	LH_PLACE_ITS,
+	LH_PLACE_UNUSED,
+};
+
+/* An entry, for Linux 6.6's verifier: what it learns in one turn of the loop it need not keep apart for
+ * the next. @return enum lh_place. */
+LH_ENTRY u32 lh_peer_look(struct lh_env *env, const struct lh_flow_key *key, u32 at)
+{
+	const struct lh_peer *p;
+
+	if (!env || !key || !at)
+		return LH_PLACE_OTHERS;
+	lh_barrier(at);
+	p = &LH_DEVICE(env)->peer[at & (LH_NR_PEERS(env) - 1)];
+	if (p->seen_ns && lh_peer_is(p, key->mh))
+		return LH_PLACE_ITS;
+	if (!p->seen_ns || lh_since(env->now_ns, p->seen_ns) > LH_PEER_IDLE_NS)
+		return LH_PLACE_UNUSED;
+	return LH_PLACE_OTHERS;
+}
+
 LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh_flow_key *key)
 {
 	u32 hash, found = 0, unused = 0;
@@ -73,16 +97,13 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 	hash = lh_peer_hash(key->mh);
 	lh_for (i, LH_PEER_PROBES) {
 		u32 at = (hash + i) & (LH_NR_PEERS(env) - 1);
+		u32 is = lh_peer_look(env, key, at);
 
-		lh_barrier(at);
-		at &= LH_NR_PEERS(env) - 1;
-		p = &LH_DEVICE(env)->peer[at];
-		if (at && p->seen_ns && lh_peer_is(p, key->mh)) {
+		if (is == LH_PLACE_ITS) {
 			found = at;
 			break;
 		}
-		if (at && !unused && f->fh.most &&
-		    (!p->seen_ns || lh_since(env->now_ns, p->seen_ns) > LH_PEER_IDLE_NS))
+		if (is == LH_PLACE_UNUSED && !unused && f->fh.most)
 			unused = at;
 	}
 	if (!found && unused) {
