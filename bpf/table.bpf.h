@@ -298,6 +298,7 @@ LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scrat
 	env->room = LH_MAX_RETRANSMIT;
 	lh_flow_reset(env, &e->flow);
 	e->flow.conn.syn = sc->syn;
+	e->flow.peer = 0; /* of the connection that had this place before */
 	if (!lh_setup.realtime) {
 		bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
 		bpf_timer_set_callback(&v->timer, lh_timer_fires);

@@ -128,7 +128,7 @@ impl Twin {
             kind,
             config,
             native: Agent::new(Setup::default()),
-            bpf: Bpf::load(&setup).expect("load"),
+            bpf: filled(&setup),
             before: [0; LH_NR_COUNTERS as usize],
             alive: true,
             place: 0,
@@ -368,4 +368,11 @@ impl Gateway for Twin {
         self.alive = alive;
         self.native.set_alive(alive);
     }
+}
+
+/// Loaded programs whose pools are as large as they may be: nobody here serves what they ask for.
+fn filled(setup: &BpfSetup) -> Bpf {
+    let bpf = Bpf::load(setup).expect("load");
+    bpf.fill().expect("memory");
+    bpf
 }
