@@ -129,20 +129,23 @@ LH_INLINE void lh_host_count(struct lh_env *env, enum lh_counter id, u64 n)
 	env->counters.n[id] += n;
 }
 
+/* Number @id of a pool whose areas have 1 << @shift entries; NULL: it is not there. */
+LH_INLINE void *lh_pooled(void *pool, u32 id, u32 shift)
+{
+	u32 area = id >> shift, at = id & ((1U << shift) - 1);
+	void *entries = bpf_map_lookup_elem(pool, &area);
+
+	return entries ? bpf_map_lookup_elem(entries, &at) : NULL;
+}
+
 LH_INLINE struct lh_chunk *lh_host_chunk(struct lh_env *env, u32 id)
 {
-	u32 area = id >> lh_setup.chunk_shift, at = id & ((1U << lh_setup.chunk_shift) - 1);
-	void *chunk = bpf_map_lookup_elem(&chunks, &area);
-
-	return chunk ? bpf_map_lookup_elem(chunk, &at) : NULL;
+	return lh_pooled(&chunks, id, lh_setup.chunk_shift);
 }
 
 LH_INLINE struct lh_slot *lh_slot_at(u32 id)
 {
-	u32 area = id >> lh_setup.slot_shift, at = id & ((1U << lh_setup.slot_shift) - 1);
-	void *slot = bpf_map_lookup_elem(&slots, &area);
-
-	return slot ? bpf_map_lookup_elem(slot, &at) : NULL;
+	return lh_pooled(&slots, id, lh_setup.slot_shift);
 }
 
 LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id)

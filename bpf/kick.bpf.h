@@ -29,6 +29,23 @@ LH_INLINE void lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, stru
 	lh_carry_out(skb, v, env, sc);
 }
 
+/* A test run that has to have the CPU's scratch space. @return 1: that was busy, run again; else what @run
+ * returns. */
+LH_INLINE int lh_run_alone(struct __sk_buff *skb,
+			   int (*run)(struct __sk_buff *skb, struct lh_scratch *sc))
+{
+	struct lh_scratch *sc = lh_scratch();
+	int busy;
+
+	if (!sc)
+		return 0;
+	if (!lh_cpu_claim(sc))
+		return 1;
+	busy = run(skb, sc);
+	lh_cpu_done(sc);
+	return busy;
+}
+
 LH_INLINE int lh_kick_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
 	u32 index = skb->cb[LH_CB_FLOW], generation = skb->cb[LH_CB_GENERATION];
@@ -53,16 +70,7 @@ LH_INLINE int lh_kick_run(struct __sk_buff *skb, struct lh_scratch *sc)
 SEC("tc")
 int lh_kick(struct __sk_buff *skb)
 {
-	struct lh_scratch *sc = lh_scratch();
-	int busy;
-
-	if (!sc)
-		return 0;
-	if (!lh_cpu_claim(sc))
-		return 1;
-	busy = lh_kick_run(skb, sc);
-	lh_cpu_done(sc);
-	return busy;
+	return lh_run_alone(skb, lh_kick_run);
 }
 
 /* Copies and parses the headers of the frame that a report is of. True: a TCP segment, in @sc. */
@@ -122,16 +130,7 @@ LH_INLINE int lh_report_run(struct __sk_buff *skb, struct lh_scratch *sc)
 SEC("tc")
 int lh_report(struct __sk_buff *skb)
 {
-	struct lh_scratch *sc = lh_scratch();
-	int busy;
-
-	if (!sc)
-		return 0;
-	if (!lh_cpu_claim(sc))
-		return 1;
-	busy = lh_report_run(skb, sc);
-	lh_cpu_done(sc);
-	return busy;
+	return lh_run_alone(skb, lh_report_run);
 }
 
 #define LH_FLUSHES (LH_HELD_MOST + LH_RELEASE_MOST) /* calls of lh_on_release() at the most */

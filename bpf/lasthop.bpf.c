@@ -87,14 +87,13 @@ LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_value *v, str
 LH_ENTRY int lh_cache_part(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
 			   struct lh_scratch *sc, u32 i)
 {
-	u32 part, at, n, id;
+	u32 at, n, id;
 
 	if (!f || !env || !sc)
 		return 0;
-	part = sc->seg.part_bytes;
-	at = i * part;
-	n = lh_min(sc->seg.payload_bytes - at, part);
-	id = lh_train_next(env, f, &sc->seg, i, n);
+	at = i * sc->seg.part_bytes;
+	n = lh_train_bytes(&sc->seg, i);
+	id = lh_train_next(env, f, &sc->seg, i);
 	if (id == LH_NO_SLOT)
 		return 0;
 	if (lh_store(skb, sc, id, sc->seg.hdr_bytes + at, n))

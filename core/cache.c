@@ -110,6 +110,24 @@ LH_INLINE u8 lh_seg_bare(const struct lh_seg *e)
 	return e->slot == LH_NO_SLOT ? LH_SEG_NO_COPY : 0;
 }
 
+LH_INLINE void lh_seg_begin(struct lh_env *env, struct lh_flow *f, struct lh_seg *e, u32 seq,
+			    u32 end, u32 slot, u32 tsval, u8 flags)
+{
+	e->last_tx_ns = env->now_ns;
+	e->seq = seq;
+	e->end = end;
+	e->slot = slot;
+	e->delivered = lh_policy(env) & LH_POLICY_SHADOW ? f->shadow.departed
+							 : lh_receiver_delivered(env, f);
+	e->tsval = tsval;
+	e->arrived = 0;
+	e->n_local = 0;
+	e->flags = flags | lh_seg_bare(e);
+	f->ring.nr_small += !!(flags & LH_SEG_SMALL);
+	if (lh_cached(f) == 1)
+		lh_share_gain(env, f);
+}
+
 LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       u32 pos, u8 flags, struct lh_actions *out)
 {
@@ -142,19 +160,9 @@ LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const stru
 	e = lh_seg_at(env, f, pos);
 	if (!e)
 		return false;
-	e->last_tx_ns = env->now_ns;
-	e->seq = s->seq;
-	e->end = s->end;
-	e->slot = slot;
-	e->delivered = lh_policy(env) & LH_POLICY_SHADOW ? f->shadow.departed
-							 : lh_receiver_delivered(env, f);
-	e->tsval = s->tsval;
-	e->arrived = 0;
-	e->n_local = 0;
-	e->flags = flags | (s->payload_bytes ? 0 : LH_SEG_EMPTY) | lh_seg_bare(e);
-	f->ring.nr_small += !!(flags & LH_SEG_SMALL);
-	if (lh_cached(f) == 1)
-		lh_share_gain(env, f);
+	if (!s->payload_bytes)
+		flags |= LH_SEG_EMPTY;
+	lh_seg_begin(env, f, e, s->seq, s->end, slot, s->tsval, flags);
 	out->store_slot = slot;
 	out->store_pos = pos;
 	/* Of a flow whose SYN was not seen, or had no such option. */

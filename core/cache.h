@@ -36,6 +36,11 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 
 LH_INLINE u32 lh_mss(const struct lh_flow *f);
 
+/* What is known of a segment [@seq, @end) that has just got the entry @e in the ring. @slot: for its
+ * bytes, or LH_NO_SLOT. @flags: enum lh_seg_flag. */
+LH_INLINE void lh_seg_begin(struct lh_env *env, struct lh_flow *f, struct lh_seg *e, u32 seq,
+			    u32 end, u32 slot, u32 tsval, u8 flags);
+
 /* A new entry for @s at ring position @pos; sets the action to copy it. */
 LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			       u32 pos, u8 flags, struct lh_actions *out);

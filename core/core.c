@@ -110,14 +110,14 @@ int lhc_on_train(const struct lh_host_ops *ops, struct lh_flow *flow, const stru
 {
 	struct lh_host host = {*ops};
 	struct lh_env env = env_of(&host, cfg, call);
-	u32 i, n, left = seg->payload_bytes;
+	u32 i, n;
 
 	if (!lh_train_ordinary(&env, flow, seg))
 		return 0;
 	lh_on_data(&env, flow, seg, out);
 	n = out->nr_store;
-	for (i = 0; i < n; i++, left -= seg->part_bytes)
-		if (lh_train_next(&env, flow, seg, i, lh_min(left, seg->part_bytes)) == LH_NO_SLOT)
+	for (i = 0; i < n; i++)
+		if (lh_train_next(&env, flow, seg, i) == LH_NO_SLOT)
 			break;
 	lh_train_end(&env, flow, seg, i, out);
 	return 1;

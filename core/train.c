@@ -40,45 +40,31 @@ LH_ENTRY int lh_train_ordinary(struct lh_env *env, const struct lh_flow *f,
 	return lh_acceptable(&f->fh, &f->mh, s, lh_whole(f)) == LH_ACCEPTED;
 }
 
-/* Entry and slot for one segment more at the ring's end. @return the entry, NULL: there is no memory. */
-LH_INLINE struct lh_seg *lh_train_grow(struct lh_env *env, struct lh_flow *f)
+LH_INLINE u32 lh_train_bytes(const struct lh_segment *s, u32 i)
 {
-	struct lh_seg *e;
-	u32 slot;
-
-	if (!lh_host_get_slot(env, &slot))
-		return NULL;
-	if (!lh_ring_grow(env, f)) {
-		lh_host_put_slot(env, slot);
-		return NULL;
-	}
-	e = lh_seg_at(env, f, f->ring.tail - 1);
-	if (e)
-		e->slot = slot;
-	return e;
+	return lh_min(s->payload_bytes - i * s->part_bytes, s->part_bytes);
 }
 
 LH_INLINE u32 lh_train_next(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			    u32 i, u32 bytes)
+			    u32 i)
 {
-	u32 seq = s->seq + i * s->part_bytes;
-	struct lh_seg *e = lh_train_grow(env, f);
+	u32 at = i * s->part_bytes, bytes = lh_train_bytes(s, i), slot;
+	bool last = at + bytes == s->payload_bytes;
+	struct lh_seg *e;
 
+	if (!lh_host_get_slot(env, &slot))
+		return LH_NO_SLOT;
+	if (!lh_ring_grow(env, f)) {
+		lh_host_put_slot(env, slot);
+		return LH_NO_SLOT;
+	}
+	e = lh_seg_at(env, f, f->ring.tail - 1);
 	if (!e)
 		return LH_NO_SLOT;
-	e->last_tx_ns = env->now_ns;
-	e->seq = seq;
-	/* A FIN is the last one's. */
-	e->end = seq + bytes == s->seq + s->payload_bytes ? s->end : seq + bytes;
-	e->delivered = lh_receiver_delivered(env, f);
-	e->tsval = s->tsval;
-	e->arrived = 0;
-	e->n_local = 0;
-	e->flags = bytes < LH_SMALL_BYTES ? LH_SEG_SMALL : 0; /* the last one */
-	f->ring.nr_small += bytes < LH_SMALL_BYTES;
-	if (lh_cached(f) == 1)
-		lh_share_gain(env, f);
-	return e->slot;
+	/* A FIN is the last one's, and only that may be small. */
+	lh_seg_begin(env, f, e, s->seq + at, last ? s->end : s->seq + at + bytes, slot, s->tsval,
+		     bytes < LH_SMALL_BYTES ? LH_SEG_SMALL : 0);
+	return slot;
 }
 
 LH_ENTRY int lh_train_end(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s, u32 n,

@@ -23,10 +23,13 @@ LH_INLINE u32 lh_train_segs(const struct lh_segment *s);
 LH_ENTRY int lh_train_ordinary(struct lh_env *env, const struct lh_flow *f,
 			       const struct lh_segment *s);
 
-/* Segment @i of the train @s, of @bytes of payload, goes to the ring's end. @return the slot to copy it
- * to, LH_NO_SLOT: there is no memory for it and what follows. */
+/* Payload of segment @i of the train @s. */
+LH_INLINE u32 lh_train_bytes(const struct lh_segment *s, u32 i);
+
+/* Segment @i of the train @s goes to the ring's end. @return the slot to copy it to, LH_NO_SLOT: there is
+ * no memory for it and what follows. */
 LH_INLINE u32 lh_train_next(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			    u32 i, u32 bytes);
+			    u32 i);
 
 /* That was all: @n of them have a place. */
 LH_ENTRY int lh_train_end(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s, u32 n,

@@ -37,12 +37,7 @@ install_builders() {
 		command -v "$c" >/dev/null 2>&1 || missing+=("${tools[$c]}")
 	done
 	[ -e /usr/include/libelf.h ] || missing+=(libelf-dev)
-	[ ${#missing[@]} = 0 ] && return
-	[ "$(id -u)" = 0 ] || die "please install (or run as root): ${missing[*]}"
-	say "installing ${missing[*]}"
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		"${missing[@]}" >/dev/null || die "apt-get could not install ${missing[*]}"
+	install_missing "${missing[@]}"
 }
 
 # The archive that $source is or has in it.

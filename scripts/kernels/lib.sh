@@ -26,6 +26,15 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
+install_missing() { # install_missing [PACKAGE...]
+	[ $# = 0 ] && return
+	[ "$(id -u)" = 0 ] || die "please install (or run as root): $*"
+	say "installing $*"
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		"$@" >/dev/null || die "apt-get could not install $*"
+}
+
 # What unpacks, boots and fills a kernel's machine.
 install_tools() {
 	local -A tools=([qemu-system-x86_64]=qemu-system-x86 [busybox]=busybox-static [cpio]=cpio
@@ -38,12 +47,7 @@ install_tools() {
 	if command -v busybox >/dev/null 2>&1 && ldd "$(command -v busybox)" >/dev/null 2>&1; then
 		missing+=(busybox-static)
 	fi
-	[ ${#missing[@]} = 0 ] && return
-	[ "$(id -u)" = 0 ] || die "please install (or run as root): ${missing[*]}"
-	say "installing ${missing[*]}"
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		"${missing[@]}" >/dev/null || die "apt-get could not install ${missing[*]}"
+	install_missing "${missing[@]}"
 }
 
 # apt with sources of its own; what it knows of the system is only read.

@@ -39,6 +39,25 @@ impl Shared {
             .context("mapping at address 0")
     }
 
+    /// Of slots and of chunks, how many are in use, there, and there at the most.
+    pub(crate) fn pools(&self) -> [[&AtomicU64; 3]; 2] {
+        // SAFETY: fields of a valid struct; no references are made.
+        unsafe {
+            [
+                [
+                    self.word(|s| &raw mut (*s).slots_used),
+                    self.word(|s| &raw mut (*s).slots_there),
+                    self.word(|s| &raw mut (*s).slots_most),
+                ],
+                [
+                    self.word(|s| &raw mut (*s).chunks_used),
+                    self.word(|s| &raw mut (*s).chunks_there),
+                    self.word(|s| &raw mut (*s).chunks_most),
+                ],
+            ]
+        }
+    }
+
     /// One of its words.
     pub(crate) fn word(&self, field: impl Fn(*mut lh_shared) -> *mut u64) -> &AtomicU64 {
         // SAFETY: an aligned u64 inside the mapping, which lives as long as self; the programs

@@ -187,14 +187,8 @@ impl View {
 
     /// Bytes of it that they take by now.
     pub fn taken_bytes(&self) -> u64 {
-        // SAFETY: fields of a valid struct; no references are made.
-        let [slots, chunks] = unsafe {
-            [
-                self.shared.word(|s| &raw mut (*s).slots_there),
-                self.shared.word(|s| &raw mut (*s).chunks_there),
-            ]
-        }
-        .map(|there| there.load(Ordering::Relaxed) as u32);
+        let pools = self.shared.pools();
+        let [slots, chunks] = pools.map(|[_, there, _]| there.load(Ordering::Relaxed) as u32);
         let left = maps::pools_bytes(
             self.setup.nr_slots.saturating_sub(slots),
             self.setup.nr_chunks.saturating_sub(chunks),

@@ -6,6 +6,7 @@ use std::io::Read;
 
 use anyhow::{Context, Result};
 use flate2::read::ZlibDecoder;
+use libbpf_rs::{OpenMapMut, OpenObject};
 
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lasthop.bpf.o.zz"));
 /// Where the length of the table of lines stands, in digits.
@@ -24,6 +25,13 @@ pub(super) fn image() -> Result<Vec<u8>> {
         forget_lines(&mut image)?;
     }
     Ok(image)
+}
+
+/// A map of programs that are about to be loaded.
+pub(super) fn map_of<'a>(open: &'a mut OpenObject, name: &str) -> Result<OpenMapMut<'a>> {
+    let mut maps = open.maps_mut();
+    maps.find(|map| map.name().to_string_lossy() == name)
+        .with_context(|| format!("no BPF map {name}"))
 }
 
 fn forget_lines(image: &mut [u8]) -> Result<()> {

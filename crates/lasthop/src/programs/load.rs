@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_MAX_RULES, LH_SYNS_PER_FLOW, lh_rule, lh_setup};
 use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, OpenObject};
 
-use super::image::image;
+use super::image::{image, map_of};
 use super::loaded::{Loaded, Maps};
 use super::pools::{First, fill_indices};
 use crate::bytes;
@@ -67,11 +67,8 @@ fn load(
 
 fn reuse(open: &mut OpenObject, maps: &Maps) -> Result<()> {
     for (name, fd) in &maps.0 {
-        let mut map = open
-            .maps_mut()
-            .find(|map| map.name().to_string_lossy() == *name)
-            .with_context(|| format!("no BPF map {name}"))?;
-        map.reuse_fd(fd.as_fd())
+        map_of(open, name)?
+            .reuse_fd(fd.as_fd())
             .with_context(|| format!("BPF map {name}"))?;
     }
     Ok(())

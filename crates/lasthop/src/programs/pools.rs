@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_batch, lh_chunk, lh_setup, lh_slot};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, libbpf_sys};
 
+use super::image::map_of;
 use super::loaded::Loaded;
 use crate::bytes;
 use crate::shared::Shared;
@@ -86,39 +87,17 @@ impl Pool {
     }
 }
 
-/// The words of both pools that the programs share with us: used, there, at the most.
-fn words(shared: &Shared) -> [[&AtomicU64; 3]; 2] {
-    // SAFETY: fields of a valid struct; no references are made.
-    unsafe {
-        [
-            [
-                shared.word(|s| &raw mut (*s).slots_used),
-                shared.word(|s| &raw mut (*s).slots_there),
-                shared.word(|s| &raw mut (*s).slots_most),
-            ],
-            [
-                shared.word(|s| &raw mut (*s).chunks_used),
-                shared.word(|s| &raw mut (*s).chunks_there),
-                shared.word(|s| &raw mut (*s).chunks_most),
-            ],
-        ]
-    }
-}
-
 /// The first area of each pool: the kernel wants to see what areas are like before it takes the programs.
 pub(super) struct First([MapHandle; 2]);
 
 impl First {
     /// Creates them, and shows them to the programs that are about to be loaded.
     pub(super) fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<Self> {
-        let [slots, chunks] = pools(raw);
-        let first = Self([slots.area()?, chunks.area()?]);
-        for (pool, area) in pools(raw).iter().zip(&first.0) {
-            let mut map = open
-                .maps_mut()
-                .find(|map| map.name().to_string_lossy() == pool.map)
-                .with_context(|| format!("no BPF map {}", pool.map))?;
-            map.set_inner_map_fd(area.as_fd())
+        let pools = pools(raw);
+        let first = Self([pools[0].area()?, pools[1].area()?]);
+        for (pool, area) in pools.iter().zip(&first.0) {
+            map_of(open, pool.map)?
+                .set_inner_map_fd(area.as_fd())
                 .with_context(|| format!("BPF map {}", pool.map))?;
         }
         Ok(first)
@@ -126,7 +105,7 @@ impl First {
 
     /// Puts them, and what else is to be there from the beginning, into the pools.
     pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
-        let all = pools(raw).into_iter().zip(words(shared)).zip(self.0);
+        let all = pools(raw).into_iter().zip(shared.pools()).zip(self.0);
         for ((pool, [_, there, most]), area) in all {
             pool.put(loaded, &area, 0)?;
             there.store(pool.size().into(), Ordering::Relaxed);
@@ -160,7 +139,7 @@ fn wanted(used: u64, there: u64, most: u64) -> u64 {
 
 /// Adds to the pools that run low. Where memory can't be had for it they stay as they are, for good.
 pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
-    for (pool, [used, there, most]) in pools(raw).into_iter().zip(words(shared)) {
+    for (pool, [used, there, most]) in pools(raw).into_iter().zip(shared.pools()) {
         let now = there.load(Ordering::Relaxed);
         let upto = wanted(
             used.load(Ordering::Relaxed),
@@ -178,14 +157,14 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
             );
         }
     }
-    // SAFETY: as in words().
+    // SAFETY: a field of a valid struct; no reference is made.
     let asked = shared.word(|s| unsafe { &raw mut (*s).grow_asked });
     asked.store(0, Ordering::Release);
 }
 
 /// Makes the pools as large as they may be.
 pub(super) fn fill(loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
-    let mut all = pools(raw).into_iter().zip(words(shared));
+    let mut all = pools(raw).into_iter().zip(shared.pools());
     all.try_for_each(|(pool, [_, there, _])| extend(loaded, &pool, there, pool.most.into()))
 }
 
