@@ -300,10 +300,11 @@ LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
 	return env;
 }
 
-/* Whether a pool of which so much is @used is to grow. */
+/* Whether a pool of which so much is @used is to grow. A sender in slow start needs twice as much within a
+ * round trip, and user space some 10 ms. */
 LH_INLINE bool lh_runs_low(u64 used, u64 there, u64 most)
 {
-	return there < most && used > there - there / 4;
+	return there < most && used > there / 2;
 }
 
 /* Asks user space for more of the pools that run low; once, until it has done what it can. */

@@ -33,7 +33,7 @@ LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
 	u32 lo = f->ring.head, len = lh_cached(f);
 	int i;
 
-	lh_for (i, 14) {
+	lh_for (i, 15) {
 		struct lh_seg *s;
 		u32 half = len / 2;
 

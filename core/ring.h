@@ -12,8 +12,8 @@
 
 #define LH_CHUNK_SHIFT 6
 #define LH_CHUNK_SEGS (1 << LH_CHUNK_SHIFT)
-#define LH_FLOW_CHUNKS 128 /* directory entries, a power of two */
-#define LH_FLOW_SEGS 4096 /* most segments cached per flow: 8 MiB of 2 KiB slots */
+#define LH_FLOW_CHUNKS 512 /* directory entries, a power of two */
+#define LH_FLOW_SEGS 16384 /* most segments cached per flow: 32 MiB of 2 KiB slots */
 #define LH_NO_SLOT 0xffffffffU
 
 enum lh_seg_flag {
@@ -60,7 +60,7 @@ struct lh_ring {
 	u32 head, tail, spent;
 	u32 nr_small; /* small segments in [spent, tail) */
 	u64 reclaimed_ns; /* last call of lh_ring_reclaim() */
-	u32 dir[LH_FLOW_CHUNKS]; /* chunk of position p: dir[(p >> 6) & 127] */
+	u32 dir[LH_FLOW_CHUNKS]; /* chunk of position p: dir[(p >> 6) & 511] */
 };
 
 /* Entries that may be moved to make room for a late segment. Bounds the work

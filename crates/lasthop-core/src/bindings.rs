@@ -30,8 +30,8 @@ pub const LH_TELL_MOST: u32 = 4;
 pub const LH_LATE: u32 = 4;
 pub const LH_CHUNK_SHIFT: u32 = 6;
 pub const LH_CHUNK_SEGS: u32 = 64;
-pub const LH_FLOW_CHUNKS: u32 = 128;
-pub const LH_FLOW_SEGS: u32 = 4096;
+pub const LH_FLOW_CHUNKS: u32 = 512;
+pub const LH_FLOW_SEGS: u32 = 16384;
 pub const LH_NO_SLOT: u32 = 4294967295;
 pub const LH_SHIFT_MAX: u32 = 512;
 pub const LH_RECLAIM_SEGS: u32 = 16;
@@ -762,13 +762,13 @@ pub struct lh_ring {
     pub nr_small: u32,
     #[doc = " last call of lh_ring_reclaim()"]
     pub reclaimed_ns: u64,
-    #[doc = " chunk of position p: dir[(p >> 6) & 127]"]
-    pub dir: [u32; 128usize],
+    #[doc = " chunk of position p: dir[(p >> 6) & 511]"]
+    pub dir: [u32; 512usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ring"][::core::mem::size_of::<lh_ring>() - 536usize];
+    ["Size of lh_ring"][::core::mem::size_of::<lh_ring>() - 2072usize];
     ["Alignment of lh_ring"][::core::mem::align_of::<lh_ring>() - 8usize];
     ["Offset of field: lh_ring::head"][::core::mem::offset_of!(lh_ring, head) - 0usize];
     ["Offset of field: lh_ring::tail"][::core::mem::offset_of!(lh_ring, tail) - 4usize];
@@ -2855,7 +2855,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 2752usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4288usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2895,14 +2895,14 @@ const _: () = {
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 768usize];
     ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 856usize];
     ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 872usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 1408usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 1424usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 1456usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 1536usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 1552usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2944usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 2960usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 2992usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3072usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3088usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 2264usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 2432usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3800usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 3968usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3621,7 +3621,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 3336usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4872usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3651,15 +3651,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 112usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 2864usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4400usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 2872usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4408usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 2904usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4440usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 2936usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4472usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 3064usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4600usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -73,9 +73,9 @@ LasthopAgent::GetTypeId()
                           MakeUintegerChecker<uint32_t>(1, 1048576))
             .AddAttribute("FlowSegments",
                           "Cached packets per connection at most.",
-                          UintegerValue(4096),
+                          UintegerValue(16384),
                           MakeUintegerAccessor(&LasthopAgent::m_flowSegments),
-                          MakeUintegerChecker<uint32_t>(4, 4096))
+                          MakeUintegerChecker<uint32_t>(4, 16384))
             .AddAttribute("CacheSegments",
                           "Cached packets at most, of all connections together.",
                           UintegerValue(131072),

@@ -150,7 +150,7 @@ impl Bench {
 
     /// Slots and chunks taken, once what is acknowledged has been given back (core/ring.h).
     pub fn settled(&mut self) -> (u32, u32) {
-        for _ in 0..20 {
+        for _ in 0..40 {
             self.now_ns += 10 * MSEC_NS;
             self.timer();
         }

@@ -85,7 +85,7 @@ impl File {
                 let profile = value.try_into();
                 self.profile = Some(profile.map_err(|_| "write \"std\" or \"ns2\"")?);
             }
-            "cache_flow" => self.cache_flow_bytes = Some(value::size(&value, "2KiB", "8MiB")?),
+            "cache_flow" => self.cache_flow_bytes = Some(value::size(&value, "2KiB", "32MiB")?),
             "cache_total" => {
                 self.cache_total_bytes = Some(value::size(&value, "256KiB", "64GiB")?);
             }

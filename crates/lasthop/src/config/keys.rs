@@ -51,8 +51,8 @@ pub const KEYS: [Key; 15] = [
     ),
     key(
         "cache_flow",
-        "\"8MiB\"",
-        "Of it, packets kept per connection, at most 8MiB.",
+        "\"32MiB\"",
+        "Of it, packets kept per connection, at most 32MiB.",
     ),
     key(
         "cache_total",

@@ -46,8 +46,8 @@ fn errors_name_file_and_line() {
         bare.starts_with("x.toml:2: idle: '60' is no time"),
         "{bare}"
     );
-    let size = error("cache_flow = \"9MiB\"\n");
-    assert_eq!(size, "x.toml:1: cache_flow: must be from 2KiB to 8MiB");
+    let size = error("cache_flow = \"33MiB\"\n");
+    assert_eq!(size, "x.toml:1: cache_flow: must be from 2KiB to 32MiB");
     let element = error("match = [\n \"10.0.0.0/8\",\n \"10.0.0.0/40\",\n]\n");
     assert!(
         element.starts_with("x.toml:3: match: '10.0.0.0/40'"),

@@ -17,8 +17,11 @@ use super::loaded::Loaded;
 use crate::bytes;
 use crate::shared::Shared;
 
-/// Of a pool so much is there at first: a second of some ten Mbit/s.
+/// Of a pool so much is there at first, and at least such a part of what there may be: with the default limit
+/// 8 MiB. It takes the kernel some 10 ms to show the programs more, in which a slow start over a fast wire fills
+/// what is left.
 const FIRST_BYTES: u64 = 1 << 20;
+const FIRST_PART: u64 = 32;
 
 /// One of the two pools.
 struct Pool {
@@ -75,14 +78,23 @@ impl Pool {
         .with_context(|| format!("an area of map {}", self.map))
     }
 
-    /// Adds `area` as the one that follows the `there` entries that there are.
-    fn put(&self, loaded: &Loaded, area: &MapHandle, there: u32) -> Result<()> {
-        let index = there >> self.shift;
-        let fd = area.as_fd().as_raw_fd();
-        let map = loaded.map(self.map)?;
-        map.update(&index.to_ne_bytes(), &fd.to_ne_bytes(), MapFlags::ANY)
+    /// Adds `areas` as those that follow the `there` entries that there are. In one call: the kernel waits
+    /// for all CPUs behind each.
+    fn put(&self, loaded: &Loaded, areas: &[MapHandle], there: u32) -> Result<()> {
+        let count = areas.len() as u32;
+        let first = there >> self.shift;
+        let indices = (first..first + count)
+            .flat_map(u32::to_ne_bytes)
+            .collect::<Vec<_>>();
+        let fds = areas
+            .iter()
+            .flat_map(|area| area.as_fd().as_raw_fd().to_ne_bytes());
+        let fds = fds.collect::<Vec<_>>();
+        loaded
+            .map(self.map)?
+            .update_batch(&indices, &fds, count, MapFlags::ANY, MapFlags::ANY)
             .with_context(|| format!("map {}", self.map))?;
-        (self.fill)(loaded.map(self.free)?, there, there + self.size())
+        (self.fill)(loaded.map(self.free)?, there, there + (count << self.shift))
             .with_context(|| format!("map {}", self.free))
     }
 }
@@ -107,11 +119,12 @@ impl First {
     pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
         let all = pools(raw).into_iter().zip(shared.pools()).zip(self.0);
         for ((pool, [_, there, most]), area) in all {
-            pool.put(loaded, &area, 0)?;
+            pool.put(loaded, &[area], 0)?;
             there.store(pool.size().into(), Ordering::Relaxed);
             most.store(pool.most.into(), Ordering::Relaxed);
-            let first = FIRST_BYTES / pool.entry_bytes as u64;
-            extend(loaded, &pool, there, first.min(pool.most.into()))?;
+            let most = u64::from(pool.most);
+            let first = (FIRST_BYTES / pool.entry_bytes as u64).max(most / FIRST_PART);
+            extend(loaded, &pool, there, first.min(most))?;
         }
         Ok(())
     }
@@ -119,19 +132,26 @@ impl First {
 
 /// Adds areas until there are `upto` entries.
 fn extend(loaded: &Loaded, pool: &Pool, there: &AtomicU64, upto: u64) -> Result<()> {
-    loop {
-        let now = there.load(Ordering::Relaxed);
-        if now >= upto {
-            return Ok(());
-        }
-        pool.put(loaded, &pool.area()?, now as u32)?;
-        there.store(now + u64::from(pool.size()), Ordering::Relaxed);
+    let now = there.load(Ordering::Relaxed);
+    let missing = upto.saturating_sub(now).div_ceil(pool.size().into());
+    if missing == 0 {
+        return Ok(());
     }
+    let mut areas = vec![pool.area()?];
+    // And what else there is memory for.
+    areas.extend((1..missing).map_while(|_| pool.area().ok()));
+    pool.put(loaded, &areas, now as u32)?;
+    there.store(
+        now + ((areas.len() as u64) << pool.shift),
+        Ordering::Relaxed,
+    );
+    Ok(())
 }
 
-/// As many entries as there should be of a pool of which `used` of `there` are in use.
+/// As many entries as there should be of a pool of which `used` of `there` are in use: twice as many once
+/// half of them are (bpf/host.bpf.h, `lh_runs_low`), for a sender doubles its window in a round trip.
 fn wanted(used: u64, there: u64, most: u64) -> u64 {
-    match used > there - there / 4 {
+    match used > there / 2 {
         true => (2 * there.max(used)).min(most),
         false => there,
     }
@@ -193,8 +213,8 @@ mod tests {
     #[test]
     fn what_runs_low_doubles() {
         assert_eq!(wanted(0, 1_024, 65_536), 1_024);
-        assert_eq!(wanted(768, 1_024, 65_536), 1_024);
-        assert_eq!(wanted(769, 1_024, 65_536), 2_048);
+        assert_eq!(wanted(512, 1_024, 65_536), 1_024);
+        assert_eq!(wanted(513, 1_024, 65_536), 2_048);
         assert_eq!(wanted(40_000, 40_960, 65_536), 65_536);
         assert_eq!(wanted(65_000, 65_536, 65_536), 65_536);
     }

@@ -56,7 +56,7 @@ impl Default for Setup {
             priority: PRIORITY,
             max_flows: FLOWS_MOST,
             cache_total_bytes: CACHE_MOST_BYTES,
-            cache_flow_bytes: 8 << 20,
+            cache_flow_bytes: 32 << 20,
             rules: Vec::new(),
             port: 0,
             shared: false,

@@ -147,7 +147,7 @@ fn the_programs_ask_for_more() {
             ring.consume().expect("consume");
             assert_eq!(asked.replace(0), expected);
         };
-        sends(&agent, 1, 300);
+        sends(&agent, 1, 200);
         told(0);
         sends(&agent, 2, 300);
         told(1);
