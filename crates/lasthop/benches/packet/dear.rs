@@ -157,6 +157,16 @@ fn rounds(kind: fn(&Agent) -> Times, rounds: usize) -> Result<(Vec<Duration>, u6
     Ok((least, at_percentile(&once, 0.9999)))
 }
 
+/// How many rounds are asked for.
+pub fn rounds_asked() -> Result<usize> {
+    match std::env::var("LASTHOP_BENCH_ROUNDS") {
+        Ok(nr) => nr
+            .parse()
+            .with_context(|| format!("LASTHOP_BENCH_ROUNDS={nr}: not a number")),
+        Err(_) => Ok(ROUNDS),
+    }
+}
+
 /// Prints a line per kind.
 pub fn bench() -> Result<()> {
     println!(
@@ -172,12 +182,7 @@ pub fn bench() -> Result<()> {
         ("repeated", repeated),
         ("all", all),
     ];
-    let nr = match std::env::var("LASTHOP_BENCH_ROUNDS") {
-        Ok(nr) => nr
-            .parse()
-            .with_context(|| format!("LASTHOP_BENCH_ROUNDS={nr}: not a number"))?,
-        Err(_) => ROUNDS,
-    };
+    let nr = rounds_asked()?;
     // As `cargo bench` has it: what is named is run.
     let named: Vec<_> = std::env::args()
         .skip(1)

@@ -5,11 +5,16 @@
 //! flow, with 25,000 flows 4), 1, 1,000 and 25,000 flows. Time is what the kernel measures around each run
 //! (BPF_PROG_TEST_RUN), less that of a packet that the program leaves at its first instructions.
 //!
+//! `-- grow` measures what a packet costs against flows, its size, segments of a super-packet, rules and
+//! losses instead (grow.rs), for `make bench-report`; `-- grow rules loss` some of these.
+//!
 //! `-- profile FLOWS SECONDS` runs the packets of scheme `rack` and says nothing, for a profiler
 //! (scripts/profile.sh).
 
 mod baseline;
 mod dear;
+mod grow;
+mod losses;
 mod talk;
 
 use std::time::{Duration, Instant};
@@ -31,9 +36,31 @@ const FLOWS_FEW: u16 = 1_000;
 /// The programs' own packets have it.
 pub const OWN_MARK: u32 = 0x4000_0000;
 
-/// Segments that each of so many flows has outstanding.
-fn window(flows: u16) -> u32 {
-    if flows <= FLOWS_FEW { 64 } else { 4 }
+/// What the packets of a measurement are like.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub flows: u16,
+    /// Packets that each flow has outstanding.
+    pub window: u32,
+    pub mss: u32,
+    /// Of a packet.
+    pub segments: u32,
+}
+
+impl Shape {
+    fn of(flows: u16) -> Self {
+        Self {
+            flows,
+            window: if flows <= FLOWS_FEW { 64 } else { 4 },
+            mss: MSS,
+            segments: 1,
+        }
+    }
+
+    /// All that is outstanding.
+    fn outstanding(&self) -> u64 {
+        u64::from(self.flows) * u64::from(self.window) * u64::from(self.segments)
+    }
 }
 
 /// Packets that were copied into the cache so far, and that are in it.
@@ -42,7 +69,7 @@ fn cached(agent: &Agent) -> Result<(u64, u64)> {
 }
 
 /// Median: a run that an interrupt hits says nothing of the program.
-fn median_ns(mut times: Vec<Duration>) -> u64 {
+pub fn median_ns(mut times: Vec<Duration>) -> u64 {
     times.sort_unstable();
     times[times.len() / 2].as_nanos() as u64
 }
@@ -62,11 +89,18 @@ impl Times {
 }
 
 /// Connections, each with its window outstanding.
-fn talks(of: &dyn Programs, flows: u16) -> Result<Vec<Talk>> {
-    (0..flows)
+fn talks(of: &dyn Programs, shape: Shape) -> Result<Vec<Talk>> {
+    (0..shape.flows)
         .map(|n| {
-            let mut talk = Talk::new(of, n, MSS, false)?;
-            for _ in 0..window(flows) {
+            let mut talk = Talk::new(of, n, shape.mss, false)?;
+            if shape.segments > 1 {
+                talk = talk.in_trains(shape.segments);
+                // Who has proved nothing may fill less of the cache.
+                talk.goes_on(of)?;
+                let next = talk.next;
+                talk.acks(of, next)?;
+            }
+            for _ in 0..shape.window {
                 talk.goes_on(of)?;
             }
             Ok(talk)
@@ -74,16 +108,16 @@ fn talks(of: &dyn Programs, flows: u16) -> Result<Vec<Talk>> {
         .collect()
 }
 
-/// The next segment of a connection, and the ACK of its oldest.
+/// The next packet of a connection, and the ACK of its oldest.
 fn step(of: &dyn Programs, talk: &mut Talk, window: u32) -> Result<[Duration; 2]> {
-    let oldest = talk.next + MSS - window * MSS;
+    let oldest = talk.next + talk.bytes() - window * talk.bytes();
     Ok([talk.goes_on(of)?, talk.acks(of, oldest)?])
 }
 
-fn measure(of: &dyn Programs, talks: &mut [Talk], window: u32) -> Result<Times> {
+fn measure(of: &dyn Programs, talks: &mut [Talk], window: u32, packets: u32) -> Result<Times> {
     let (mut empty, mut data, mut ack) = (Vec::new(), Vec::new(), Vec::new());
     let flows = talks.len();
-    for i in 0..PACKETS as usize {
+    for i in 0..packets as usize {
         let talk = &mut talks[i % flows];
         let next = talk.next;
         empty.push(talk.sends(of, next, OWN_MARK)?);
@@ -98,6 +132,45 @@ fn measure(of: &dyn Programs, talks: &mut [Talk], window: u32) -> Result<Times> 
     })
 }
 
+/// The agent's times and the yardstick's, in a steady state without loss.
+fn measure_both(scheme: &str, shape: Shape, packets: u32) -> Result<[Times; 2]> {
+    let (agent, copies) = agent_of(scheme)?;
+    let mut talks_of_agent = talks(&agent, shape)?;
+    // What the handshake left there is gone; what else it copied (scheme `rack` repairs a lost SYN,
+    // too) is not the benchmark's affair.
+    let (outstanding, copied) = match copies {
+        true => (
+            shape.outstanding(),
+            u64::from(packets) * u64::from(shape.segments),
+        ),
+        false => (0, u64::from(packets)),
+    };
+    let (before, held) = cached(&agent)?;
+    ensure!(
+        held == outstanding,
+        "the cache holds {held} of {outstanding} segments before the measurement"
+    );
+    let times = measure(&agent, &mut talks_of_agent, shape.window, packets)?;
+    let (after, held) = cached(&agent)?;
+    // Of what a super-packet's ACK frees a rest may go with the next one.
+    let rest = u64::from(shape.segments - 1);
+    ensure!(
+        after - before == copied && (outstanding..=outstanding + rest).contains(&held),
+        "the cache was not in its steady state: {} of {copied} segments copied, \
+         {held} of {outstanding} held",
+        after - before
+    );
+    drop(agent);
+    let base = Baseline::load()?;
+    let base = measure(&base, &mut talks(&base, shape)?, shape.window, packets)?;
+    Ok([times, base])
+}
+
+/// As JSON has it.
+pub fn times_of(ns: u64, base: u64) -> f64 {
+    (ns as f64 / base.max(1) as f64 * 100.0).round() / 100.0
+}
+
 fn agent_of(scheme: &str) -> Result<(Agent, bool)> {
     let config = Config {
         scheme: scheme_by_name(scheme).context("no such scheme")?,
@@ -108,32 +181,8 @@ fn agent_of(scheme: &str) -> Result<(Agent, bool)> {
 }
 
 fn bench(scheme: &str, flows: u16) -> Result<serde_json::Value> {
-    let (agent, copies) = agent_of(scheme)?;
-    let window = window(flows);
-    let mut talks_of_agent = talks(&agent, flows)?;
-    // What the handshake left there is gone; what else it copied (scheme `rack` repairs a lost SYN,
-    // too) is not the benchmark's affair.
-    let outstanding = match copies {
-        true => u64::from(flows) * u64::from(window),
-        false => 0,
-    };
-    let (before, held) = cached(&agent)?;
-    ensure!(
-        held == outstanding,
-        "the cache holds {held} of {outstanding} segments before the measurement"
-    );
-    let times = measure(&agent, &mut talks_of_agent, window)?;
-    let (after, held) = cached(&agent)?;
-    let copied = after - before;
-    ensure!(
-        copied == u64::from(PACKETS) && held == outstanding,
-        "the cache was not in its steady state: {copied} of {PACKETS} segments copied, \
-         {held} of {outstanding} held"
-    );
-    let base = Baseline::load()?;
-    let base = measure(&base, &mut talks(&base, flows)?, window)?;
+    let [times, base] = measure_both(scheme, Shape::of(flows), PACKETS)?;
     let ([data, ack], [base_data, base_ack]) = (times.net(), base.net());
-    let times_of = |ns: u64, base: u64| (ns as f64 / base.max(1) as f64 * 100.0).round() / 100.0;
     Ok(serde_json::json!({
         "bench": "packet",
         "scheme": scheme,
@@ -157,11 +206,12 @@ fn profile(flows: u16, lasts: Duration) -> Result<()> {
         .with_writer(std::io::sink)
         .init();
     let (agent, _) = agent_of("rack")?;
-    let mut talks = talks(&agent, flows)?;
+    let shape = Shape::of(flows);
+    let mut talks = talks(&agent, shape)?;
     let began = Instant::now();
     while began.elapsed() < lasts {
         for talk in &mut talks {
-            step(&agent, talk, window(flows))?;
+            step(&agent, talk, shape.window)?;
         }
     }
     Ok(())
@@ -179,6 +229,11 @@ fn main() -> Result<()> {
     if let [word, flows, seconds] = &args[..] {
         if word == "profile" {
             return profile(flows.parse()?, Duration::from_secs(seconds.parse()?));
+        }
+    }
+    if let [word, axes @ ..] = &args[..] {
+        if word == "grow" {
+            return grow::bench(axes);
         }
     }
     println!(
