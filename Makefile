@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi soak bench fuzz sim lint clean install deb rpm image image-lab test-packages
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi soak bench bench-report fuzz sim lint clean install deb rpm image image-lab test-packages
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -71,6 +71,10 @@ soak: build ## a daemon under churn, loss, outages and reloads; what leaks is a 
 bench: build ## nanoseconds per packet, forwarding with and without the agent (BENCH=short: one round)
 	@scripts/setup.sh bench
 	@scripts/bench.sh $(RELEASE) $(BENCH)
+
+bench-report: build ## cost as flows, loss, sizes and rules grow: curves, a model, what a port takes (OUT=results/bench BENCH=short)
+	@scripts/setup.sh bench
+	@scripts/bench-report.sh $(RELEASE) $(or $(OUT),results/bench) $(BENCH)
 
 fuzz: ## libFuzzer over what strangers' bytes reach (TARGET=packet|transfer|twin|configuration|control|capture SECONDS=60)
 	@scripts/setup.sh fuzz

@@ -23,6 +23,7 @@ use lasthop_lab::data::scheme;
 use lasthop_lab::data::topology::{self, Family, Topology};
 use lasthop_lab::engines::testbed::samples;
 use lasthop_lab::studies::compare::{self, Verdict};
+use lasthop_lab::studies::cost::{self, options::BenchReportOptions};
 use lasthop_lab::studies::experiment::{self, RunOptions};
 use lasthop_lab::studies::grid::{self, GridOptions};
 use lasthop_lab::studies::replay::{self, ReplayOptions};
@@ -153,6 +154,15 @@ pub fn soak(options: &SoakOptions) -> Result<ExitCode> {
 pub fn report(options: &ReportOptions) -> Result<ExitCode> {
     let page = report::report(options)?;
     print(&format!("{}\n", page.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `bench-report`.
+pub fn bench_report(options: &BenchReportOptions) -> Result<ExitCode> {
+    interrupt::install()?;
+    let (page, worst) = cost::run(options)?;
+    let off = format!("largest error of the model: {:.0} %", 100.0 * worst);
+    print(&format!("{off}\n{}\n", page.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use lasthop_lab::bed::load;
 use lasthop_lab::cell::options::CompareOptions;
+use lasthop_lab::studies::cost::options::BenchReportOptions;
 use lasthop_lab::studies::experiment::RunOptions;
 use lasthop_lab::studies::grid::GridOptions;
 use lasthop_lab::studies::replay::ReplayOptions;
@@ -55,6 +56,16 @@ Prints the page's path. Beside it, per experiment: runs.csv, summary.csv, figure
 figure as SVG and PNG, which needs matplotlib (Debian, Ubuntu: python3-matplotlib). Conditions that
 are not met are content, no failure: `run` is what ends with 1.";
 
+const BENCH_EXAMPLES: &str = "\
+Examples (as root, but for --page-only):
+  make bench-report                                  # all of it: OUT=results/bench BENCH=short
+  mkdir -p /tmp/b && cargo bench -p lasthop --bench packet -- grow >/tmp/b/packet.jsonl
+  lasthop-lab bench-report /tmp/b --short
+  lasthop-lab bench-report /tmp/b --page-only        # the page again
+
+Prints the page's path, and by how much the model is off at the most. docs/performance.md says what
+is measured.";
+
 const SOAK_EXAMPLES: &str = "Examples (as root):
   lasthop-lab soak --hours 6 --out /var/tmp/soak
   lasthop-lab soak --hours 0.01 --rate 300 --held 200 --out /tmp/soak  # half a minute
@@ -99,6 +110,9 @@ enum Command {
     /// Write a page with figures, tables and conditions about what `run` has measured
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportOptions),
+    /// Measure forwarding with and without the agent, fit a model of its cost, and write a page
+    #[command(after_help = BENCH_EXAMPLES)]
+    BenchReport(BenchReportOptions),
     /// Load a daemon with connections by the thousand, reload, take over, and look for what leaks
     #[command(after_help = SOAK_EXAMPLES)]
     Soak(SoakOptions),
@@ -136,6 +150,7 @@ fn main() -> ExitCode {
         Command::Grid(options) => commands::grid(&options),
         Command::Run(options) => commands::run(&options),
         Command::Report(options) => commands::report(&options),
+        Command::BenchReport(options) => commands::bench_report(&options),
         Command::Soak(options) => commands::soak(&options),
         Command::Up(options) => commands::up(&options),
         Command::Down(options) => commands::down(&options),

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::contrast::{Bar, Block, Contrast, Mark, PanelData, Ratios, Row, Spread};
 use super::number::{number, place};
+use super::range::{Range, tick_number};
 use super::section::Section;
 use crate::studies::experiment::judge::Outcome;
 use crate::studies::experiment::spec::{Panel, Scale};
@@ -26,8 +27,6 @@ const GAP: f64 = 8.0;
 const LANE_COLOURS: usize = 7;
 /// Half of a mark.
 const MARK: f64 = 3.3;
-/// As many numbers on an axis as have room.
-const TICKS: f64 = 6.0;
 /// Beyond the greatest value.
 const HEADROOM: f64 = 1.04;
 /// Of the greatest value: an axis begins there, or below all values, where 0 would leave no room for
@@ -257,9 +256,7 @@ fn values(bar: &Bar) -> String {
 
 /// Where values lie.
 struct Axis {
-    scale: Scale,
-    low: f64,
-    high: f64,
+    range: Range,
     /// First place right of the rows' labels.
     left: f64,
 }
@@ -285,50 +282,23 @@ impl Axis {
             Scale::Log => (least / 1.1, most * 1.1),
         };
         Some(Self {
-            scale: data.panel.scale,
-            low,
-            high,
+            range: Range {
+                scale: data.panel.scale,
+                low,
+                high,
+            },
             left: (longest as f64 * LETTER + 10.0).clamp(LEAST_LABEL, MOST_LABEL),
         })
     }
 
     /// What never came lies at the right end.
     fn x(&self, value: f64) -> f64 {
-        let part = match self.scale {
-            Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
-        };
-        self.left + part.clamp(0.0, 1.0) * (WIDTH - MARGIN - self.left)
-    }
-
-    fn ticks(&self) -> Vec<f64> {
-        match self.scale {
-            Scale::Linear => {
-                let step = round_step((self.high - self.low) / TICKS);
-                let [first, last] = [(self.low / step).ceil(), (self.high / step).floor()];
-                (first as u64..=last as u64)
-                    .map(|i| i as f64 * step)
-                    .collect()
-            }
-            Scale::Log => {
-                let first = self.low.log10().floor() as i32;
-                let last = self.high.log10().ceil() as i32;
-                let factors: &[f64] = match self.high < 150.0 * self.low {
-                    true => &[1.0, 2.0, 5.0],
-                    false => &[1.0],
-                };
-                let decades = (first..=last).map(|power| 10f64.powi(power));
-                decades
-                    .flat_map(|decade| factors.iter().map(move |factor| factor * decade))
-                    .filter(|tick| (self.low..=self.high).contains(tick))
-                    .collect()
-            }
-        }
+        self.left + self.range.part(value) * (WIDTH - MARGIN - self.left)
     }
 
     fn drawn(&self, height: f64) -> Markup {
         html! {
-            @for tick in self.ticks() {
+            @for tick in self.range.ticks() {
                 @let x = place(self.x(tick));
                 line.grid x1=(x) x2=(x) y1=(AXIS) y2=(place(height - AXIS)) {}
                 @for y in [12.0, height - 5.0] {
@@ -339,67 +309,21 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, not less than this.
-fn round_step(least: f64) -> f64 {
-    let decade = 10f64.powf(least.log10().floor());
-    let factors = [1.0, 2.0, 5.0, 10.0].into_iter();
-    let steps = factors.map(|factor| factor * decade);
-    steps
-        .into_iter()
-        .find(|step| *step >= least)
-        .unwrap_or(10.0 * decade)
-}
-
-/// Without the digits that arithmetic leaves behind.
-fn tick_number(tick: f64) -> String {
-    let rounded = format!("{tick:.6}");
-    match rounded.contains('.') {
-        true => rounded
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_owned(),
-        false => rounded,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn axis(scale: Scale, low: f64, high: f64) -> Axis {
-        Axis {
-            scale,
-            low,
-            high,
-            left: 60.0,
-        }
-    }
-
-    #[test]
-    fn ticks_are_round_and_few() {
-        let shown = |scale, low, high| -> Vec<String> {
-            let ticks = axis(scale, low, high).ticks();
-            ticks.into_iter().map(tick_number).collect()
-        };
-        assert_eq!(
-            shown(Scale::Linear, 0.0, 1.05),
-            ["0", "0.2", "0.4", "0.6", "0.8", "1"]
-        );
-        assert_eq!(shown(Scale::Linear, 90.0, 231.0), ["100", "150", "200"]);
-        assert_eq!(
-            shown(Scale::Linear, 0.0, 240.0),
-            ["0", "50", "100", "150", "200"]
-        );
-        assert_eq!(
-            shown(Scale::Log, 90.0, 6000.0),
-            ["100", "200", "500", "1000", "2000", "5000"]
-        );
-        assert_eq!(shown(Scale::Log, 9.0, 6000.0), ["10", "100", "1000"]);
-    }
-
     #[test]
     fn what_never_came_lies_at_the_end_and_nothing_left_of_the_axis() {
-        for axis in [axis(Scale::Linear, 0.0, 10.0), axis(Scale::Log, 1.0, 10.0)] {
+        for (scale, low) in [(Scale::Linear, 0.0), (Scale::Log, 1.0)] {
+            let axis = Axis {
+                range: Range {
+                    scale,
+                    low,
+                    high: 10.0,
+                },
+                left: 60.0,
+            };
             assert_eq!(axis.x(f64::INFINITY), WIDTH - MARGIN);
             assert_eq!(axis.x(0.0), 60.0);
             assert_eq!(axis.x(10.0), WIDTH - MARGIN);

@@ -4,10 +4,12 @@
 mod contrast;
 mod drawing;
 mod maps;
-mod number;
+pub(crate) mod number;
 pub mod options;
 mod page;
+pub(crate) mod range;
 mod section;
+pub(crate) mod shell;
 mod tables;
 
 use std::fs;

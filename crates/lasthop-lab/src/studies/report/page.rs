@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::drawing;
 use super::maps;
 use super::section::{Part, Section};
+use super::shell::{self, day, scrolling};
 use super::tables::{self, FIGURES_FILE};
 use crate::cell::engine;
 use crate::studies::experiment::judge::{Judgement, Outcome};
@@ -21,7 +21,7 @@ use crate::studies::experiment::spec::{Axis, Demand, FigureKind, JudgedBy, Relat
 use crate::studies::experiment::summary::{AxisText, Curve, FigureData};
 use crate::studies::report::number::number;
 
-const STYLE: &str = include_str!("style.css");
+const TITLE: &str = "lasthop: experiments";
 /// A longer list is folded.
 const LONG_LIST: usize = 8;
 
@@ -75,34 +75,20 @@ impl From<Outcome> for Standing {
 
 /// The page. `out`: the directory that it lies in; `no_pictures`: why some are missing.
 pub fn page(parts: &[Part], out: &Path, no_pictures: Option<&str>) -> String {
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "lasthop: experiments" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    h1 { "lasthop: experiments" }
-                    (origin(parts))
-                    @if let Some(why) = no_pictures { p.remark { (why) } }
-                }
-                main {
-                    section aria-labelledby="overview" {
-                        h2 #overview { "Overview" }
-                        (overview(parts))
-                    }
-                    (contrasts(parts))
-                    @for part in parts { (article(part, out)) }
-                }
-            }
-        }
+    let header = html! {
+        h1 { (TITLE) }
+        (origin(parts))
+        @if let Some(why) = no_pictures { p.remark { (why) } }
     };
-    markup.into_string()
+    let main = html! {
+        section aria-labelledby="overview" {
+            h2 #overview { "Overview" }
+            (overview(parts))
+        }
+        (contrasts(parts))
+        @for part in parts { (article(part, out)) }
+    };
+    shell::document(TITLE, &header, &main)
 }
 
 /// Joined by commas.
@@ -134,17 +120,6 @@ fn origin(parts: &[Part]) -> Markup {
             @if !revisions.is_empty() { dt { "Revision" } dd { (join(revisions)) } }
         }
     }
-}
-
-/// In UTC, as 2026-11-21.
-fn day(seconds: u64) -> String {
-    let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds));
-    time.to_string().chars().take(10).collect()
-}
-
-/// What scrolls by itself where the page is narrow, by keyboard, too.
-fn scrolling(label: &str, wide: &Markup) -> Markup {
-    html! { div.scroll role="region" aria-label=(label) tabindex="0" { (wide) } }
 }
 
 fn overview(parts: &[Part]) -> Markup {
