@@ -454,3 +454,14 @@ fn background_agent_goes_down_with_the_run() {
     assert!(!alive());
     assert_gone(&name);
 }
+
+#[test]
+fn a_report_of_costs_says_where_its_figures_come_from() {
+    let empty = tempfile::tempdir().unwrap();
+    let output = run(&["bench-report", empty.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("packet.jsonl is missing"), "{said}");
+    let help = text(&run(&["bench-report", "--help"]).stdout);
+    assert!(help.contains("make bench-report") && help.contains("--page-only"));
+}

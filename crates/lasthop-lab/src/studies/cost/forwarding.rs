@@ -32,6 +32,10 @@ pub const SCHEME: &str = "rack";
 pub const HELPERS: [&str; 4] = [NO_AGENT, SCHEME, "split", "passthrough"];
 /// Payload of a full segment with timestamps.
 const MSS: u32 = 1448;
+/// Part of the machine's time that others may have, and how often is tried whether they have less: work for
+/// packets is done on whatever process runs just then, and counts as that one's.
+const OTHERS_MOST: f64 = 0.05;
+const TRIES: u32 = 3;
 /// Segments of a super-packet at the most.
 const TRAINS: [u32; 6] = [1, 2, 5, 11, 22, 44];
 
@@ -127,7 +131,7 @@ pub fn measure((rounds, seconds): (u32, u32)) -> Result<Vec<Line>> {
             if unable.contains(&case.named()) {
                 continue;
             }
-            match forward(&bed, case, round, seconds) {
+            match quietest(&bed, case, round, seconds) {
                 Ok(line) => lines.push(Line::Forwarding(line)),
                 Err(error) => {
                     lines.push(skip(&bar, case.named(), &error)?);
@@ -155,6 +159,21 @@ fn skip(bar: &Bar, what: String, error: &anyhow::Error) -> Result<Line> {
     let why = format!("{error:#}");
     bar.0.suspend(|| say(&format!("skipped: {what}: {why}")));
     Ok(Line::Skipped(Skipped { what, why }))
+}
+
+/// The transfer during which others had least of the machine, of as many as it takes.
+fn quietest(bed: &Direct, case: &Case, round: u32, seconds: u32) -> Result<Forwarding> {
+    let mut best = forward(bed, case, round, seconds)?;
+    for _ in 1..TRIES {
+        if best.others() <= OTHERS_MOST {
+            break;
+        }
+        let next = forward(bed, case, round, seconds)?;
+        if next.others() < best.others() {
+            best = next;
+        }
+    }
+    Ok(best)
 }
 
 fn forward(bed: &Direct, case: &Case, round: u32, seconds: u32) -> Result<Forwarding> {

@@ -101,6 +101,13 @@ pub struct Forwarding {
     pub cpu_s_per_gbit: f64,
 }
 
+impl Forwarding {
+    /// Part of the machine's time that others had.
+    pub fn others(&self) -> f64 {
+        self.others_s / self.machine_s.max(f64::MIN_POSITIVE)
+    }
+}
+
 /// Means of what the programs took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Train {

@@ -13,14 +13,17 @@ const HALVES: [f64; 9] = [
 ];
 /// Segments that arrive behind a lost one before its repair does, in the benchmark.
 pub const BEHIND: f64 = 10.0;
+/// Payload of a segment in forwarding, bytes.
+const MSS: f64 = 1448.0;
 /// Terms of a path.
-pub const TERMS: usize = 7;
+pub const TERMS: usize = 8;
 /// What they are.
 pub const NAMES: [&str; TERMS] = [
     "a packet",
     "that has more than one segment",
     "each further segment",
-    "each KiB in forwarding, from memory",
+    "a packet in forwarding, after other work",
+    "each KiB in forwarding, or segment of an ACK",
     "flows, many of them",
     "a loss",
     "a packet while something is missing",
@@ -36,13 +39,23 @@ pub enum Path {
     Ack,
 }
 
+impl Path {
+    /// Of a segment with so many bytes of payload ([`Kind::weight`]).
+    pub fn weight(self, mss: f64) -> f64 {
+        match self {
+            Self::Data => mss / 1024.0,
+            Self::Ack => 1.0,
+        }
+    }
+}
+
 /// What a packet, or an ACK, is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kind {
     /// Segments in the packet, or that the ACK acknowledges.
     pub segments: f64,
-    /// Payload of each, bytes.
-    pub mss: f64,
+    /// What each weighs in memory: KiB of its payload; 1 where an ACK acknowledges it.
+    pub weight: f64,
     /// Connections.
     pub flows: f64,
     /// Share of the segments that is lost.
@@ -101,6 +114,7 @@ struct Point {
     path: Path,
     axis: String,
     x: f64,
+    mss: f64,
     kind: Kind,
     ns: f64,
 }
@@ -138,21 +152,19 @@ impl Terms {
 fn factors(kind: &Kind, half_flows: f64) -> [f64; TERMS] {
     let Kind {
         segments,
-        mss,
+        weight,
         flows,
         loss,
         forwarded,
     } = *kind;
+    let forwarded = f64::from(u8::from(forwarded));
     let others = flows - 1.0;
     [
         1.0,
         (segments - 1.0).clamp(0.0, 1.0),
         (segments - 1.0).max(0.0),
-        if forwarded {
-            segments * mss / 1024.0
-        } else {
-            0.0
-        },
+        forwarded,
+        forwarded * segments * weight,
         others / (others + half_flows),
         loss,
         1.0 - (1.0 - loss).powf(BEHIND),
@@ -171,9 +183,10 @@ fn of_packet(packet: &Packet) -> Option<Point> {
         path,
         axis: packet.axis.clone(),
         x: packet.x,
+        mss: packet.mss,
         kind: Kind {
             segments: packet.segments,
-            mss: packet.mss,
+            weight: path.weight(packet.mss),
             flows: packet.flows,
             loss: if is_loss { packet.x / 100.0 } else { 0.0 },
             forwarded: false,
@@ -187,23 +200,23 @@ fn of_line(line: &Line) -> Vec<Point> {
     let Line::Train(train) = line else {
         return Vec::new();
     };
-    let point = |path, segments: f64, ns, mss| Point {
+    let point = |path: Path, segments: f64, ns| Point {
         path,
         axis: "forwarded".to_owned(),
         x: segments,
+        mss: MSS,
         kind: Kind {
             segments,
-            mss,
+            weight: path.weight(MSS),
             flows: 1.0,
             loss: 0.0,
             forwarded: true,
         },
         ns,
     };
-    // An ACK carries nothing.
     vec![
-        point(Path::Data, train.data_segments, train.data_ns, 1448.0),
-        point(Path::Ack, train.ack_segments, train.ack_ns, 0.0),
+        point(Path::Data, train.data_segments, train.data_ns),
+        point(Path::Ack, train.ack_segments, train.ack_ns),
     ]
 }
 
@@ -226,7 +239,7 @@ impl Model {
                 path: point.path,
                 axis: point.axis.clone(),
                 x: point.x,
-                mss: point.kind.mss,
+                mss: point.mss,
                 ns: point.ns,
                 model_ns: model_ns.round(),
                 error: model_ns / point.ns - 1.0,

@@ -185,9 +185,9 @@ fn of_model(model: &Model) -> Markup {
     html! {
         p {
             "A packet takes the sum of these, each at least 0, by least squares of the relative errors. Of "
-            "f flows the share (f − 1)/(f − 1 + h) of the fifth term: h = "
+            "f flows the share (f − 1)/(f − 1 + h) of the sixth term: h = "
             (number(model.data.half_flows)) " for data, " (number(model.ack.half_flows)) " for ACKs. Of "
-            "a share p of losses p times the sixth, and 1 − (1 − p)" sup { "10" } " times the last: in the "
+            "a share p of losses p times the seventh, and 1 − (1 − p)" sup { "10" } " times the last: in the "
             "benchmark ten segments come between a loss and its repair. For an ACK “segment” is one that it "
             "acknowledges."
         }

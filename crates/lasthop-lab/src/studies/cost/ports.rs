@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::model::{Kind, Model};
+use super::model::{Kind, Model, Path};
 
 /// Rates of ports, Gbit/s.
 pub const PORTS: [f64; 3] = [10.0, 25.0, 100.0];
@@ -18,13 +18,17 @@ pub struct Mix {
     pub name: &'static str,
     /// What its packets are like.
     pub data: Kind,
+    /// Payload of each segment, bytes.
+    pub mss: f64,
     /// Segments for each ACK.
     pub acked: f64,
 }
 
+const MSS: f64 = 1448.0;
+const SMALL: f64 = 536.0;
 const BULK: Kind = Kind {
     segments: 1.0,
-    mss: 1448.0,
+    weight: MSS / 1024.0,
     flows: 100.0,
     loss: 0.0,
     forwarded: true,
@@ -38,11 +42,13 @@ pub const MIXES: [Mix; 5] = [
             segments: 16.0,
             ..BULK
         },
+        mss: MSS,
         acked: 16.0,
     },
     Mix {
         name: "bulk without GRO, an ACK for two segments",
         data: BULK,
+        mss: MSS,
         acked: 2.0,
     },
     Mix {
@@ -51,6 +57,7 @@ pub const MIXES: [Mix; 5] = [
             flows: 25_000.0,
             ..BULK
         },
+        mss: MSS,
         acked: 2.0,
     },
     Mix {
@@ -60,6 +67,7 @@ pub const MIXES: [Mix; 5] = [
             loss: 0.01,
             ..BULK
         },
+        mss: MSS,
         acked: 2.0,
     },
     Mix {
@@ -67,9 +75,10 @@ pub const MIXES: [Mix; 5] = [
         data: Kind {
             flows: 25_000.0,
             loss: 0.01,
-            mss: 536.0,
+            weight: SMALL / 1024.0,
             ..BULK
         },
+        mss: SMALL,
         acked: 2.0,
     },
 ];
@@ -97,10 +106,10 @@ impl Need {
         let data_ns = model.data.ns(&mix.data);
         let ack_ns = model.ack.ns(&Kind {
             segments: mix.acked,
-            mss: 0.0,
+            weight: Path::Ack.weight(mix.mss),
             ..mix.data
         });
-        let segments_per_gbit = 1e9 / 8.0 / (mix.data.mss + BESIDE);
+        let segments_per_gbit = 1e9 / 8.0 / (mix.mss + BESIDE);
         let ns = segments_per_gbit * (data_ns / mix.data.segments + ack_ns / mix.acked);
         let s_per_gbit = ns / 1e9;
         Self {

@@ -52,9 +52,7 @@ fn cell(own: &[&Forwarding], all: &[&Forwarding]) -> Option<Cell> {
     let first = own.first()?;
     let middle =
         |of: fn(&Forwarding) -> f64| median(&own.iter().map(|one| of(one)).collect::<Vec<_>>());
-    let others = own
-        .iter()
-        .map(|one| one.others_s / one.machine_s.max(f64::MIN_POSITIVE));
+    let others = own.iter().map(|one| one.others());
     Some(Cell {
         helper: first.helper.clone(),
         x: first.x,
