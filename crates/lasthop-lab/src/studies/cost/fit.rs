@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Least squares of relative errors, with terms that cost something or nothing, never less.
 
+/// What is left of a column that depends on others, for the rounding of its numbers.
+const DEPENDS: f64 = 1e-10;
+
 /// A value, and what its terms are multiplied by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row<const N: usize> {
@@ -30,12 +33,13 @@ pub fn fit<const N: usize>(rows: &[Row<N>]) -> [f64; N] {
         .collect();
     loop {
         let mut terms = [0.0; N];
-        let Some(found) = solve(rows, &used) else {
-            // Two terms that always go together: the later one says nothing.
-            if used.pop().is_none() {
-                return terms;
+        let found = match solve(rows, &used) {
+            Ok(found) => found,
+            // It goes together with those before it, and so says nothing of its own.
+            Err(dependent) => {
+                used.remove(dependent);
+                continue;
             }
-            continue;
         };
         for (term, value) in used.iter().zip(&found) {
             terms[*term] = *value;
@@ -56,8 +60,8 @@ pub fn badness<const N: usize>(rows: &[Row<N>], terms: &[f64; N]) -> f64 {
     rows.iter().map(|row| row.error(terms).powi(2)).sum()
 }
 
-/// The normal equations of the terms in use.
-fn solve<const N: usize>(rows: &[Row<N>], used: &[usize]) -> Option<Vec<f64>> {
+/// The normal equations of the terms in use; or which of these depends on those before it.
+fn solve<const N: usize>(rows: &[Row<N>], used: &[usize]) -> Result<Vec<f64>, usize> {
     let n = used.len();
     let mut matrix = vec![vec![0.0; n + 1]; n];
     for row in rows {
@@ -72,18 +76,17 @@ fn solve<const N: usize>(rows: &[Row<N>], used: &[usize]) -> Option<Vec<f64>> {
     eliminate(matrix)
 }
 
-/// Gauss, with pivots; none if the equations do not tell.
-fn eliminate(mut matrix: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+/// Gauss, with pivots; or the first column that depends on those before it.
+fn eliminate(mut matrix: Vec<Vec<f64>>) -> Result<Vec<f64>, usize> {
     let n = matrix.len();
+    let scales: Vec<f64> = (0..n).map(|at| matrix[at][at]).collect();
     for at in 0..n {
-        let scale = matrix[at][..n].iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        let largest = (at..n).max_by(|a, b| {
-            let [a, b] = [a, b].map(|line| matrix[*line][at].abs());
-            a.total_cmp(&b)
-        })?;
+        let size = |line: &usize| matrix[*line][at].abs();
+        let larger = |a: &usize, b: &usize| size(a).total_cmp(&size(b));
+        let largest = (at..n).max_by(larger).ok_or(at)?;
         matrix.swap(at, largest);
-        if matrix[at][at].abs() <= 1e-12 * scale {
-            return None;
+        if matrix[at][at].abs() <= DEPENDS * scales[at] {
+            return Err(at);
         }
         let pivot = matrix[at].clone();
         for (line, row) in matrix.iter_mut().enumerate() {
@@ -95,7 +98,7 @@ fn eliminate(mut matrix: Vec<Vec<f64>>) -> Option<Vec<f64>> {
             }
         }
     }
-    Some((0..n).map(|at| matrix[at][n] / matrix[at][at]).collect())
+    Ok((0..n).map(|at| matrix[at][n] / matrix[at][at]).collect())
 }
 
 #[cfg(test)]
@@ -142,6 +145,13 @@ mod tests {
         ]));
         assert!((a - 10.0).abs() < 1e-6 && (b - 6.0).abs() < 1e-6 && c == 0.0);
         assert_eq!(fit::<2>(&[]), [0.0, 0.0]);
+        // The last is told of although two before it go together.
+        let [_, b, c, d] = fit(&rows(&[
+            ([1.0, 0.0, 0.0, 0.0], 10.0),
+            ([1.0, 1.0, 2.0, 0.0], 16.0),
+            ([1.0, 0.0, 0.0, 1.0], 11.0),
+        ]));
+        assert!((b - 6.0).abs() < 1e-6 && c == 0.0 && (d - 1.0).abs() < 1e-6);
     }
 
     #[test]
