@@ -487,23 +487,34 @@ LH_FUNC int lh_comes_by(struct __sk_buff *skb)
 	return verdict;
 }
 
-/* Lets the packet carry, if it is to: sc->carry_flow has kept its lock. @waits: it has to wait, too.
- * @return whether it did. */
-LH_INLINE bool lh_carry(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
-			bool waits)
+/* Lets the packet carry: sc->carry_flow has kept its lock. @waits: it has to wait, too. A global function: on
+ * Linux 6.6 the verifier walked it for every state of lh_ingress, past a million instructions. */
+LH_ENTRY int lh_carry_now(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+			  u32 waits)
 {
-	u32 index = sc->carry_flow - 1;
 	struct lh_flow_value *v;
+	u32 index;
 
-	if (!(lh_setup.policy & LH_POLICY_PARTNER) || !sc->carry_flow)
-		return false;
+	if (!sc || !env)
+		return 0;
+	index = sc->carry_flow - 1;
 	v = bpf_map_lookup_elem(&flows, &index);
 	if (!v)
-		return true;
+		return 0;
 	if (waits)
 		lh_wait(skb, sc, v, env);
 	lh_carry_out(skb, v, env, sc);
 	lh_env_done(env);
+	return 0;
+}
+
+/* The same, if the packet is to carry. @return whether it did. */
+LH_INLINE bool lh_carry(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+			bool waits)
+{
+	if (!(lh_setup.policy & LH_POLICY_PARTNER) || !sc->carry_flow)
+		return false;
+	lh_carry_now(skb, sc, env, waits);
 	return true;
 }
 
