@@ -26,7 +26,7 @@ type Kind = (&'static str, fn(&Agent) -> Times);
 
 /// A window of [`WINDOW`] segments, none acknowledged.
 fn window(agent: &Agent, n: u16, sack: bool) -> Result<Talk> {
-    let mut talk = Talk::new(agent, n, MSS, sack)?;
+    let mut talk = Talk::echoing(agent, n, MSS, sack, 1)?;
     // What is proved by an ACK may fill it.
     talk.goes_on(agent)?;
     let una = talk.next;
