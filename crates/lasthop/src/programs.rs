@@ -3,7 +3,7 @@
 
 mod image;
 mod load;
-mod loaded;
+pub(crate) mod loaded;
 mod pools;
 mod program;
 mod setup;
@@ -353,7 +353,7 @@ impl Agent {
 
     /// First places of the parts in which the table is swept.
     fn parts(&self) -> impl Iterator<Item = u32> + use<> {
-        (0..self.setup.nr_flows).step_by(LH_SWEEP_MAX as usize)
+        (0..self.places()).step_by(LH_SWEEP_MAX as usize)
     }
 
     /// As [`Agent::sweep`] without force, of a few thousand places from `first` on. Returns where to go on;
@@ -362,20 +362,21 @@ impl Agent {
     /// # Errors
     /// The kernel refuses to run the program.
     pub fn sweep_some(&self, first: u32) -> Result<u32> {
-        let end = self.setup.nr_flows.min(first.saturating_add(SWEPT_AT_ONCE));
+        let places = self.places();
+        let end = places.min(first.saturating_add(SWEPT_AT_ONCE));
         for first in (first..end).step_by(LH_SWEEP_MAX as usize) {
             self.sweep_part(LH_SWEEP_OVER, first)?;
         }
-        Ok(if end == self.setup.nr_flows { 0 } else { end })
+        Ok(if end == places { 0 } else { end })
     }
 
     /// How often [`Agent::sweep_some`] is to be called for the whole table.
     pub fn sweeps(&self) -> u32 {
-        self.setup.nr_flows.div_ceil(SWEPT_AT_ONCE).max(1)
+        self.places().div_ceil(SWEPT_AT_ONCE).max(1)
     }
 
     fn sweep_part(&self, of: u32, first: u32) -> Result<u64> {
-        let left = self.setup.nr_flows - first;
+        let left = self.setup.nr_flows.saturating_sub(first);
         self.sweep_range(of, first, LH_SWEEP_MAX.min(left))
     }
 

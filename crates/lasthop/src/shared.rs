@@ -39,8 +39,8 @@ impl Shared {
             .context("mapping at address 0")
     }
 
-    /// Of slots and of chunks, how many are in use, there, and there at the most.
-    pub(crate) fn pools(&self) -> [[&AtomicU64; 3]; 2] {
+    /// Of slots, of chunks and of flows, how many are in use, there, and there at the most.
+    pub(crate) fn pools(&self) -> [[&AtomicU64; 3]; 3] {
         // SAFETY: fields of a valid struct; no references are made.
         unsafe {
             [
@@ -53,6 +53,11 @@ impl Shared {
                     self.word(|s| &raw mut (*s).chunks_used),
                     self.word(|s| &raw mut (*s).chunks_there),
                     self.word(|s| &raw mut (*s).chunks_most),
+                ],
+                [
+                    self.word(|s| &raw mut (*s).flows_used),
+                    self.word(|s| &raw mut (*s).flows_there),
+                    self.word(|s| &raw mut (*s).flows_most),
                 ],
             ]
         }

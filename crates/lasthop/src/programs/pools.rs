@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The pools of slots and chunks, which grow with need: each is a map of areas of so many entries. A few
+//! The pools of slots, chunks and flows, which grow with need: each is a map of areas of so many entries. A few
 //! are there at first; the programs ask for more when those run low ([`LH_EVENT_GROW`]), and there are
 //! never more than what was set.
 //!
@@ -9,56 +9,42 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
-use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_batch, lh_chunk, lh_setup, lh_slot};
+use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_batch, lh_setup};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, libbpf_sys};
 
 use super::image::map_of;
 use super::loaded::Loaded;
 use crate::bytes;
+use crate::maps;
 use crate::shared::Shared;
 
 /// Of a pool so much is there at first: a second of some ten Mbit/s.
 const FIRST_BYTES: u64 = 1 << 20;
 
-/// One of the two pools.
+/// One of the pools.
 struct Pool {
     map: &'static str,
     free: &'static str,
-    entry_bytes: usize,
-    /// Entries of an area are 1 << this.
-    shift: u32,
-    /// Entries at the most.
-    most: u32,
+    size: maps::Pool,
     fill: fn(&MapHandle, u32, u32) -> Result<()>,
 }
 
-fn pools(raw: &lh_setup) -> [Pool; 2] {
+fn pools(raw: &lh_setup) -> [Pool; 3] {
+    let pool = |size, map, free, fill| Pool {
+        map,
+        free,
+        size,
+        fill,
+    };
+    let [slots, chunks, flows] = maps::pools(raw);
     [
-        Pool {
-            map: "slots",
-            free: "free_slots",
-            entry_bytes: size_of::<lh_slot>(),
-            shift: raw.slot_shift,
-            most: raw.nr_slots,
-            fill: fill_slots,
-        },
-        Pool {
-            map: "chunks",
-            free: "free_chunks",
-            entry_bytes: size_of::<lh_chunk>(),
-            shift: raw.chunk_shift,
-            most: raw.nr_chunks,
-            fill: fill_indices,
-        },
+        pool(slots, "slots", "free_slots", fill_slots),
+        pool(chunks, "chunks", "free_chunks", fill_indices),
+        pool(flows, "flows", "free_flows", fill_indices),
     ]
 }
 
 impl Pool {
-    /// Entries of an area.
-    fn size(&self) -> u32 {
-        1 << self.shift
-    }
-
     fn area(&self) -> Result<MapHandle> {
         let options = libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
@@ -68,33 +54,39 @@ impl Pool {
             MapType::Array,
             Some(format!("lh_{}", self.map)),
             size_of::<u32>() as u32,
-            self.entry_bytes as u32,
-            self.size(),
+            self.size.entry_bytes as u32,
+            self.size.area(),
             &options,
         )
         .with_context(|| format!("an area of map {}", self.map))
     }
 
-    /// Adds `area` as the one that follows the `there` entries that there are.
-    fn put(&self, loaded: &Loaded, area: &MapHandle, there: u32) -> Result<()> {
-        let index = there >> self.shift;
+    /// Adds `area` as the one that follows the `there` entries that there are. Returns how many there are by
+    /// then; they are free once they are pushed.
+    fn put(&self, loaded: &Loaded, area: &MapHandle, there: u32) -> Result<u32> {
+        let index = there >> self.size.shift;
+        let upto = self.size.entries.min(there + self.size.area());
         let fd = area.as_fd().as_raw_fd();
         let map = loaded.map(self.map)?;
         map.update(&index.to_ne_bytes(), &fd.to_ne_bytes(), MapFlags::ANY)
             .with_context(|| format!("map {}", self.map))?;
-        (self.fill)(loaded.map(self.free)?, there, there + self.size())
+        Ok(upto)
+    }
+
+    fn push(&self, loaded: &Loaded, from: u32, upto: u32) -> Result<()> {
+        (self.fill)(loaded.map(self.free)?, from, upto)
             .with_context(|| format!("map {}", self.free))
     }
 }
 
 /// The first area of each pool: the kernel wants to see what areas are like before it takes the programs.
-pub(super) struct First([MapHandle; 2]);
+pub(super) struct First([MapHandle; 3]);
 
 impl First {
     /// Creates them, and shows them to the programs that are about to be loaded.
     pub(super) fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<Self> {
         let pools = pools(raw);
-        let first = Self([pools[0].area()?, pools[1].area()?]);
+        let first = Self([pools[0].area()?, pools[1].area()?, pools[2].area()?]);
         for (pool, area) in pools.iter().zip(&first.0) {
             map_of(open, pool.map)?
                 .set_inner_map_fd(area.as_fd())
@@ -103,15 +95,18 @@ impl First {
         Ok(first)
     }
 
-    /// Puts them, and what else is to be there from the beginning, into the pools.
+    /// Puts them, and what else is to be there from the beginning, into the pools: low entries on top.
     pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
         let all = pools(raw).into_iter().zip(shared.pools()).zip(self.0);
         for ((pool, [_, there, most]), area) in all {
-            pool.put(loaded, &area, 0)?;
-            there.store(pool.size().into(), Ordering::Relaxed);
-            most.store(pool.most.into(), Ordering::Relaxed);
-            let first = FIRST_BYTES / pool.entry_bytes as u64;
-            extend(loaded, &pool, there, first.min(pool.most.into()))?;
+            let first = FIRST_BYTES / pool.size.entry_bytes as u64;
+            let mut upto = pool.put(loaded, &area, 0)?;
+            while u64::from(upto) < first.min(pool.size.entries.into()) {
+                upto = pool.put(loaded, &pool.area()?, upto)?;
+            }
+            pool.push(loaded, 0, upto)?;
+            there.store(upto.into(), Ordering::Relaxed);
+            most.store(pool.size.entries.into(), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -124,8 +119,9 @@ fn extend(loaded: &Loaded, pool: &Pool, there: &AtomicU64, upto: u64) -> Result<
         if now >= upto {
             return Ok(());
         }
-        pool.put(loaded, &pool.area()?, now as u32)?;
-        there.store(now + u64::from(pool.size()), Ordering::Relaxed);
+        let more = pool.put(loaded, &pool.area()?, now as u32)?;
+        pool.push(loaded, now as u32, more)?;
+        there.store(more.into(), Ordering::Relaxed);
     }
 }
 
@@ -150,9 +146,9 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
             let now = there.load(Ordering::Relaxed);
             most.store(now, Ordering::Relaxed);
             tracing::warn!(
-                "no memory for a larger cache: {} of {} {} have to do: {error:#}",
+                "no memory for more: {} of {} {} have to do: {error:#}",
                 now,
-                pool.most,
+                pool.size.entries,
                 pool.map
             );
         }
@@ -165,11 +161,11 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
 /// Makes the pools as large as they may be.
 pub(super) fn fill(loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
     let mut all = pools(raw).into_iter().zip(shared.pools());
-    all.try_for_each(|(pool, [_, there, _])| extend(loaded, &pool, there, pool.most.into()))
+    all.try_for_each(|(pool, [_, there, _])| extend(loaded, &pool, there, pool.size.entries.into()))
 }
 
 /// Pushes the indices so that low ones are handed out first.
-pub(super) fn fill_indices(map: &MapHandle, from: u32, upto: u32) -> Result<()> {
+fn fill_indices(map: &MapHandle, from: u32, upto: u32) -> Result<()> {
     for index in (from..upto).rev() {
         map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
             .context("filling a pool")?;
