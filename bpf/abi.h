@@ -21,6 +21,13 @@
 #define LH_UNANSWERED_PART 8 /* so much of the table may be flows that one end alone speaks of */
 #define LH_SYNS_PER_FLOW 4 /* SYNs remembered beside the table, per place in it */
 
+/* Index into map `syns`. */
+enum lh_syns {
+	LH_SYNS_FEW,
+	LH_SYNS_MANY,
+	LH_SYNS,
+};
+
 enum lh_slot_flag {
 	LH_SLOT_SLICE = 1, /* cut from a super-packet: headers still to be made its own */
 	LH_SLOT_SLICE_LAST = 2, /* the super-packet's last one keeps FIN and PSH */
@@ -166,6 +173,7 @@ struct lh_shared {
 		flows_there; /* that user space has added to the pools so far */
 	/* That it can add: lh_setup.nr_*, or what memory there is for. */
 	u64 slots_most, chunks_most, flows_most;
+	u64 syns_there, syns_most; /* SYNs that can be remembered */
 	u64 grow_asked; /* 1: the programs have asked for more, and user space has not looked yet */
 };
 

@@ -87,13 +87,14 @@ struct {
 	__type(value, struct lh_env);
 } counters SEC(".maps");
 
-/* SYNs that found no place among the unanswered: the answer finds them here, unless so many
- * came since. SYNs are cheap to send, and cost no more than this. */
+/* SYNs that found no place among the unanswered, or in the table: the answer finds them here, unless so
+ * many came since. SYNs are cheap to send, and cost no more than this. Of the two LRU hashes the one for
+ * many is there while many are unanswered (crates/lasthop/src/programs/syns.rs). */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct lh_flow_key);
-	__type(value, struct lh_syn);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, LH_SYNS);
+	__type(key, u32);
+	__type(value, u32);
 } syns SEC(".maps");
 
 struct {

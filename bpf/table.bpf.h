@@ -254,6 +254,45 @@ LH_INLINE struct lh_flow_entry *lh_flow_find(struct lh_env *env, const struct lh
 	return NULL;
 }
 
+/* The SYN that is remembered of a connection, NULL: none is. */
+LH_INLINE struct lh_syn *lh_syn_kept(const struct lh_flow_key *key)
+{
+	struct lh_syn *kept = NULL;
+	u32 which = LH_SYNS_MANY;
+	void *in = bpf_map_lookup_elem(&syns, &which);
+
+	if (in)
+		kept = bpf_map_lookup_elem(in, key);
+	if (kept)
+		return kept;
+	which = LH_SYNS_FEW;
+	in = bpf_map_lookup_elem(&syns, &which);
+	return in ? bpf_map_lookup_elem(in, key) : NULL;
+}
+
+/* Remembers sc->seg, a SYN, beside what is known of the other end's. */
+LH_ENTRY int lh_syn_keep(struct lh_env *env, struct lh_scratch *sc, u32 from_mh)
+{
+	struct lh_syn *kept;
+	u32 which = LH_SYNS_MANY;
+	void *in;
+
+	if (!env || !sc)
+		return 0;
+	kept = lh_syn_kept(&sc->key);
+	if (kept)
+		sc->syn = *kept;
+	lh_syn_aside(&sc->syn, &sc->seg, from_mh, env->now_ns);
+	in = bpf_map_lookup_elem(&syns, &which);
+	if (!in) {
+		which = LH_SYNS_FEW;
+		in = bpf_map_lookup_elem(&syns, &which);
+	}
+	if (in)
+		bpf_map_update_elem(in, &sc->key, &sc->syn, BPF_ANY);
+	return 0;
+}
+
 /*
  * Whether sc->seg, of a connection that has no entry, may have one. While too many are
  * unanswered a SYN is but remembered, and the answer to one that was is worth an entry: sc->syn
@@ -268,7 +307,7 @@ LH_INLINE bool lh_flow_admit(struct lh_env *env, struct lh_scratch *sc, bool fro
 
 	__builtin_memset(syn, 0, sizeof(*syn));
 	if (kind == (LH_SYN | LH_ACK)) {
-		kept = bpf_map_lookup_elem(&syns, key);
+		kept = lh_syn_kept(key);
 		if (kept && lh_syn_answered(kept, s, from_mh)) {
 			*syn = *kept;
 			return true;
@@ -276,25 +315,22 @@ LH_INLINE bool lh_flow_admit(struct lh_env *env, struct lh_scratch *sc, bool fro
 	}
 	if (env->handshakes)
 		return true;
-	if (kind == LH_SYN) {
-		kept = bpf_map_lookup_elem(&syns, key);
-		if (kept)
-			*syn = *kept;
-		lh_syn_aside(syn, s, from_mh, env->now_ns);
-		bpf_map_update_elem(&syns, key, syn, BPF_ANY);
-	}
+	if (kind == LH_SYN)
+		lh_syn_keep(env, sc, from_mh);
 	lh_host_count(env, LH_C_bypass_unanswered, 1);
 	return false;
 }
 
-/* Counts a flow that is new, and asks for more places if it leaves few. A global function, for the stack
- * of its callers. */
+/* Counts a flow that is new, and asks for more places if it leaves few: in the table, or among the
+ * unanswered. A global function, for the stack of its callers. */
 LH_ENTRY int lh_count_flow(void)
 {
 	u64 used = __sync_fetch_and_add(&lh_shared.flows_used, 1) + 1;
+	u64 unanswered = __sync_fetch_and_add(&lh_shared.unanswered, 1) + 1;
 
-	__sync_fetch_and_add(&lh_shared.unanswered, 1);
-	if (lh_runs_low(used, lh_shared.flows_there, lh_shared.flows_most))
+	if (lh_runs_low(used, lh_shared.flows_there, lh_shared.flows_most) ||
+	    (lh_shared.syns_there < lh_shared.syns_most &&
+	     unanswered * LH_UNANSWERED_PART > lh_setup.nr_flows / 2))
 		lh_ask_for_more();
 	return 0;
 }
@@ -315,6 +351,9 @@ LH_FUNC struct lh_flow_entry *lh_flow_create(struct lh_env *env, struct lh_scrat
 		return NULL;
 	}
 	if (bpf_map_pop_elem(&free_flows, &id)) {
+		/* There may be more by the time that it is answered. */
+		if ((sc->seg.flags & (LH_SYN | LH_ACK)) == LH_SYN)
+			lh_syn_keep(env, sc, from_mh);
 		lh_host_count(env, LH_C_bypass_table_full, 1);
 		return NULL;
 	}

@@ -3468,6 +3468,11 @@ unsafe extern "C" {
 unsafe extern "C" {
     pub fn lhc_scheme_doc(id: u32) -> *const ::core::ffi::c_char;
 }
+pub const LH_SYNS_FEW: lh_syns = 0;
+pub const LH_SYNS_MANY: lh_syns = 1;
+pub const LH_SYNS: lh_syns = 2;
+#[doc = " Index into map `syns`."]
+pub type lh_syns = ::core::ffi::c_uint;
 #[doc = " cut from a super-packet: headers still to be made its own"]
 pub const LH_SLOT_SLICE: lh_slot_flag = 1;
 #[doc = " the super-packet's last one keeps FIN and PSH"]
@@ -3855,13 +3860,17 @@ pub struct lh_shared {
     pub chunks_most: u64,
     #[doc = " That it can add: lh_setup.nr_*, or what memory there is for."]
     pub flows_most: u64,
+    #[doc = " SYNs that can be remembered"]
+    pub syns_there: u64,
+    #[doc = " SYNs that can be remembered"]
+    pub syns_most: u64,
     #[doc = " 1: the programs have asked for more, and user space has not looked yet"]
     pub grow_asked: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 104usize];
+    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 120usize];
     ["Alignment of lh_shared"][::core::mem::align_of::<lh_shared>() - 8usize];
     ["Offset of field: lh_shared::heartbeat_ns"]
         [::core::mem::offset_of!(lh_shared, heartbeat_ns) - 0usize];
@@ -3887,8 +3896,12 @@ const _: () = {
         [::core::mem::offset_of!(lh_shared, chunks_most) - 80usize];
     ["Offset of field: lh_shared::flows_most"]
         [::core::mem::offset_of!(lh_shared, flows_most) - 88usize];
+    ["Offset of field: lh_shared::syns_there"]
+        [::core::mem::offset_of!(lh_shared, syns_there) - 96usize];
+    ["Offset of field: lh_shared::syns_most"]
+        [::core::mem::offset_of!(lh_shared, syns_most) - 104usize];
     ["Offset of field: lh_shared::grow_asked"]
-        [::core::mem::offset_of!(lh_shared, grow_asked) - 96usize];
+        [::core::mem::offset_of!(lh_shared, grow_asked) - 112usize];
 };
 #[doc = " Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,\n which user space writes."]
 #[repr(C)]

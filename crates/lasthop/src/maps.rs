@@ -18,6 +18,8 @@ const HASH_BYTES: usize = 64;
 const HASH_HEAD_BYTES: usize = 16;
 /// And to a record of a ring buffer.
 const RECORD_BYTES: usize = 8;
+/// So many SYNs can be remembered at any time.
+const SYNS_FIRST: u32 = 2_048;
 /// Events of so many flows may wait at most; a timer that finds no room fires again.
 const EVENTS_MOST_BYTES: u64 = 256 << 10;
 /// Fewer receivers are hardly fewer bytes, and would have to share places.
@@ -146,12 +148,15 @@ pub(crate) fn loaded_bytes(setup: &lh_setup) -> u64 {
     memory_bytes(setup.nr_flows, packets)
 }
 
-/// Of these, what is not taken while there are so many entries in the pools.
-pub(crate) fn not_taken_bytes(setup: &lh_setup, there: [u32; 3]) -> u64 {
+/// Of these, what is not taken while there are so many entries in the pools, and so many SYNs can be
+/// remembered.
+pub(crate) fn not_taken_bytes(setup: &lh_setup, there: [u32; 3], syns_there: u64) -> u64 {
+    let many = syns(setup.nr_flows).1;
+    let many = many.filter(|many| syns_there < u64::from(*many));
     let pools = pools(setup).into_iter().zip(there);
     let areas = pools.map(|(pool, there)| pool.bytes(pool.entries) - pool.bytes(there));
     let ways = setup.nr_flows.saturating_sub(there[2]);
-    areas.sum::<u64>() + u64::from(ways) * WAY_BYTES as u64
+    areas.sum::<u64>() + syns_bytes(many.unwrap_or(0)) + u64::from(ways) * WAY_BYTES as u64
 }
 
 /// The same of maps for so many flows, and a cache for `packets` bytes.
@@ -166,7 +171,9 @@ pub(crate) fn memory_bytes(flows: u32, packets: u64) -> u64 {
 fn table_bytes(flows: u32) -> u64 {
     let heads = u64::from(flows.next_power_of_two()) * HASH_HEAD_BYTES as u64;
     let entries = self::flows(flows).bytes(flows);
-    entries + heads + u64::from(flows) * place_bytes() + beside_bytes(flows)
+    let (few, many) = syns(flows);
+    let syns = syns_bytes(few) + syns_bytes(many.unwrap_or(0));
+    entries + heads + syns + u64::from(flows) * place_bytes() + beside_bytes(flows)
 }
 
 /// What there is once per device, for so many flows.
@@ -182,18 +189,30 @@ pub(crate) fn beside_bytes(flows: u32) -> u64 {
 /// The way from a connection to its entry: of the hash that has no places in advance.
 const WAY_BYTES: usize = (size_of::<lh_flow_key>() + size_of::<u32>()).next_multiple_of(8) + 56;
 
-/// What a place for a flow takes beside its entry: its timer, the way to it, and the SYNs that are remembered
-/// in its stead.
+/// What a place for a flow takes beside its entry and the SYNs that are remembered in its stead: its timer, and
+/// the way to it.
 fn place_bytes() -> u64 {
-    let syn = size_of::<lh_flow_key>() + size_of::<lh_syn>() + HASH_BYTES;
     let free = size_of::<u32>();
-    (TIMER_BYTES + free + WAY_BYTES) as u64 + u64::from(LH_SYNS_PER_FLOW) * syn as u64
+    (TIMER_BYTES + free + WAY_BYTES) as u64
+}
+
+/// SYNs that are remembered of so many flows: in the hash that is always there, and in the one that is while
+/// many are unanswered.
+pub(crate) fn syns(flows: u32) -> (u32, Option<u32>) {
+    let most = flows.saturating_mul(LH_SYNS_PER_FLOW);
+    let first = most.min(SYNS_FIRST);
+    (first, (first < most).then_some(most))
+}
+
+fn syns_bytes(syns: u32) -> u64 {
+    let syn = size_of::<lh_flow_key>() + size_of::<lh_syn>() + HASH_BYTES;
+    u64::from(syns) * syn as u64
 }
 
 /// What one more flow takes, with a chunk that is hardly filled.
 pub(crate) fn flow_bytes() -> u64 {
     let pools = size_of::<lh_flow_entry>() + size_of::<lh_chunk>();
-    place_bytes() + (pools + 2 * HASH_HEAD_BYTES) as u64
+    place_bytes() + syns_bytes(LH_SYNS_PER_FLOW) + (pools + 2 * HASH_HEAD_BYTES) as u64
 }
 
 /// The same of so many, with what there is once.

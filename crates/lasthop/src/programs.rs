@@ -7,6 +7,7 @@ pub(crate) mod loaded;
 mod pools;
 mod program;
 mod setup;
+mod syns;
 
 use std::io;
 use std::ops::Deref;
@@ -489,6 +490,7 @@ impl Agent {
 
     /// Adds to the pools that run low, up to what was set.
     pub fn grow(&self) {
+        syns::grow(&self.loaded, &self.view.shared, &self.view.setup);
         pools::grow(&self.loaded, &self.view.shared, &self.view.setup);
     }
 
@@ -497,6 +499,7 @@ impl Agent {
     /// # Errors
     /// No memory.
     pub fn fill(&self) -> Result<()> {
+        syns::fill(&self.loaded, &self.view.shared)?;
         pools::fill(&self.loaded, &self.view.shared, &self.view.setup)
     }
 

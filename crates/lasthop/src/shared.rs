@@ -63,6 +63,17 @@ impl Shared {
         }
     }
 
+    /// How many SYNs can be remembered, and at the most.
+    pub(crate) fn syns(&self) -> [&AtomicU64; 2] {
+        // SAFETY: fields of a valid struct; no references are made.
+        unsafe {
+            [
+                self.word(|s| &raw mut (*s).syns_there),
+                self.word(|s| &raw mut (*s).syns_most),
+            ]
+        }
+    }
+
     /// One of its words.
     pub(crate) fn word(&self, field: impl Fn(*mut lh_shared) -> *mut u64) -> &AtomicU64 {
         // SAFETY: an aligned u64 inside the mapping, which lives as long as self; the programs

@@ -237,7 +237,11 @@ impl View {
     pub fn taken_bytes(&self) -> u64 {
         let pools = self.shared.pools();
         let there = pools.map(|[_, there, _]| there.load(Ordering::Relaxed) as u32);
-        let left = maps::not_taken_bytes(&self.setup, there);
+        let left = maps::not_taken_bytes(
+            &self.setup,
+            there,
+            self.shared.syns()[0].load(Ordering::Relaxed),
+        );
         self.memory_bytes().saturating_sub(left)
     }
 }

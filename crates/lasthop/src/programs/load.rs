@@ -5,22 +5,30 @@
 use std::os::fd::AsFd;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_MAX_RULES, LH_SYNS_PER_FLOW, lh_rule, lh_setup};
+use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_MAX_RULES, lh_rule, lh_setup};
 use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, OpenObject};
 
 use super::image::{image, map_of};
 use super::loaded::{Loaded, Maps};
-use super::pools::First;
+use super::{pools, syns};
 use crate::bytes;
 use crate::maps;
 use crate::shared::Shared;
 use crate::view::{Shows, View};
 
+/// What is in maps of maps from the beginning.
+struct First {
+    pools: pools::First,
+    syns: syns::First,
+}
+
 /// Loads the programs with maps of their own, and fills the pools.
 pub(super) fn fresh(raw: &lh_setup, rules: &[lh_rule]) -> Result<Loaded> {
     let (loaded, first) = load(raw, rules, None)?;
     if let Some(first) = first {
-        first.put(&loaded, &Shared::map(loaded.map(".bss")?)?, raw)?;
+        let shared = Shared::map(loaded.map(".bss")?)?;
+        first.pools.put(&loaded, &shared, raw)?;
+        first.syns.put(&loaded, &shared, raw)?;
     }
     Ok(loaded)
 }
@@ -54,7 +62,10 @@ fn load(
             reuse(&mut open, given)?;
             None
         }
-        None => Some(First::prepare(&mut open, raw)?),
+        None => Some(First {
+            pools: pools::First::prepare(&mut open, raw)?,
+            syns: syns::First::prepare(&mut open, raw)?,
+        }),
     };
     let loaded = Loaded::of(open.load().map_err(|error| refusal(error, raw))?)?;
     let table = loaded.map("rules")?;
@@ -110,7 +121,6 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
         let entries = match name.as_str() {
             "flows" => flows.areas(raw.nr_flows),
             "flow_ids" | "free_flows" | "timers" => raw.nr_flows,
-            "syns" => raw.nr_flows.saturating_mul(LH_SYNS_PER_FLOW),
             "chunks" => chunks.areas(raw.nr_chunks),
             "slots" => slots.areas(raw.nr_slots),
             "free_chunks" => raw.nr_chunks,
