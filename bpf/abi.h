@@ -11,7 +11,7 @@
 
 /* Counts up when something in the maps means something else, although it looks the same: an agent
  * of another number does not go on with what one has learned (`lasthop daemon --take-over`). */
-#define LH_LAYOUT 1
+#define LH_LAYOUT 2
 
 #define LH_SLOT_BYTES 2048
 #define LH_SLOT_PKT_BYTES (LH_SLOT_BYTES - 32)
@@ -20,6 +20,13 @@
 #define LH_MAX_RULES 32
 #define LH_UNANSWERED_PART 8 /* so much of the table may be flows that one end alone speaks of */
 #define LH_SYNS_PER_FLOW 4 /* SYNs remembered beside the table, per place in it */
+
+/* Index into map `syns`. */
+enum lh_syns {
+	LH_SYNS_FEW,
+	LH_SYNS_MANY,
+	LH_SYNS,
+};
 
 enum lh_slot_flag {
 	LH_SLOT_SLICE = 1, /* cut from a super-packet: headers still to be made its own */
@@ -66,7 +73,7 @@ struct lh_pending {
 	u32 use; /* of the slot: another one, too late */
 };
 
-/* Value of map `flows`, behind the 16 bytes of the BPF side's timer. */
+/* Value of the areas of map `flows`. */
 struct lh_flow_entry {
 	u32 lock; /* 1: taken; compare-and-swap */
 	u32 generation; /* counts how often the entry was given to a flow */
@@ -128,7 +135,7 @@ struct lh_setup {
 	u32 priority; /* skb->priority of local retransmissions */
 	u32 nr_slots; /* payload slots at the most, a multiple of LH_BATCH_SLOTS */
 	u32 nr_chunks; /* the same of chunks */
-	u32 slot_shift, chunk_shift; /* log2 of an area's size */
+	u32 slot_shift, chunk_shift, flow_shift; /* log2 of an area's size */
 	u32 nr_flows;
 	u32 nr_peers; /* receivers that have a place, a power of two, at most LH_PEERS */
 	u32 flow_segments; /* cap per flow while memory is plenty */
@@ -138,7 +145,6 @@ struct lh_setup {
 	u32 realtime; /* 1: PREEMPT_RT: flows' timers are user space's, and runs may preempt each other */
 	u32 port; /* of messages between agents, 0: none are heard or sent */
 	u32 shared; /* 1: agents with other rules, and the same mark, serve the device as well */
-	u32 pad;
 	u64 can; /* enum lh_can, lhc_can(config.scheme) */
 	u64 stale_ns; /* heartbeat older than this: pass everything */
 };
@@ -163,9 +169,11 @@ struct lh_shared {
 	u64 flows_used;
 	u64 active_flows; /* flows with at least one cached segment */
 	u64 unanswered; /* flows of which one end alone was heard */
-	u64 slots_there, chunks_there; /* that user space has added to the pools so far */
-	u64 slots_most,
-		chunks_most; /* that it can add: lh_setup.nr_*, or what memory there is for */
+	u64 slots_there, chunks_there,
+		flows_there; /* that user space has added to the pools so far */
+	/* That it can add: lh_setup.nr_*, or what memory there is for. */
+	u64 slots_most, chunks_most, flows_most;
+	u64 syns_there, syns_most; /* SYNs that can be remembered */
 	u64 grow_asked; /* 1: the programs have asked for more, and user space has not looked yet */
 };
 
@@ -178,10 +186,10 @@ struct lh_partners_entry {
 	struct lh_partners partners; /* its epoch is user space's */
 };
 
-/* skb->cb of a test run of lh_kick, lh_sweep, lh_say or lh_report. */
+/* skb->cb of a test run of lh_kick, lh_sweep, lh_show, lh_say or lh_report. */
 enum lh_cb {
-	LH_CB_FLOW, /* kick: index; sweep: first index */
-	LH_CB_GENERATION, /* kick: generation; sweep: number of entries, at most LH_SWEEP_MAX */
+	LH_CB_FLOW, /* kick: index; sweep, show: first index */
+	LH_CB_GENERATION, /* kick: generation; sweep, show: number of entries, at most LH_SWEEP_MAX */
 	LH_CB_LINK, /* kick: enum lh_link */
 	LH_CB_SWEEP = LH_CB_LINK, /* sweep: enum lh_sweep_of */
 	LH_CB_TO = LH_CB_FLOW, /* say: index + 1 of a partner, 0: all of the link */
@@ -208,5 +216,6 @@ enum lh_sweep_of {
 };
 
 #define LH_SWEEP_MAX 512
+#define LH_SHOWN 8 /* flows that one run of lh_show shows, at most */
 
 #endif /* LH_ABI_H */

@@ -84,7 +84,7 @@ LH_INLINE void lh_held_to_slot(const struct lh_held *held, struct lh_slot *slot,
 
 /* Loads repair @todo into @skb under the lock and sends it without. A slot that
  * was given back meanwhile is left alone. */
-LH_FUNC int lh_carry_one(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
+LH_FUNC int lh_carry_one(struct __sk_buff *skb, struct lh_flow_entry *v, struct lh_env *env,
 			 struct lh_scratch *sc, const struct lh_pending *todo)
 {
 	u32 id = todo->slot, proto = 0, tci = 0;
@@ -92,7 +92,7 @@ LH_FUNC int lh_carry_one(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	u32 *uses;
 	int err = -1;
 
-	if (!lh_lock(&v->entry))
+	if (!lh_lock(v))
 		return -1;
 	slot = lh_slot_at(id);
 	uses = bpf_map_lookup_elem(&slot_uses, &id);
@@ -101,20 +101,19 @@ LH_FUNC int lh_carry_one(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 		tci = slot->vlan_tci;
 		err = lh_load_vehicle(skb, slot, sc->carry_at, sc->carry_partial);
 	}
-	lh_unlock(&v->entry);
+	lh_unlock(v);
 	return err ? err : lh_send_loaded(skb, proto, tci, 0, env);
 }
 
 /* Carries out what the core asks for in sc->act, and repairs that were deferred. With the lock;
  * returns without it. @return how many packets were to be sent. */
-LH_FUNC int lh_carry_out(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
+LH_FUNC int lh_carry_out(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_env *env,
 			 struct lh_scratch *sc)
 {
-	struct lh_flow_entry *e = &v->entry;
 	u32 n, copies, tells, leaves;
 	int i;
 
-	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
+	lh_set_deadline(e, sc->act.next_deadline_ns, env->now_ns);
 	copies = sc->act.emit_held;
 	leaves = sc->act.held_leaves;
 	if (copies)
@@ -137,7 +136,7 @@ LH_FUNC int lh_carry_out(struct __sk_buff *skb, struct lh_flow_value *v, struct 
 	bpf_for (i, 0, LH_PENDING_MAX) {
 		if ((u32)i >= n)
 			break;
-		lh_carry_one(skb, v, env, sc, &sc->todo[i & (LH_PENDING_MAX - 1)]);
+		lh_carry_one(skb, e, env, sc, &sc->todo[i & (LH_PENDING_MAX - 1)]);
 	}
 	if (tells)
 		lh_send_tells(skb, sc, env, tells);

@@ -14,7 +14,7 @@
 LH_FUNC int lh_told(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
 		    struct lh_mail *mail)
 {
-	struct lh_flow_value *v;
+	struct lh_flow_entry *v;
 	u32 index = 0;
 	bool carries;
 
@@ -24,24 +24,23 @@ LH_FUNC int lh_told(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env 
 	v = lh_flow_find(env, &mail->missing.key, &index);
 	if (!v)
 		return 0;
-	lh_know_partner(&v->entry, env, &sc->hdr, LH_FROM_HW);
-	carries = (v->entry.key.family == 6) == (skb->protocol == lh_be16(0x86dd)) &&
-		  !lh_partial(skb);
+	lh_know_partner(v, env, &sc->hdr, LH_FROM_HW);
+	carries = (v->key.family == 6) == (skb->protocol == lh_be16(0x86dd)) && !lh_partial(skb);
 	if (mail->message.type == LH_MESSAGE_MISSING) {
-		lh_on_partner(env, &v->entry.flow, &mail->missing, &sc->act);
+		lh_on_partner(env, &v->flow, &mail->missing, &sc->act);
 	} else {
-		lh_on_absent(env, &v->entry.flow, &mail->missing, &sc->act);
+		lh_on_absent(env, &v->flow, &mail->missing, &sc->act);
 		if (carries)
-			lh_on_turn(env, &v->entry.flow, &sc->act);
+			lh_on_turn(env, &v->flow, &sc->act);
 	}
 	if (carries) {
 		lh_carry_arrived(skb, sc, index);
 	} else {
 		lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 		if (sc->act.nr_retransmit)
-			lh_defer(&v->entry, index, &sc->act, 0);
-		lh_tell_later(&v->entry, index, &sc->act);
-		lh_unlock(&v->entry);
+			lh_defer(v, index, &sc->act, 0);
+		lh_tell_later(v, index, &sc->act);
+		lh_unlock(v);
 		lh_env_done(env);
 	}
 	return 1;

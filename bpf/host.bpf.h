@@ -16,28 +16,18 @@ struct lh_shared lh_shared;
  * lh_setup.nr_peers. */
 struct lh_device lh_device SEC(".bss.device");
 
-struct lh_flow_value {
-	struct bpf_timer timer; /* fires at entry.armed_ns */
-	struct lh_flow_entry entry;
-};
-
+/* Takes memory as connections come. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 1);
 	__type(key, struct lh_flow_key);
 	__type(value, u32); /* index into flows */
 } flow_ids SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct lh_flow_value);
-} flows SEC(".maps");
-
 /*
- * Pools that grow with need: maps of areas, each of which is an array of struct lh_chunk or struct lh_slot
- * that user space adds (crates/lasthop/src/programs/pools.rs). Number n is entry n % size of area
+ * Pools that grow with need: maps of areas, each of which is an array of struct lh_flow_entry, lh_chunk or
+ * lh_slot that user space adds (crates/lasthop/src/programs/pools.rs). Number n is entry n % size of area
  * n / size, the size of an area being a power of two.
  */
 struct {
@@ -45,7 +35,28 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, u32);
-} chunks SEC(".maps"), slots SEC(".maps");
+} flows SEC(".maps"), chunks SEC(".maps"), slots SEC(".maps");
+
+/* The flows' timers, all from the beginning: in an area they would end with the last descriptor of it,
+ * and somebody would have to hold one of each (docs/decisions.md). */
+struct lh_timer {
+	struct bpf_timer timer; /* fires at the flow's armed_ns */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lh_timer);
+} timers SEC(".maps");
+
+/* Copies of flows for user space, which can't look into areas (lh_show). */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LH_SHOWN);
+	__type(key, u32);
+	__type(value, struct lh_flow_entry);
+} shown SEC(".maps");
 
 /* How often each slot was given back: a repair that names an earlier use of it comes too late. Apart
  * from the slots, so that giving one back touches no packet that left the processor's caches long ago
@@ -76,13 +87,14 @@ struct {
 	__type(value, struct lh_env);
 } counters SEC(".maps");
 
-/* SYNs that found no place among the unanswered: the answer finds them here, unless so many
- * came since. SYNs are cheap to send, and cost no more than this. */
+/* SYNs that found no place among the unanswered, or in the table: the answer finds them here, unless so
+ * many came since. SYNs are cheap to send, and cost no more than this. Of the two LRU hashes the one for
+ * many is there while many are unanswered (crates/lasthop/src/programs/syns.rs). */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct lh_flow_key);
-	__type(value, struct lh_syn);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, LH_SYNS);
+	__type(key, u32);
+	__type(value, u32);
 } syns SEC(".maps");
 
 struct {
@@ -146,6 +158,11 @@ LH_INLINE struct lh_chunk *lh_host_chunk(struct lh_env *env, u32 id)
 LH_INLINE struct lh_slot *lh_slot_at(u32 id)
 {
 	return lh_pooled(&slots, id, lh_setup.slot_shift);
+}
+
+LH_INLINE struct lh_flow_entry *lh_flow_at(u32 index)
+{
+	return lh_pooled(&flows, index, lh_setup.flow_shift);
 }
 
 LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id)

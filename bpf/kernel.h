@@ -43,6 +43,7 @@ enum bpf_map_type {
 enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
+	BPF_F_NO_PREALLOC = 1,
 	BPF_F_INGRESS = 1,
 	CLOCK_MONOTONIC = 1,
 };

@@ -9,11 +9,10 @@
 #include "wait.bpf.h"
 
 /* Runs the flow's timer, or tells it of the link. With the lock; returns without it. */
-LH_INLINE void lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
+LH_INLINE void lh_kick_flow(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_env *env,
 			    struct lh_scratch *sc)
 {
 	u32 link = skb->cb[LH_CB_LINK];
-	struct lh_flow_entry *e = &v->entry;
 
 	e->kick_sent = 0;
 	/* This is the timer that fires. */
@@ -26,7 +25,7 @@ LH_INLINE void lh_kick_flow(struct __sk_buff *skb, struct lh_flow_value *v, stru
 	else
 		lh_on_link(env, &e->flow, link == LH_LINK_UP, &sc->act);
 	lh_carry_test_run(sc);
-	lh_carry_out(skb, v, env, sc);
+	lh_carry_out(skb, e, env, sc);
 }
 
 /* A test run that has to have the CPU's scratch space. @return 1: that was busy, run again; else what @run
@@ -49,15 +48,15 @@ LH_INLINE int lh_run_alone(struct __sk_buff *skb,
 LH_INLINE int lh_kick_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
 	u32 index = skb->cb[LH_CB_FLOW], generation = skb->cb[LH_CB_GENERATION];
-	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
+	struct lh_flow_entry *v = lh_flow_at(index);
 	struct lh_env *env;
 
 	if (!v || !(env = lh_env(skb)))
 		return 0;
-	if (!lh_lock(&v->entry))
+	if (!lh_lock(v))
 		return 1;
-	if (!v->entry.used || v->entry.generation != generation) {
-		lh_unlock(&v->entry);
+	if (!v->used || v->generation != generation) {
+		lh_unlock(v);
 		return 0;
 	}
 	lh_kick_flow(skb, v, env, sc);
@@ -94,7 +93,7 @@ LH_INLINE bool lh_read_frame(struct __sk_buff *skb, struct lh_scratch *sc)
 
 LH_INLINE int lh_report_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	struct lh_flow_value *v = NULL;
+	struct lh_flow_entry *v = NULL;
 	struct lh_env *env;
 	u32 *id;
 
@@ -105,20 +104,20 @@ LH_INLINE int lh_report_run(struct __sk_buff *skb, struct lh_scratch *sc)
 	sc->report.queued_ns = (u64)skb->cb[LH_CB_QUEUED_HIGH] << 32 | skb->cb[LH_CB_QUEUED];
 	id = bpf_map_lookup_elem(&flow_ids, &sc->key);
 	if (id)
-		v = bpf_map_lookup_elem(&flows, id);
+		v = lh_flow_at(*id);
 	if (!v) {
 		lh_host_count(env, LH_C_mac_strangers, 1);
 		return 0;
 	}
-	if (!lh_lock(&v->entry))
+	if (!lh_lock(v))
 		return 1;
-	if (v->entry.used && lh_key_equal(&v->entry.key, &sc->key)) {
-		lh_set_room(env, &v->entry);
-		lh_on_mac(env, &v->entry.flow, &sc->seg, &sc->report, &sc->act);
+	if (v->used && lh_key_equal(&v->key, &sc->key)) {
+		lh_set_room(env, v);
+		lh_on_mac(env, &v->flow, &sc->seg, &sc->report, &sc->act);
 		lh_carry_test_run(sc);
 		lh_carry_out(skb, v, env, sc);
 	} else {
-		lh_unlock(&v->entry); /* removed, and perhaps given to another, since */
+		lh_unlock(v); /* removed, and perhaps given to another, since */
 	}
 	lh_env_done(env);
 	return 0;
@@ -154,10 +153,9 @@ LH_ENTRY int lh_flush(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *e
 }
 
 /* One entry of the sweep that is in use. @of: enum lh_sweep_of. @return 1: it was removed. */
-LH_INLINE int lh_sweep_used(struct __sk_buff *skb, struct lh_flow_value *v, u32 index,
+LH_INLINE int lh_sweep_used(struct __sk_buff *skb, struct lh_flow_entry *e, u32 index,
 			    struct lh_env *env, struct lh_scratch *sc, u32 of)
 {
-	struct lh_flow_entry *e = &v->entry;
 	bool fits;
 
 	/* What may be emitted has the family of the test run's packet. */
@@ -180,7 +178,7 @@ LH_INLINE int lh_sweep_used(struct __sk_buff *skb, struct lh_flow_value *v, u32 
 			lh_held_to_slot(&e->held, &sc->slot, sc->act.held_window);
 		if (fits)
 			lh_flush(skb, &e->flow, env, sc);
-		lh_flow_remove(env, v, index);
+		lh_flow_remove(env, e, index);
 		if (copies && fits)
 			lh_send_held(skb, sc, env, 0);
 		return 1;
@@ -204,11 +202,11 @@ LH_INLINE int lh_sweep_used(struct __sk_buff *skb, struct lh_flow_value *v, u32 
  * is one of few. @return 1: it was removed. */
 LH_ENTRY int lh_sweep_one(struct __sk_buff *skb, u32 index, struct lh_scratch *sc, u32 of)
 {
-	struct lh_flow_value *v = bpf_map_lookup_elem(&flows, &index);
+	struct lh_flow_entry *v = lh_flow_at(index);
 	struct lh_env *env;
 	int removed = 0;
 
-	if (!v || !sc || !v->entry.used || !lh_cpu_claim(sc))
+	if (!v || !sc || !v->used || !lh_cpu_claim(sc))
 		return 0;
 	env = lh_env(skb);
 	if (env) {
@@ -238,6 +236,30 @@ int lh_sweep(struct __sk_buff *skb)
 		removed += lh_sweep_one(skb, first + i, sc, of);
 	}
 	return removed;
+}
+
+/* Copies a flow that is in use. @return how many that are. */
+LH_ENTRY int lh_show_one(u32 index, u32 at)
+{
+	struct lh_flow_entry *e = lh_flow_at(index);
+
+	return e && e->used && !bpf_map_update_elem(&shown, &at, e, BPF_ANY);
+}
+
+/* Test run by user space: copies to map `shown` what is in use of the range
+ * [cb[LH_CB_FLOW], + cb[LH_CB_GENERATION]), LH_SHOWN flows at most. @return how many. */
+SEC("tc")
+int lh_show(struct __sk_buff *skb)
+{
+	u32 first = skb->cb[LH_CB_FLOW], n = skb->cb[LH_CB_GENERATION];
+	int i, found = 0;
+
+	bpf_for (i, 0, LH_SWEEP_MAX) {
+		if ((u32)i >= n || found >= LH_SHOWN)
+			break;
+		found += lh_show_one(first + i, found);
+	}
+	return found;
 }
 
 #endif /* LH_KICK_BPF_H */

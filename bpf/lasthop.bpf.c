@@ -46,7 +46,7 @@ LH_INLINE void lh_mark_slice(u32 id, u32 index, u32 seq, bool last)
 /* The packet in sc->seg, cut into the segments that will be on the wire if it
  * is a super-packet (GRO, TSO): cached, or if it @waits put in their places. @mss: 0 for an ordinary
  * one. */
-LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_value *v, struct lh_env *env,
+LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_entry *v, struct lh_env *env,
 			     struct lh_scratch *sc, u32 mss, bool waits)
 {
 	u32 left = sc->seg.payload_bytes, off = sc->seg.hdr_bytes, seq = sc->seg.seq, ce = 0;
@@ -68,8 +68,8 @@ LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_value *v, str
 			if (last)
 				sc->slice.flags |= last_flags;
 		}
-		stored = waits ? lh_wait_one(skb, &v->entry.flow, env, sc, off)
-			       : lh_cache_one(skb, &v->entry.flow, env, sc, off);
+		stored = waits ? lh_wait_one(skb, &v->flow, env, sc, off)
+			       : lh_cache_one(skb, &v->flow, env, sc, off);
 		if (stored && mss)
 			lh_mark_slice(sc->act.store_slot, i, seq, last);
 		ce |= sc->act.mark_ce; /* one mark for all: it is in the IP header */
@@ -182,7 +182,7 @@ LH_INLINE void lh_strip(struct __sk_buff *skb, struct lh_scratch *sc)
 LH_INLINE void lh_towards_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
 			     u32 mss, bool super)
 {
-	struct lh_flow_value *v;
+	struct lh_flow_entry *v;
 	u32 index = 0, before;
 
 	v = lh_flow_find(env, &sc->key, &index);
@@ -193,19 +193,19 @@ LH_INLINE void lh_towards_mh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 		v = lh_flow_create(env, sc, false, &index);
 		if (!v)
 			return;
-		lh_peer_join(env, &v->entry.flow, &sc->key);
+		lh_peer_join(env, &v->flow, &sc->key);
 	}
-	lh_know_partner(&v->entry, env, &sc->hdr, LH_TO_HW);
-	before = lh_weight(&v->entry.flow);
+	lh_know_partner(v, env, &sc->hdr, LH_TO_HW);
+	before = lh_weight(&v->flow);
 	if (super) {
 		lh_each_slice(skb, v, env, sc, mss, false);
 	} else {
 		sc->slice = sc->seg;
-		lh_cache_one(skb, &v->entry.flow, env, sc, sc->seg.hdr_bytes);
+		lh_cache_one(skb, &v->flow, env, sc, sc->seg.hdr_bytes);
 	}
-	lh_count_weight(before, lh_weight(&v->entry.flow));
+	lh_count_weight(before, lh_weight(&v->flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
-	lh_leave(skb, &v->entry, sc, index);
+	lh_leave(skb, v, sc, index);
 }
 
 /* One that is on the wire as it is: without a loop, which costs as much as a look-up. Not a branch of the
@@ -220,31 +220,31 @@ LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
  * its segments have to go one by one. */
 LH_FUNC int lh_train_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
-	struct lh_flow_value *v;
+	struct lh_flow_entry *v;
 	u32 index = 0, before;
 	int i, n = 0, most;
 
 	v = lh_flow_find(env, &sc->key, &index);
 	if (!v)
 		return 0;
-	lh_know_partner(&v->entry, env, &sc->hdr, LH_TO_HW);
-	before = lh_weight(&v->entry.flow);
+	lh_know_partner(v, env, &sc->hdr, LH_TO_HW);
+	before = lh_weight(&v->flow);
 	env->accepted = sc->seg.part_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
-	if (!lh_train_ordinary(env, &v->entry.flow, &sc->seg)) {
-		lh_unlock(&v->entry);
+	if (!lh_train_ordinary(env, &v->flow, &sc->seg)) {
+		lh_unlock(v);
 		return 0;
 	}
-	lh_on_data(env, &v->entry.flow, &sc->seg, &sc->act);
+	lh_on_data(env, &v->flow, &sc->seg, &sc->act);
 	most = sc->act.nr_store;
 	bpf_for (i, 0, most) {
-		if (!lh_cache_part(skb, &v->entry.flow, env, sc, i))
+		if (!lh_cache_part(skb, &v->flow, env, sc, i))
 			break;
 		n++;
 	}
-	lh_train_end(env, &v->entry.flow, &sc->seg, n, &sc->act);
-	lh_count_weight(before, lh_weight(&v->entry.flow));
+	lh_train_end(env, &v->flow, &sc->seg, n, &sc->act);
+	lh_count_weight(before, lh_weight(&v->flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
-	lh_leave(skb, &v->entry, sc, index);
+	lh_leave(skb, v, sc, index);
 	return 1;
 }
 
@@ -299,7 +299,7 @@ int lh_egress(struct __sk_buff *skb)
  * that it must be put together again behind the clone. Called with the lock,
  * returns without it. @return the program's verdict.
  */
-LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow_value *v,
+LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow_entry *v,
 			   struct lh_env *env)
 {
 	bool keep = sc->act.verdict == LH_PASS;
@@ -310,7 +310,7 @@ LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 
 	if (slot)
 		err = lh_load_vehicle(skb, slot, 0, partial);
-	lh_unlock(&v->entry);
+	lh_unlock(v);
 	if (err)
 		lh_host_count(env, LH_C_retransmit_errors, 1);
 	lh_mark(skb);
@@ -361,17 +361,17 @@ LH_INLINE void lh_clone_ack(struct __sk_buff *skb, u32 copies)
 
 /* The packet from MH in sc->seg has to wait for its turn: its bytes do, and it carries what goes on in
  * its place, and what is asked for. The lock is kept. */
-LH_FUNC int lh_wait(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow_value *v,
+LH_FUNC int lh_wait(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow_entry *v,
 		    struct lh_env *env)
 {
 	u32 index = sc->carry_flow - 1;
 
 	lh_each_slice(skb, v, env, sc, sc->seg.part_bytes, true);
-	lh_on_turn(env, &v->entry.flow, &sc->act);
+	lh_on_turn(env, &v->flow, &sc->act);
 	lh_carry_arrived(skb, sc, index);
 	/* What is told is no TCP, whose place of the checksum the device would fill. */
 	if (sc->carry_partial) {
-		lh_tell_later(&v->entry, index, &sc->act);
+		lh_tell_later(v, index, &sc->act);
 		sc->act.tell_by = LH_TELL_NOT;
 	}
 	return TCX_DROP;
@@ -402,7 +402,7 @@ LH_INLINE bool lh_starts_here(const struct lh_segment *s)
 LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
 	struct lh_actions *act = &sc->act;
-	struct lh_flow_value *v;
+	struct lh_flow_entry *v;
 	u32 index = 0, before;
 	int verdict;
 
@@ -416,33 +416,33 @@ LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	}
 	if (!env->alive)
 		lh_host_count(env, LH_C_bypass_stale, 1);
-	lh_know_partner(&v->entry, env, &sc->hdr, LH_FROM_HW);
-	before = lh_weight(&v->entry.flow);
-	if (!v->entry.flow.peer)
-		lh_peer_join(env, &v->entry.flow, &sc->key);
+	lh_know_partner(v, env, &sc->hdr, LH_FROM_HW);
+	before = lh_weight(&v->flow);
+	if (!v->flow.peer)
+		lh_peer_join(env, &v->flow, &sc->key);
 	env->accepted = lh_parts_fit(skb, sc);
-	lh_on_ack(env, &v->entry.flow, &sc->seg, act);
-	lh_count_weight(before, lh_weight(&v->entry.flow));
+	lh_on_ack(env, &v->flow, &sc->seg, act);
+	lh_count_weight(before, lh_weight(&v->flow));
 	if ((lh_setup.policy & LH_POLICY_SEQUENCE) && act->verdict == LH_WAIT) {
 		sc->carry_flow = index + 1;
 		return TCX_DROP;
 	}
 	if (act->hold)
-		lh_hold(skb, &v->entry, sc);
+		lh_hold(skb, v, sc);
 	if (lh_setup.policy & LH_POLICY_SEQUENCE)
-		lh_tell_later(&v->entry, index, act);
+		lh_tell_later(v, index, act);
 	lh_set_deadline(v, act->next_deadline_ns, env->now_ns);
 	verdict = act->verdict == LH_DROP ? TCX_DROP : TCX_NEXT;
 	if (verdict == TCX_NEXT && lh_edit_ack(&sc->hdr, &sc->seg, act, lh_partial(skb)))
 		lh_put_headers(skb, sc);
 	if (act->nr_retransmit && lh_can_carry(skb, sc)) {
 		if (act->nr_retransmit > 1)
-			lh_defer(&v->entry, index, act, 1);
+			lh_defer(v, index, act, 1);
 		verdict = lh_turn_around(skb, sc, v, env);
 	} else {
 		if (act->nr_retransmit)
-			lh_defer(&v->entry, index, act, 0);
-		lh_unlock(&v->entry);
+			lh_defer(v, index, act, 0);
+		lh_unlock(v);
 	}
 	if (act->emit_held && verdict == TCX_NEXT)
 		lh_clone_ack(skb, act->emit_held);
@@ -492,13 +492,13 @@ LH_FUNC int lh_comes_by(struct __sk_buff *skb)
 LH_ENTRY int lh_carry_now(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
 			  u32 waits)
 {
-	struct lh_flow_value *v;
+	struct lh_flow_entry *v;
 	u32 index;
 
 	if (!sc || !env)
 		return 0;
 	index = sc->carry_flow - 1;
-	v = bpf_map_lookup_elem(&flows, &index);
+	v = lh_flow_at(index);
 	if (!v)
 		return 0;
 	if (waits)

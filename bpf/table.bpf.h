@@ -78,11 +78,13 @@ LH_INLINE void lh_send_event(struct lh_flow_entry *e, u32 index)
 
 /* The flow's timer. Fires late rather than often: whoever moves the deadline
  * later leaves the timer as it is, and it arms itself anew here. */
-static int lh_timer_fires(void *map, u32 *index, struct lh_flow_value *v)
+static int lh_timer_fires(void *map, u32 *index, struct lh_timer *t)
 {
-	struct lh_flow_entry *e = &v->entry;
+	struct lh_flow_entry *e = lh_flow_at(*index);
 	u64 now = bpf_ktime_get_ns(), due, later;
 
+	if (!e)
+		return 0;
 	/* Full barriers here and in lh_set_deadline(): either we see its new
 	 * deadline, or it sees that we are not armed any more. */
 	__sync_lock_test_and_set(&e->armed_ns, 0);
@@ -94,13 +96,13 @@ static int lh_timer_fires(void *map, u32 *index, struct lh_flow_value *v)
 	due = lh_max(due, later);
 	if (now < due) {
 		e->armed_ns = due;
-		bpf_timer_start(&v->timer, due - now, 0);
+		bpf_timer_start(&t->timer, due - now, 0);
 		return 0;
 	}
 	lh_send_event(e, *index);
 	if (!e->kick_sent) { /* the ring buffer is full: user space is behind */
 		e->armed_ns = now + LH_MSEC;
-		bpf_timer_start(&v->timer, LH_MSEC, 0);
+		bpf_timer_start(&t->timer, LH_MSEC, 0);
 	}
 	return 0;
 }
@@ -122,10 +124,38 @@ LH_INLINE void lh_arm_in_user_space(struct lh_flow_entry *e, u64 now_ns)
 		e->armed_ns = 0;
 }
 
-/* Called under the lock after every call of the core. */
-LH_INLINE void lh_set_deadline(struct lh_flow_value *v, u64 deadline_ns, u64 now_ns)
+/* Starts the timer of a flow. */
+LH_INLINE void lh_arm(struct lh_flow_entry *e, u64 in_ns)
 {
-	struct lh_flow_entry *e = &v->entry;
+	u32 index = e->index;
+	struct lh_timer *t = bpf_map_lookup_elem(&timers, &index);
+
+	if (t)
+		bpf_timer_start(&t->timer, in_ns, 0);
+}
+
+/* Makes it, for the first flow of an entry; EBUSY later. */
+LH_INLINE void lh_timer_begin(u32 index)
+{
+	struct lh_timer *t = bpf_map_lookup_elem(&timers, &index);
+
+	if (!t)
+		return;
+	bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
+	bpf_timer_set_callback(&t->timer, lh_timer_fires);
+}
+
+LH_INLINE void lh_timer_end(u32 index)
+{
+	struct lh_timer *t = bpf_map_lookup_elem(&timers, &index);
+
+	if (t)
+		bpf_timer_cancel(&t->timer);
+}
+
+/* Called under the lock after every call of the core. */
+LH_INLINE void lh_set_deadline(struct lh_flow_entry *e, u64 deadline_ns, u64 now_ns)
+{
 	u64 armed;
 
 	*(volatile u64 *)&e->deadline_ns = deadline_ns;
@@ -138,7 +168,7 @@ LH_INLINE void lh_set_deadline(struct lh_flow_value *v, u64 deadline_ns, u64 now
 	if (lh_setup.realtime)
 		lh_arm_in_user_space(e, now_ns);
 	else
-		bpf_timer_start(&v->timer, deadline_ns > now_ns ? deadline_ns - now_ns : 0, 0);
+		lh_arm(e, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
 }
 
 /* Whether the first @bits of two addresses agree. */
@@ -199,29 +229,68 @@ LH_INLINE void lh_set_room(struct lh_env *env, const struct lh_flow_entry *e)
 }
 
 /* The locked entry of @key, NULL: none, or busy. @index is set with it. */
-LH_INLINE struct lh_flow_value *lh_flow_find(struct lh_env *env, const struct lh_flow_key *key,
+LH_INLINE struct lh_flow_entry *lh_flow_find(struct lh_env *env, const struct lh_flow_key *key,
 					     u32 *index)
 {
-	struct lh_flow_value *v;
+	struct lh_flow_entry *v;
 	u32 *id = bpf_map_lookup_elem(&flow_ids, key);
 
 	if (!id)
 		return NULL;
 	*index = *id;
-	v = bpf_map_lookup_elem(&flows, index);
+	v = lh_flow_at(*index);
 	if (!v)
 		return NULL;
 	/* Mostly nobody else has it: neither a call nor a loop for that. */
-	if (__sync_val_compare_and_swap(&v->entry.lock, 0, 1) && !lh_lock(&v->entry)) {
+	if (__sync_val_compare_and_swap(&v->lock, 0, 1) && !lh_lock(v)) {
 		lh_host_count(env, LH_C_bypass_lock, 1);
 		return NULL;
 	}
-	if (v->entry.used && lh_key_equal(&v->entry.key, key)) {
-		lh_set_room(env, &v->entry);
+	if (v->used && lh_key_equal(&v->key, key)) {
+		lh_set_room(env, v);
 		return v;
 	}
-	lh_unlock(&v->entry); /* removed, and perhaps given to another, since */
+	lh_unlock(v); /* removed, and perhaps given to another, since */
 	return NULL;
+}
+
+/* The SYN that is remembered of a connection, NULL: none is. */
+LH_INLINE struct lh_syn *lh_syn_kept(const struct lh_flow_key *key)
+{
+	struct lh_syn *kept = NULL;
+	u32 which = LH_SYNS_MANY;
+	void *in = bpf_map_lookup_elem(&syns, &which);
+
+	if (in)
+		kept = bpf_map_lookup_elem(in, key);
+	if (kept)
+		return kept;
+	which = LH_SYNS_FEW;
+	in = bpf_map_lookup_elem(&syns, &which);
+	return in ? bpf_map_lookup_elem(in, key) : NULL;
+}
+
+/* Remembers sc->seg, a SYN, beside what is known of the other end's. */
+LH_ENTRY int lh_syn_keep(struct lh_env *env, struct lh_scratch *sc, u32 from_mh)
+{
+	struct lh_syn *kept;
+	u32 which = LH_SYNS_MANY;
+	void *in;
+
+	if (!env || !sc)
+		return 0;
+	kept = lh_syn_kept(&sc->key);
+	if (kept)
+		sc->syn = *kept;
+	lh_syn_aside(&sc->syn, &sc->seg, from_mh, env->now_ns);
+	in = bpf_map_lookup_elem(&syns, &which);
+	if (!in) {
+		which = LH_SYNS_FEW;
+		in = bpf_map_lookup_elem(&syns, &which);
+	}
+	if (in)
+		bpf_map_update_elem(in, &sc->key, &sc->syn, BPF_ANY);
+	return 0;
 }
 
 /*
@@ -238,7 +307,7 @@ LH_INLINE bool lh_flow_admit(struct lh_env *env, struct lh_scratch *sc, bool fro
 
 	__builtin_memset(syn, 0, sizeof(*syn));
 	if (kind == (LH_SYN | LH_ACK)) {
-		kept = bpf_map_lookup_elem(&syns, key);
+		kept = lh_syn_kept(key);
 		if (kept && lh_syn_answered(kept, s, from_mh)) {
 			*syn = *kept;
 			return true;
@@ -246,24 +315,32 @@ LH_INLINE bool lh_flow_admit(struct lh_env *env, struct lh_scratch *sc, bool fro
 	}
 	if (env->handshakes)
 		return true;
-	if (kind == LH_SYN) {
-		kept = bpf_map_lookup_elem(&syns, key);
-		if (kept)
-			*syn = *kept;
-		lh_syn_aside(syn, s, from_mh, env->now_ns);
-		bpf_map_update_elem(&syns, key, syn, BPF_ANY);
-	}
+	if (kind == LH_SYN)
+		lh_syn_keep(env, sc, from_mh);
 	lh_host_count(env, LH_C_bypass_unanswered, 1);
 	return false;
 }
 
+/* Counts a flow that is new, and asks for more places if it leaves few: in the table, or among the
+ * unanswered. A global function, for the stack of its callers. */
+LH_ENTRY int lh_count_flow(void)
+{
+	u64 used = __sync_fetch_and_add(&lh_shared.flows_used, 1) + 1;
+	u64 unanswered = __sync_fetch_and_add(&lh_shared.unanswered, 1) + 1;
+
+	if (lh_runs_low(used, lh_shared.flows_there, lh_shared.flows_most) ||
+	    (lh_shared.syns_there < lh_shared.syns_most &&
+	     unanswered * LH_UNANSWERED_PART > lh_setup.nr_flows / 2))
+		lh_ask_for_more();
+	return 0;
+}
+
 /* A new entry for sc->key, locked, that has joined no receiver yet. NULL: not admitted, filtered, no room, or another CPU was
  * faster; the packet passes unassisted. */
-LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scratch *sc,
+LH_FUNC struct lh_flow_entry *lh_flow_create(struct lh_env *env, struct lh_scratch *sc,
 					     bool from_mh, u32 *index)
 {
 	const struct lh_flow_key *key = &sc->key;
-	struct lh_flow_value *v;
 	struct lh_flow_entry *e;
 	u32 id = 0;
 
@@ -274,13 +351,15 @@ LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scrat
 		return NULL;
 	}
 	if (bpf_map_pop_elem(&free_flows, &id)) {
+		/* There may be more by the time that it is answered. */
+		if ((sc->seg.flags & (LH_SYN | LH_ACK)) == LH_SYN)
+			lh_syn_keep(env, sc, from_mh);
 		lh_host_count(env, LH_C_bypass_table_full, 1);
 		return NULL;
 	}
-	v = bpf_map_lookup_elem(&flows, &id);
-	if (!v)
+	e = lh_flow_at(id);
+	if (!e)
 		return NULL;
-	e = &v->entry;
 	if (!lh_lock(e))
 		goto undo;
 	e->key = *key;
@@ -299,20 +378,17 @@ LH_FUNC struct lh_flow_value *lh_flow_create(struct lh_env *env, struct lh_scrat
 	lh_flow_reset(env, &e->flow);
 	e->flow.conn.syn = sc->syn;
 	e->flow.peer = 0; /* of the connection that had this place before */
-	if (!lh_setup.realtime) {
-		bpf_timer_init(&v->timer, &flows, CLOCK_MONOTONIC); /* EBUSY: it is */
-		bpf_timer_set_callback(&v->timer, lh_timer_fires);
-	}
+	if (!lh_setup.realtime)
+		lh_timer_begin(id);
 	if (bpf_map_update_elem(&flow_ids, key, &id, BPF_NOEXIST)) {
 		e->used = 0;
 		lh_unlock(e);
 		goto undo;
 	}
-	__sync_fetch_and_add(&lh_shared.flows_used, 1);
-	__sync_fetch_and_add(&lh_shared.unanswered, 1);
+	lh_count_flow();
 	lh_host_count(env, LH_C_flows_created, 1);
 	*index = id;
-	return v;
+	return e;
 undo:
 	bpf_map_push_elem(&free_flows, &id, 0);
 	return NULL;
@@ -343,15 +419,14 @@ LH_INLINE void lh_count_weight(u32 before, u32 after)
 }
 
 /* Forgets the locked flow and gives its entry back; the lock is gone too. */
-LH_INLINE void lh_flow_remove(struct lh_env *env, struct lh_flow_value *v, u32 index)
+LH_INLINE void lh_flow_remove(struct lh_env *env, struct lh_flow_entry *e, u32 index)
 {
-	struct lh_flow_entry *e = &v->entry;
 	u32 before = lh_weight(&e->flow);
 
 	lh_flow_free(env, &e->flow);
 	lh_count_weight(before, 0);
 	if (!lh_setup.realtime)
-		bpf_timer_cancel(&v->timer);
+		lh_timer_end(index);
 	e->armed_ns = 0;
 	e->deadline_ns = 0;
 	e->used = 0;

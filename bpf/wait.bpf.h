@@ -37,18 +37,18 @@ LH_ENTRY int lh_wait_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_env
 LH_FUNC int lh_through(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
 	u32 index = 0, id, partial = lh_partial(skb), mark = skb->mark;
-	struct lh_flow_value *v = lh_flow_find(env, &sc->key, &index);
+	struct lh_flow_entry *v = lh_flow_find(env, &sc->key, &index);
 	struct lh_slot *slot;
 	int verdict = TCX_NEXT;
 
 	if (!v)
 		return TCX_NEXT;
-	lh_know_partner(&v->entry, env, &sc->hdr, LH_NO_HW);
-	lh_on_through(env, &v->entry.flow, &sc->seg, &sc->act);
+	lh_know_partner(v, env, &sc->hdr, LH_NO_HW);
+	lh_on_through(env, &v->flow, &sc->seg, &sc->act);
 	if (sc->act.nr_release) {
 		sc->carry_at = 0;
 		sc->carry_partial = partial;
-		lh_release_on(skb, &v->entry.flow, env, sc);
+		lh_release_on(skb, &v->flow, env, sc);
 		id = sc->act.reload_slot;
 		slot = lh_slot_at(id);
 		if (!slot || lh_load_vehicle(skb, slot, 0, partial))
@@ -56,7 +56,7 @@ LH_FUNC int lh_through(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 		skb->mark = mark;
 	}
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
-	lh_unlock(&v->entry);
+	lh_unlock(v);
 	return verdict;
 }
 

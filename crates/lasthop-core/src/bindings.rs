@@ -78,7 +78,7 @@ pub const LH_PARTNER_RTT_NS: u64 = 30000000000;
 pub const LH_PARTNER_DRIFT: u32 = 10000;
 pub const LH_PARTNER_RATE: u32 = 1000;
 pub const LH_PARTNER_BURST: u32 = 256;
-pub const LH_LAYOUT: u32 = 1;
+pub const LH_LAYOUT: u32 = 2;
 pub const LH_SLOT_BYTES: u32 = 2048;
 pub const LH_SLOT_PKT_BYTES: u32 = 2016;
 pub const LH_CACHE_PKT_MAX: u32 = 1888;
@@ -90,6 +90,7 @@ pub const LH_PENDING_MAX: u32 = 16;
 pub const LH_EVENT_GROW: u32 = 4294967295;
 pub const LH_BATCH_SLOTS: u32 = 32;
 pub const LH_SWEEP_MAX: u32 = 512;
+pub const LH_SHOWN: u32 = 8;
 #[doc = " One end of the connection as far as its packets and the other's have told (accept.h).\n Sequence numbers of what this end sends."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -3467,6 +3468,11 @@ unsafe extern "C" {
 unsafe extern "C" {
     pub fn lhc_scheme_doc(id: u32) -> *const ::core::ffi::c_char;
 }
+pub const LH_SYNS_FEW: lh_syns = 0;
+pub const LH_SYNS_MANY: lh_syns = 1;
+pub const LH_SYNS: lh_syns = 2;
+#[doc = " Index into map `syns`."]
+pub type lh_syns = ::core::ffi::c_uint;
 #[doc = " cut from a super-packet: headers still to be made its own"]
 pub const LH_SLOT_SLICE: lh_slot_flag = 1;
 #[doc = " the super-packet's last one keeps FIN and PSH"]
@@ -3580,7 +3586,7 @@ const _: () = {
     ["Offset of field: lh_pending::slot"][::core::mem::offset_of!(lh_pending, slot) - 0usize];
     ["Offset of field: lh_pending::use_"][::core::mem::offset_of!(lh_pending, use_) - 4usize];
 };
-#[doc = " Value of map `flows`, behind the 16 bytes of the BPF side's timer."]
+#[doc = " Value of the areas of map `flows`."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_flow_entry {
@@ -3747,6 +3753,8 @@ pub struct lh_setup {
     pub slot_shift: u32,
     #[doc = " log2 of an area's size"]
     pub chunk_shift: u32,
+    #[doc = " log2 of an area's size"]
+    pub flow_shift: u32,
     pub nr_flows: u32,
     #[doc = " receivers that have a place, a power of two, at most LH_PEERS"]
     pub nr_peers: u32,
@@ -3763,7 +3771,6 @@ pub struct lh_setup {
     pub port: u32,
     #[doc = " 1: agents with other rules, and the same mark, serve the device as well"]
     pub shared: u32,
-    pub pad: u32,
     #[doc = " enum lh_can, lhc_can(config.scheme)"]
     pub can: u64,
     #[doc = " heartbeat older than this: pass everything"]
@@ -3790,19 +3797,20 @@ const _: () = {
         [::core::mem::offset_of!(lh_setup, slot_shift) - 224usize];
     ["Offset of field: lh_setup::chunk_shift"]
         [::core::mem::offset_of!(lh_setup, chunk_shift) - 228usize];
-    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 232usize];
-    ["Offset of field: lh_setup::nr_peers"][::core::mem::offset_of!(lh_setup, nr_peers) - 236usize];
+    ["Offset of field: lh_setup::flow_shift"]
+        [::core::mem::offset_of!(lh_setup, flow_shift) - 232usize];
+    ["Offset of field: lh_setup::nr_flows"][::core::mem::offset_of!(lh_setup, nr_flows) - 236usize];
+    ["Offset of field: lh_setup::nr_peers"][::core::mem::offset_of!(lh_setup, nr_peers) - 240usize];
     ["Offset of field: lh_setup::flow_segments"]
-        [::core::mem::offset_of!(lh_setup, flow_segments) - 240usize];
-    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 244usize];
+        [::core::mem::offset_of!(lh_setup, flow_segments) - 244usize];
+    ["Offset of field: lh_setup::nr_rules"][::core::mem::offset_of!(lh_setup, nr_rules) - 248usize];
     ["Offset of field: lh_setup::has_match"]
-        [::core::mem::offset_of!(lh_setup, has_match) - 248usize];
+        [::core::mem::offset_of!(lh_setup, has_match) - 252usize];
     ["Offset of field: lh_setup::test_clock"]
-        [::core::mem::offset_of!(lh_setup, test_clock) - 252usize];
-    ["Offset of field: lh_setup::realtime"][::core::mem::offset_of!(lh_setup, realtime) - 256usize];
-    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 260usize];
-    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 264usize];
-    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 268usize];
+        [::core::mem::offset_of!(lh_setup, test_clock) - 256usize];
+    ["Offset of field: lh_setup::realtime"][::core::mem::offset_of!(lh_setup, realtime) - 260usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 264usize];
+    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 268usize];
     ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 272usize];
     ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 280usize];
 };
@@ -3842,20 +3850,27 @@ pub struct lh_shared {
     pub active_flows: u64,
     #[doc = " flows of which one end alone was heard"]
     pub unanswered: u64,
-    #[doc = " that user space has added to the pools so far"]
     pub slots_there: u64,
-    #[doc = " that user space has added to the pools so far"]
     pub chunks_there: u64,
+    #[doc = " that user space has added to the pools so far"]
+    pub flows_there: u64,
+    #[doc = " That it can add: lh_setup.nr_*, or what memory there is for."]
     pub slots_most: u64,
-    #[doc = " that it can add: lh_setup.nr_*, or what memory there is for"]
+    #[doc = " That it can add: lh_setup.nr_*, or what memory there is for."]
     pub chunks_most: u64,
+    #[doc = " That it can add: lh_setup.nr_*, or what memory there is for."]
+    pub flows_most: u64,
+    #[doc = " SYNs that can be remembered"]
+    pub syns_there: u64,
+    #[doc = " SYNs that can be remembered"]
+    pub syns_most: u64,
     #[doc = " 1: the programs have asked for more, and user space has not looked yet"]
     pub grow_asked: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 88usize];
+    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 120usize];
     ["Alignment of lh_shared"][::core::mem::align_of::<lh_shared>() - 8usize];
     ["Offset of field: lh_shared::heartbeat_ns"]
         [::core::mem::offset_of!(lh_shared, heartbeat_ns) - 0usize];
@@ -3873,12 +3888,20 @@ const _: () = {
         [::core::mem::offset_of!(lh_shared, slots_there) - 48usize];
     ["Offset of field: lh_shared::chunks_there"]
         [::core::mem::offset_of!(lh_shared, chunks_there) - 56usize];
+    ["Offset of field: lh_shared::flows_there"]
+        [::core::mem::offset_of!(lh_shared, flows_there) - 64usize];
     ["Offset of field: lh_shared::slots_most"]
-        [::core::mem::offset_of!(lh_shared, slots_most) - 64usize];
+        [::core::mem::offset_of!(lh_shared, slots_most) - 72usize];
     ["Offset of field: lh_shared::chunks_most"]
-        [::core::mem::offset_of!(lh_shared, chunks_most) - 72usize];
+        [::core::mem::offset_of!(lh_shared, chunks_most) - 80usize];
+    ["Offset of field: lh_shared::flows_most"]
+        [::core::mem::offset_of!(lh_shared, flows_most) - 88usize];
+    ["Offset of field: lh_shared::syns_there"]
+        [::core::mem::offset_of!(lh_shared, syns_there) - 96usize];
+    ["Offset of field: lh_shared::syns_most"]
+        [::core::mem::offset_of!(lh_shared, syns_most) - 104usize];
     ["Offset of field: lh_shared::grow_asked"]
-        [::core::mem::offset_of!(lh_shared, grow_asked) - 80usize];
+        [::core::mem::offset_of!(lh_shared, grow_asked) - 112usize];
 };
 #[doc = " Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,\n which user space writes."]
 #[repr(C)]
@@ -3915,9 +3938,9 @@ impl Default for lh_partners_entry {
         }
     }
 }
-#[doc = " kick: index; sweep: first index"]
+#[doc = " kick: index; sweep, show: first index"]
 pub const LH_CB_FLOW: lh_cb = 0;
-#[doc = " kick: generation; sweep: number of entries, at most LH_SWEEP_MAX"]
+#[doc = " kick: generation; sweep, show: number of entries, at most LH_SWEEP_MAX"]
 pub const LH_CB_GENERATION: lh_cb = 1;
 #[doc = " kick: enum lh_link"]
 pub const LH_CB_LINK: lh_cb = 2;
@@ -3932,7 +3955,7 @@ pub const LH_CB_AT_HIGH: lh_cb = 2;
 #[doc = " report: the same of queued_ns"]
 pub const LH_CB_QUEUED: lh_cb = 3;
 pub const LH_CB_QUEUED_HIGH: lh_cb = 4;
-#[doc = " skb->cb of a test run of lh_kick, lh_sweep, lh_say or lh_report."]
+#[doc = " skb->cb of a test run of lh_kick, lh_sweep, lh_show, lh_say or lh_report."]
 pub type lh_cb = ::core::ffi::c_uint;
 pub const LH_LINK_SAME: lh_link = 0;
 pub const LH_LINK_DOWN: lh_link = 1;

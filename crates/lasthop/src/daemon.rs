@@ -274,6 +274,7 @@ impl Daemon<'_> {
 
     /// In the place of a process from before: what the files say by now applies at once.
     fn go_on(&mut self) {
+        self.lives_mut().for_each(Live::take_pools);
         for place in &self.places {
             let text = format!("{} taken over", place.label());
             place.say("taken_over", &text, &self.common);
@@ -310,8 +311,7 @@ impl Daemon<'_> {
                 due.slow = now + SLOW;
                 self.places.iter_mut().for_each(Place::say_hello);
             }
-            let lives = self.places.iter_mut().filter_map(|p| p.live.as_mut());
-            lives.for_each(|live| live.sweep(now));
+            self.lives_mut().for_each(|live| live.sweep(now));
             if now >= due.look || links {
                 due.look = now + LOOK;
                 if self.look()? {
@@ -390,7 +390,10 @@ impl Daemon<'_> {
         }
         let stream = question.into_stream();
         match handover::give(&stream, &self.process, &mut self.places) {
-            Ok(()) => self.next = Some(stream),
+            Ok(()) => {
+                self.next = Some(stream);
+                self.lives_mut().for_each(Live::leave_pools);
+            }
             Err(error) => tracing::warn!("not handed over: {error:#}"),
         }
     }
@@ -410,6 +413,7 @@ impl Daemon<'_> {
             Some(false) => {
                 tracing::warn!("the process that was to take over is gone: going on");
                 self.next = None;
+                self.lives_mut().for_each(Live::take_pools);
                 if !self.asked.is_empty() {
                     self.begin_reload(None);
                 }
@@ -426,6 +430,12 @@ impl Daemon<'_> {
 
     fn lives(&self) -> impl Iterator<Item = &Live> {
         self.places.iter().filter_map(|place| place.live.as_ref())
+    }
+
+    fn lives_mut(&mut self) -> impl Iterator<Item = &mut Live> {
+        self.places
+            .iter_mut()
+            .filter_map(|place| place.live.as_mut())
     }
 
     /// Sleeps until an event, a question, a signal, a change of a link or `until`.

@@ -5,16 +5,21 @@
 use std::mem::offset_of;
 
 use lasthop_core::bindings::{
-    LH_CHUNK_SEGS, LH_MAX_RULES, LH_PEERS, LH_SLOT_BYTES, LH_SYNS_PER_FLOW, lh_chunk, lh_device,
-    lh_event, lh_flow_entry, lh_flow_key, lh_partners_entry, lh_peer, lh_rule, lh_setup, lh_syn,
+    LH_CHUNK_SEGS, LH_MAX_RULES, LH_PEERS, LH_SHOWN, LH_SLOT_BYTES, LH_SYNS_PER_FLOW, lh_chunk,
+    lh_device, lh_event, lh_flow_entry, lh_flow_key, lh_partners_entry, lh_peer, lh_rule, lh_setup,
+    lh_slot, lh_syn,
 };
 
-/// `struct bpf_timer`, which precedes the entry in the values of map `flows`.
-pub(crate) const TIMER_BYTES: usize = 16;
+/// `struct bpf_timer`.
+const TIMER_BYTES: usize = 16;
 /// What the kernel adds to an entry of a hash.
 const HASH_BYTES: usize = 64;
+/// And what a place takes in which none is: heads of the lists, which are a power of two.
+const HASH_HEAD_BYTES: usize = 16;
 /// And to a record of a ring buffer.
 const RECORD_BYTES: usize = 8;
+/// So many SYNs can be remembered at any time.
+const SYNS_FIRST: u32 = 2_048;
 /// Events of so many flows may wait at most; a timer that finds no room fires again.
 const EVENTS_MOST_BYTES: u64 = 256 << 10;
 /// Fewer receivers are hardly fewer bytes, and would have to share places.
@@ -50,15 +55,48 @@ fn page_bytes() -> u64 {
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Entries of the smallest areas of the pools: 256 and 64 KiB.
+/// Entries of the smallest areas of the pools: 256, 64 and some 50 KiB.
 const AREA_SLOTS_LEAST: u32 = 128;
 const AREA_CHUNKS_LEAST: u32 = 32;
+const AREA_FLOWS_LEAST: u32 = 16;
 
 /// A pool that grows by areas: its entries at the most, and log2 of how many an area has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pool {
     pub(crate) entries: u32,
     pub(crate) shift: u32,
+    pub(crate) entry_bytes: usize,
+}
+
+impl Pool {
+    /// Entries of an area.
+    pub(crate) fn area(&self) -> u32 {
+        1 << self.shift
+    }
+
+    /// Areas for so many entries.
+    pub(crate) fn areas(&self, entries: u32) -> u32 {
+        entries.div_ceil(self.area())
+    }
+
+    /// Bytes of the areas for so many entries.
+    pub(crate) fn bytes(&self, entries: u32) -> u64 {
+        u64::from(self.areas(entries)) * u64::from(self.area()) * self.entry_bytes as u64
+    }
+}
+
+/// The pools that programs of these constants have, in the order of [`crate::shared::Shared::pools`].
+pub(crate) fn pools(raw: &lh_setup) -> [Pool; 3] {
+    let pool = |entries, shift, entry_bytes| Pool {
+        entries,
+        shift,
+        entry_bytes,
+    };
+    [
+        pool(raw.nr_slots, raw.slot_shift, size_of::<lh_slot>()),
+        pool(raw.nr_chunks, raw.chunk_shift, size_of::<lh_chunk>()),
+        pool(raw.nr_flows, raw.flow_shift, size_of::<lh_flow_entry>()),
+    ]
 }
 
 /// Slots for so many packets, and no more: 64 to 127 areas, or fewer of the least size.
@@ -70,6 +108,7 @@ pub(crate) fn slots(packets: u64) -> Pool {
     Pool {
         entries: wanted >> shift << shift,
         shift,
+        entry_bytes: size_of::<lh_slot>(),
     }
 }
 
@@ -81,12 +120,26 @@ pub(crate) fn chunks(flows: u32, slots: u32) -> Pool {
         AREA_CHUNKS_LEAST => wanted.next_multiple_of(AREA_CHUNKS_LEAST),
         _ => wanted >> shift << shift, // one of 64 fewer
     };
-    Pool { entries, shift }
+    Pool {
+        entries,
+        shift,
+        entry_bytes: size_of::<lh_chunk>(),
+    }
 }
 
-/// What so many slots and chunks take.
-pub(crate) fn pools_bytes(slots: u32, chunks: u32) -> u64 {
-    u64::from(slots) * u64::from(LH_SLOT_BYTES) + u64::from(chunks) * size_of::<lh_chunk>() as u64
+/// Entries for exactly so many connections; the last area may be larger than what is left.
+pub(crate) fn flows(entries: u32) -> Pool {
+    Pool {
+        entries,
+        shift: (entries / 64).max(AREA_FLOWS_LEAST).ilog2(),
+        entry_bytes: size_of::<lh_flow_entry>(),
+    }
+}
+
+/// The most connections, up to so many, of which each area is full.
+pub(crate) fn flows_of_whole_areas(most: u32) -> u32 {
+    let shift = flows(most).shift;
+    most >> shift << shift
 }
 
 /// Bytes of kernel memory that the maps of `setup` take when the pools are as large as they may be.
@@ -95,14 +148,32 @@ pub(crate) fn loaded_bytes(setup: &lh_setup) -> u64 {
     memory_bytes(setup.nr_flows, packets)
 }
 
+/// Of these, what is not taken while there are so many entries in the pools, and so many SYNs can be
+/// remembered.
+pub(crate) fn not_taken_bytes(setup: &lh_setup, there: [u32; 3], syns_there: u64) -> u64 {
+    let many = syns(setup.nr_flows).1;
+    let many = many.filter(|many| syns_there < u64::from(*many));
+    let pools = pools(setup).into_iter().zip(there);
+    let areas = pools.map(|(pool, there)| pool.bytes(pool.entries) - pool.bytes(there));
+    let ways = setup.nr_flows.saturating_sub(there[2]);
+    areas.sum::<u64>() + syns_bytes(many.unwrap_or(0)) + u64::from(ways) * WAY_BYTES as u64
+}
+
 /// The same of maps for so many flows, and a cache for `packets` bytes.
 pub(crate) fn memory_bytes(flows: u32, packets: u64) -> u64 {
-    let slots = slots(packets).entries;
-    let uses = u64::from(slots) * USES_BYTES;
-    u64::from(flows) * place_bytes()
-        + pools_bytes(slots, chunks(flows, slots).entries)
-        + uses
-        + beside_bytes(flows)
+    let slots = slots(packets);
+    let chunks = chunks(flows, slots.entries);
+    let uses = u64::from(slots.entries) * USES_BYTES;
+    slots.bytes(slots.entries) + chunks.bytes(chunks.entries) + uses + table_bytes(flows)
+}
+
+/// What there is for so many flows, but for what they have cached.
+fn table_bytes(flows: u32) -> u64 {
+    let heads = u64::from(flows.next_power_of_two()) * HASH_HEAD_BYTES as u64;
+    let entries = self::flows(flows).bytes(flows);
+    let (few, many) = syns(flows);
+    let syns = syns_bytes(few) + syns_bytes(many.unwrap_or(0));
+    entries + heads + syns + u64::from(flows) * place_bytes() + beside_bytes(flows)
 }
 
 /// What there is once per device, for so many flows.
@@ -110,21 +181,43 @@ pub(crate) fn beside_bytes(flows: u32) -> u64 {
     let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1) as u64;
     let structs = device_bytes(peers(flows))
         + size_of::<lh_partners_entry>()
-        + size_of::<lh_rule>() * LH_MAX_RULES as usize;
+        + size_of::<lh_rule>() * LH_MAX_RULES as usize
+        + size_of::<lh_flow_entry>() * LH_SHOWN as usize;
     events_bytes(flows) + structs as u64 + cpus * PER_CPU_BYTES + PAGES * page_bytes()
 }
 
-/// What a place for a flow takes: its entry, the way to it, and the SYNs that are remembered in its stead.
+/// The way from a connection to its entry: of the hash that has no places in advance.
+const WAY_BYTES: usize = (size_of::<lh_flow_key>() + size_of::<u32>()).next_multiple_of(8) + 56;
+
+/// What a place for a flow takes beside its entry and the SYNs that are remembered in its stead: its timer, and
+/// the way to it.
 fn place_bytes() -> u64 {
-    let syn = size_of::<lh_flow_key>() + size_of::<lh_syn>() + HASH_BYTES;
-    let way = size_of::<lh_flow_key>() + HASH_BYTES;
-    let entry = TIMER_BYTES + size_of::<lh_flow_entry>();
-    (entry + way) as u64 + u64::from(LH_SYNS_PER_FLOW) * syn as u64
+    let free = size_of::<u32>();
+    (TIMER_BYTES + free + WAY_BYTES) as u64
 }
 
-/// The same with a chunk that is hardly filled.
+/// SYNs that are remembered of so many flows: in the hash that is always there, and in the one that is while
+/// many are unanswered.
+pub(crate) fn syns(flows: u32) -> (u32, Option<u32>) {
+    let most = flows.saturating_mul(LH_SYNS_PER_FLOW);
+    let first = most.min(SYNS_FIRST);
+    (first, (first < most).then_some(most))
+}
+
+fn syns_bytes(syns: u32) -> u64 {
+    let syn = size_of::<lh_flow_key>() + size_of::<lh_syn>() + HASH_BYTES;
+    u64::from(syns) * syn as u64
+}
+
+/// What one more flow takes, with a chunk that is hardly filled.
 pub(crate) fn flow_bytes() -> u64 {
-    place_bytes() + size_of::<lh_chunk>() as u64
+    let pools = size_of::<lh_flow_entry>() + size_of::<lh_chunk>();
+    place_bytes() + syns_bytes(LH_SYNS_PER_FLOW) + (pools + 2 * HASH_HEAD_BYTES) as u64
+}
+
+/// The same of so many, with what there is once.
+pub(crate) fn flows_bytes(flows: u32) -> u64 {
+    table_bytes(flows) + u64::from(flows) * size_of::<lh_chunk>() as u64
 }
 
 /// The largest cache that takes no more than `memory` bytes.
@@ -132,7 +225,7 @@ pub(crate) fn cache_fitting(memory: u64) -> u64 {
     let batch = u64::from(LH_SLOT_BYTES) * u64::from(LH_CHUNK_SEGS);
     let beside = USES_BYTES * u64::from(LH_CHUNK_SEGS) + size_of::<lh_chunk>() as u64;
     // The last area of chunks is a whole one.
-    let memory = memory.saturating_sub(pools_bytes(0, AREA_CHUNKS_LEAST));
+    let memory = memory.saturating_sub(u64::from(AREA_CHUNKS_LEAST) * size_of::<lh_chunk>() as u64);
     memory / (batch + beside) * batch
 }
 
@@ -160,10 +253,14 @@ mod tests {
             let wanted = packets.entries / LH_CHUNK_SEGS + flows;
             assert!(chunks.entries > wanted / 64 * 63, "{chunks:?} of {wanted}");
             for pool in [packets, chunks] {
-                assert_eq!(pool.entries % (1 << pool.shift), 0);
-                assert!(pool.entries >> pool.shift < 128);
+                assert_eq!(pool.entries % pool.area(), 0);
+                assert!(pool.areas(pool.entries) < 128);
             }
+            let table = self::flows(flows);
+            assert_eq!(table.entries, flows, "as many as were asked for");
+            assert!(table.areas(flows) <= 128 && table.areas(flows) * table.area() >= flows);
         }
+        assert_eq!(flows_of_whole_areas(300), 288);
         assert_eq!(slots(1).entries, AREA_SLOTS_LEAST);
         assert!(slots(u64::MAX).entries > 1 << 20);
     }

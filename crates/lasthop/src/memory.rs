@@ -87,8 +87,9 @@ impl Asked {
     fn within(&self, share: u64) -> Part {
         let fits = share.saturating_sub(maps::beside_bytes(FLOWS_LEAST)) / FLOWS_PART;
         let fits = (fits / maps::flow_bytes()).min(u64::from(FLOWS_MOST)) as u32;
-        let max_flows = self.max_flows.unwrap_or(fits.max(FLOWS_LEAST));
-        let flows = u64::from(max_flows) * maps::flow_bytes() + maps::beside_bytes(max_flows);
+        let fits = maps::flows_of_whole_areas(fits.max(FLOWS_LEAST));
+        let max_flows = self.max_flows.unwrap_or(fits);
+        let flows = maps::flows_bytes(max_flows);
         let fits = maps::cache_fitting(share.saturating_sub(flows)).min(CACHE_MOST_BYTES);
         Part {
             max_flows,

@@ -3,10 +3,11 @@
 
 mod image;
 mod load;
-mod loaded;
+pub(crate) mod loaded;
 mod pools;
 mod program;
 mod setup;
+mod syns;
 
 use std::io;
 use std::ops::Deref;
@@ -353,7 +354,7 @@ impl Agent {
 
     /// First places of the parts in which the table is swept.
     fn parts(&self) -> impl Iterator<Item = u32> + use<> {
-        (0..self.setup.nr_flows).step_by(LH_SWEEP_MAX as usize)
+        (0..self.places()).step_by(LH_SWEEP_MAX as usize)
     }
 
     /// As [`Agent::sweep`] without force, of a few thousand places from `first` on. Returns where to go on;
@@ -362,20 +363,21 @@ impl Agent {
     /// # Errors
     /// The kernel refuses to run the program.
     pub fn sweep_some(&self, first: u32) -> Result<u32> {
-        let end = self.setup.nr_flows.min(first.saturating_add(SWEPT_AT_ONCE));
+        let places = self.places();
+        let end = places.min(first.saturating_add(SWEPT_AT_ONCE));
         for first in (first..end).step_by(LH_SWEEP_MAX as usize) {
             self.sweep_part(LH_SWEEP_OVER, first)?;
         }
-        Ok(if end == self.setup.nr_flows { 0 } else { end })
+        Ok(if end == places { 0 } else { end })
     }
 
     /// How often [`Agent::sweep_some`] is to be called for the whole table.
     pub fn sweeps(&self) -> u32 {
-        self.setup.nr_flows.div_ceil(SWEPT_AT_ONCE).max(1)
+        self.places().div_ceil(SWEPT_AT_ONCE).max(1)
     }
 
     fn sweep_part(&self, of: u32, first: u32) -> Result<u64> {
-        let left = self.setup.nr_flows - first;
+        let left = self.setup.nr_flows.saturating_sub(first);
         self.sweep_range(of, first, LH_SWEEP_MAX.min(left))
     }
 
@@ -488,6 +490,7 @@ impl Agent {
 
     /// Adds to the pools that run low, up to what was set.
     pub fn grow(&self) {
+        syns::grow(&self.loaded, &self.view.shared, &self.view.setup);
         pools::grow(&self.loaded, &self.view.shared, &self.view.setup);
     }
 
@@ -496,6 +499,7 @@ impl Agent {
     /// # Errors
     /// No memory.
     pub fn fill(&self) -> Result<()> {
+        syns::fill(&self.loaded, &self.view.shared)?;
         pools::fill(&self.loaded, &self.view.shared, &self.view.setup)
     }
 

@@ -39,8 +39,8 @@ impl Shared {
             .context("mapping at address 0")
     }
 
-    /// Of slots and of chunks, how many are in use, there, and there at the most.
-    pub(crate) fn pools(&self) -> [[&AtomicU64; 3]; 2] {
+    /// Of slots, of chunks and of flows, how many are in use, there, and there at the most.
+    pub(crate) fn pools(&self) -> [[&AtomicU64; 3]; 3] {
         // SAFETY: fields of a valid struct; no references are made.
         unsafe {
             [
@@ -54,6 +54,22 @@ impl Shared {
                     self.word(|s| &raw mut (*s).chunks_there),
                     self.word(|s| &raw mut (*s).chunks_most),
                 ],
+                [
+                    self.word(|s| &raw mut (*s).flows_used),
+                    self.word(|s| &raw mut (*s).flows_there),
+                    self.word(|s| &raw mut (*s).flows_most),
+                ],
+            ]
+        }
+    }
+
+    /// How many SYNs can be remembered, and at the most.
+    pub(crate) fn syns(&self) -> [&AtomicU64; 2] {
+        // SAFETY: fields of a valid struct; no references are made.
+        unsafe {
+            [
+                self.word(|s| &raw mut (*s).syns_there),
+                self.word(|s| &raw mut (*s).syns_most),
             ]
         }
     }

@@ -3,17 +3,26 @@
 //! serves a device must not wait for who asks about it.
 
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
-    lh_counters, lh_flow_entry, lh_partners, lh_partners_entry, lh_setup,
+    LH_CB_FLOW, LH_CB_GENERATION, LH_SHOWN, LH_SWEEP_MAX, lh_counters, lh_flow_entry, lh_partners,
+    lh_partners_entry, lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::bytes;
-use crate::maps::{self, TIMER_BYTES};
+use crate::maps;
+use crate::programs::Program;
+use crate::programs::loaded::Loaded;
 use crate::shared::Shared;
+use crate::skb::{SkbContext, test_run};
+
+/// The least that the kernel runs a program over.
+const EMPTY: [u8; 14] = [0; 14];
 
 /// How much of the pools is in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,10 +41,40 @@ pub struct Usage {
 pub struct View {
     pub(crate) setup: lh_setup,
     pub(crate) shared: Shared,
-    pub(crate) flows: MapHandle,
+    pub(crate) shows: Shows,
     pub(crate) counters: MapHandle,
     pub(crate) partners: MapHandle,
     pub(crate) device: MapHandle,
+}
+
+/// Flows lie in areas, of which nobody has descriptors: a program copies them to a map that has one.
+pub(crate) struct Shows {
+    program: OwnedFd,
+    /// For who has the lock.
+    shown: Mutex<MapHandle>,
+}
+
+impl Shows {
+    pub(crate) fn of(loaded: &Loaded) -> Result<Self> {
+        Ok(Self {
+            program: loaded.own_program(Program::Show)?,
+            shown: Mutex::new(loaded.handle("shown")?),
+        })
+    }
+
+    /// What is in use of the places `first` to `first + count`, [`LH_SHOWN`] at the most.
+    fn some(&self, first: u32, count: u32) -> Result<Vec<lh_flow_entry>> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut context = SkbContext::default();
+        context.cb[LH_CB_FLOW as usize] = first;
+        context.cb[LH_CB_GENERATION as usize] = count;
+        let run = test_run(self.program.as_raw_fd(), &EMPTY, &context, 1)?;
+        let copy = |at: i32| {
+            let value = shown.lookup(&at.to_ne_bytes(), MapFlags::ANY)?;
+            value.and_then(|v| bytes::read(&v)).context("no flow shown")
+        };
+        (0..run.retval).map(copy).collect()
+    }
 }
 
 impl View {
@@ -85,6 +124,14 @@ impl View {
         }
     }
 
+    /// Places of the table that are there by now.
+    pub(crate) fn places(&self) -> u32 {
+        let [.., [_, there, _]] = self.shared.pools();
+        self.setup
+            .nr_flows
+            .min(there.load(Ordering::Relaxed) as u32)
+    }
+
     /// Counters, summed over the CPUs, indexed by `enum lh_counter`.
     ///
     /// # Errors
@@ -115,13 +162,12 @@ impl View {
         Ok(self.counters()?.n[counter.id as usize])
     }
 
-    /// The flow at an index of the table, whether used or not; a copy that may be torn.
+    /// The flow at an index of the table, if that is in use; a copy that may be torn.
     ///
     /// # Errors
-    /// The map can't be read.
+    /// The kernel refuses to run the program.
     pub fn flow(&self, index: u32) -> Result<Option<lh_flow_entry>> {
-        let value = self.flows.lookup(&index.to_ne_bytes(), MapFlags::ANY)?;
-        Ok(value.and_then(|v| bytes::read(&v[TIMER_BYTES..])))
+        Ok(self.shows.some(index, 1)?.pop())
     }
 
     /// All flows in use.
@@ -137,24 +183,26 @@ impl View {
         Ok(found)
     }
 
-    /// Shows each flow in use and its index to `look`. Takes a system call per place of the table.
+    /// Shows each flow in use and its index to `look`. Takes a system call per flow.
     ///
     /// # Errors
-    /// The map can't be read, or what `look` says.
+    /// The kernel refuses to run the program, or what `look` says.
     pub fn each_flow(
         &self,
         mut look: impl FnMut(u32, &lh_flow_entry) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut left = self.usage().flows;
-        for index in 0..self.setup.nr_flows {
-            if left == 0 {
-                break;
-            }
-            let entry = self.flow(index).map_err(io::Error::other)?;
-            if let Some(entry) = entry.filter(|entry| entry.used != 0) {
-                look(index, &entry)?;
-                left -= 1;
-            }
+        let mut first = 0;
+        let places = self.places();
+        while left > 0 && first < places {
+            let count = LH_SWEEP_MAX.min(places - first);
+            let some = self.shows.some(first, count).map_err(io::Error::other)?;
+            first = match some.last() {
+                Some(last) if some.len() == LH_SHOWN as usize => last.index + 1,
+                _ => first + count,
+            };
+            left = left.saturating_sub(some.len() as u64);
+            some.iter().try_for_each(|entry| look(entry.index, entry))?;
         }
         Ok(())
     }
@@ -188,10 +236,11 @@ impl View {
     /// Bytes of it that they take by now.
     pub fn taken_bytes(&self) -> u64 {
         let pools = self.shared.pools();
-        let [slots, chunks] = pools.map(|[_, there, _]| there.load(Ordering::Relaxed) as u32);
-        let left = maps::pools_bytes(
-            self.setup.nr_slots.saturating_sub(slots),
-            self.setup.nr_chunks.saturating_sub(chunks),
+        let there = pools.map(|[_, there, _]| there.load(Ordering::Relaxed) as u32);
+        let left = maps::not_taken_bytes(
+            &self.setup,
+            there,
+            self.shared.syns()[0].load(Ordering::Relaxed),
         );
         self.memory_bytes().saturating_sub(left)
     }

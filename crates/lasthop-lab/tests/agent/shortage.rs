@@ -15,7 +15,7 @@ use super::devices::programs_attached;
 use super::{PATIENCE, able, fast_link, run};
 
 /// So many descriptors are enough.
-const DESCRIPTORS: u64 = 72;
+const DESCRIPTORS: u64 = 84;
 
 /// Runs `lasthop attach wl0 ARGS`, ended by SIGTERM if it works.
 fn attach(bed: &TestBed, prepare: impl FnOnce(&mut Command) + Send) -> Output {

@@ -31,6 +31,8 @@ pub(super) struct Live {
     pub(super) ifindex: u32,
     hello: Hello,
     sweeps: Sweeps,
+    /// Nobody else may be about to add to the pools, or to take away.
+    pools_ours: bool,
     /// The link was there when it was last asked.
     running: bool,
 }
@@ -65,6 +67,7 @@ impl Live {
             ifindex: device.ifindex,
             hello,
             sweeps: Sweeps::begin(),
+            pools_ours: true,
             running: device::running(&device.name).unwrap_or(true),
         })
     }
@@ -73,7 +76,6 @@ impl Live {
     pub(super) fn take_over(agent: Agent, name: &str) -> Result<Self> {
         agent.heartbeat(now_ns());
         let (ring, asked) = ring_of(&agent)?;
-        agent.grow(); // what the other one was asked for it may not have done
         if agent.setup().realtime != 0 {
             take_timers(&agent, &mut asked.borrow_mut().timers)?;
         }
@@ -84,8 +86,20 @@ impl Live {
             asked,
             hello: Hello::go_on(),
             sweeps: Sweeps::begin(),
+            pools_ours: false,
             running: device::running(name).unwrap_or(true),
         })
+    }
+
+    /// Leaves the pools as they are: another process may change them.
+    pub(super) fn leave_pools(&mut self) {
+        self.pools_ours = false;
+    }
+
+    /// Goes on with them, with what was asked for meanwhile.
+    pub(super) fn take_pools(&mut self) {
+        self.pools_ours = true;
+        self.agent.grow();
     }
 
     /// Tells the connections if the link has come or gone.
@@ -164,7 +178,9 @@ impl Live {
         let due = self.asked.borrow_mut().due();
         for (event, tries) in due {
             if event.flow == LH_EVENT_GROW {
-                self.agent.grow();
+                if self.pools_ours {
+                    self.agent.grow();
+                }
                 continue;
             }
             match self.agent.kick(event.flow, event.generation, event.family) {

@@ -5,23 +5,30 @@
 use std::os::fd::AsFd;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_MAX_RULES, LH_SYNS_PER_FLOW, lh_rule, lh_setup};
+use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_MAX_RULES, lh_rule, lh_setup};
 use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, OpenObject};
 
 use super::image::{image, map_of};
 use super::loaded::{Loaded, Maps};
-use super::pools::{First, fill_indices};
+use super::{pools, syns};
 use crate::bytes;
 use crate::maps;
 use crate::shared::Shared;
-use crate::view::View;
+use crate::view::{Shows, View};
+
+/// What is in maps of maps from the beginning.
+struct First {
+    pools: pools::First,
+    syns: syns::First,
+}
 
 /// Loads the programs with maps of their own, and fills the pools.
 pub(super) fn fresh(raw: &lh_setup, rules: &[lh_rule]) -> Result<Loaded> {
     let (loaded, first) = load(raw, rules, None)?;
-    fill_indices(loaded.map("free_flows")?, 0, raw.nr_flows)?;
     if let Some(first) = first {
-        first.put(&loaded, &Shared::map(loaded.map(".bss")?)?, raw)?;
+        let shared = Shared::map(loaded.map(".bss")?)?;
+        first.pools.put(&loaded, &shared, raw)?;
+        first.syns.put(&loaded, &shared, raw)?;
     }
     Ok(loaded)
 }
@@ -55,7 +62,10 @@ fn load(
             reuse(&mut open, given)?;
             None
         }
-        None => Some(First::prepare(&mut open, raw)?),
+        None => Some(First {
+            pools: pools::First::prepare(&mut open, raw)?,
+            syns: syns::First::prepare(&mut open, raw)?,
+        }),
     };
     let loaded = Loaded::of(open.load().map_err(|error| refusal(error, raw))?)?;
     let table = loaded.map("rules")?;
@@ -78,7 +88,7 @@ fn reuse(open: &mut OpenObject, maps: &Maps) -> Result<()> {
 pub(super) fn view(loaded: &Loaded, raw: lh_setup) -> Result<View> {
     Ok(View {
         shared: Shared::map(loaded.map(".bss")?)?,
-        flows: loaded.handle("flows")?,
+        shows: Shows::of(loaded)?,
         counters: loaded.handle("counters")?,
         partners: loaded.handle("partners")?,
         device: loaded.handle(".bss.device")?,
@@ -105,13 +115,14 @@ fn refusal(error: libbpf_rs::Error, raw: &lh_setup) -> anyhow::Error {
 
 /// Sizes of the maps and the constants of the programs.
 fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
+    let [slots, chunks, flows] = maps::pools(raw);
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         let entries = match name.as_str() {
-            "flows" | "flow_ids" | "free_flows" => raw.nr_flows,
-            "syns" => raw.nr_flows.saturating_mul(LH_SYNS_PER_FLOW),
-            "chunks" => raw.nr_chunks >> raw.chunk_shift,
-            "slots" => raw.nr_slots >> raw.slot_shift,
+            "flows" => flows.areas(raw.nr_flows),
+            "flow_ids" | "free_flows" | "timers" => raw.nr_flows,
+            "chunks" => chunks.areas(raw.nr_chunks),
+            "slots" => slots.areas(raw.nr_slots),
             "free_chunks" => raw.nr_chunks,
             "slot_uses" => raw.nr_slots,
             "free_slots" => raw.nr_slots / LH_BATCH_SLOTS,

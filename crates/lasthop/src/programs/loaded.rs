@@ -10,11 +10,11 @@ use libbpf_rs::{MapCore, MapHandle, Object};
 use super::program::Program;
 
 /// The maps that programs have in common with those that follow them: all but what each has its own
-/// of, constants and rules.
+/// of, constants, rules, and what they show.
 pub struct Maps(pub(crate) Vec<(String, OwnedFd)>);
 
 /// Programs and maps in the kernel, by their names.
-pub(super) struct Loaded {
+pub(crate) struct Loaded {
     programs: Vec<(String, OwnedFd)>,
     maps: Vec<(String, MapHandle)>,
 }
@@ -43,12 +43,22 @@ impl Loaded {
         })
     }
 
-    pub(super) fn program(&self, program: Program) -> Result<i32> {
+    fn owned(&self, program: Program) -> Result<&OwnedFd> {
         let mut programs = self.programs.iter();
         let found = programs.find(|(name, _)| name == program.name());
         found
-            .map(|(_, fd)| fd.as_raw_fd())
+            .map(|(_, fd)| fd)
             .with_context(|| format!("no BPF program {}", program.name()))
+    }
+
+    pub(super) fn program(&self, program: Program) -> Result<i32> {
+        self.owned(program).map(AsRawFd::as_raw_fd)
+    }
+
+    /// One more descriptor of a program.
+    pub(crate) fn own_program(&self, program: Program) -> Result<OwnedFd> {
+        let fd = self.owned(program)?.try_clone();
+        fd.with_context(|| format!("BPF program {}", program.name()))
     }
 
     /// Names of maps of libbpf's own (`.bss`) begin with the object's.
@@ -62,18 +72,18 @@ impl Loaded {
     }
 
     /// One more descriptor of a map.
-    pub(super) fn handle(&self, name: &str) -> Result<MapHandle> {
+    pub(crate) fn handle(&self, name: &str) -> Result<MapHandle> {
         MapHandle::try_from(self.map(name)?).with_context(|| format!("BPF map {name}"))
     }
 
     /// What programs that follow these go on with.
     pub(super) fn shared(&self) -> Result<Maps> {
-        let shared = |name: &str| name != "rules" && !name.ends_with(".rodata");
+        let own = |name: &str| ["rules", "shown"].contains(&name) || name.ends_with(".rodata");
         let of = |(name, map): &(String, MapHandle)| -> Result<(String, OwnedFd)> {
             let fd = map.as_fd().try_clone_to_owned();
             Ok((name.clone(), fd.with_context(|| format!("BPF map {name}"))?))
         };
-        let maps = self.maps.iter().filter(|(name, _)| shared(name));
+        let maps = self.maps.iter().filter(|(name, _)| !own(name));
         maps.map(of).collect::<Result<_>>().map(Maps)
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The pools of slots and chunks, which grow with need: each is a map of areas of so many entries. A few
+//! The pools of slots, chunks and flows, which grow with need: each is a map of areas of so many entries. A few
 //! are there at first; the programs ask for more when those run low ([`LH_EVENT_GROW`]), and there are
 //! never more than what was set.
 //!
@@ -9,12 +9,13 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
-use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_batch, lh_chunk, lh_setup, lh_slot};
+use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_batch, lh_setup};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, libbpf_sys};
 
 use super::image::map_of;
 use super::loaded::Loaded;
 use crate::bytes;
+use crate::maps;
 use crate::shared::Shared;
 
 /// Of a pool so much is there at first, and at least such a part of what there may be: with the default limit
@@ -23,45 +24,30 @@ use crate::shared::Shared;
 const FIRST_BYTES: u64 = 1 << 20;
 const FIRST_PART: u64 = 32;
 
-/// One of the two pools.
+/// One of the pools.
 struct Pool {
     map: &'static str,
     free: &'static str,
-    entry_bytes: usize,
-    /// Entries of an area are 1 << this.
-    shift: u32,
-    /// Entries at the most.
-    most: u32,
+    size: maps::Pool,
     fill: fn(&MapHandle, u32, u32) -> Result<()>,
 }
 
-fn pools(raw: &lh_setup) -> [Pool; 2] {
+fn pools(raw: &lh_setup) -> [Pool; 3] {
+    let pool = |size, map, free, fill| Pool {
+        map,
+        free,
+        size,
+        fill,
+    };
+    let [slots, chunks, flows] = maps::pools(raw);
     [
-        Pool {
-            map: "slots",
-            free: "free_slots",
-            entry_bytes: size_of::<lh_slot>(),
-            shift: raw.slot_shift,
-            most: raw.nr_slots,
-            fill: fill_slots,
-        },
-        Pool {
-            map: "chunks",
-            free: "free_chunks",
-            entry_bytes: size_of::<lh_chunk>(),
-            shift: raw.chunk_shift,
-            most: raw.nr_chunks,
-            fill: fill_indices,
-        },
+        pool(slots, "slots", "free_slots", fill_slots),
+        pool(chunks, "chunks", "free_chunks", fill_indices),
+        pool(flows, "flows", "free_flows", fill_indices),
     ]
 }
 
 impl Pool {
-    /// Entries of an area.
-    fn size(&self) -> u32 {
-        1 << self.shift
-    }
-
     fn area(&self) -> Result<MapHandle> {
         let options = libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
@@ -71,18 +57,18 @@ impl Pool {
             MapType::Array,
             Some(format!("lh_{}", self.map)),
             size_of::<u32>() as u32,
-            self.entry_bytes as u32,
-            self.size(),
+            self.size.entry_bytes as u32,
+            self.size.area(),
             &options,
         )
         .with_context(|| format!("an area of map {}", self.map))
     }
 
     /// Adds `areas` as those that follow the `there` entries that there are. In one call: the kernel waits
-    /// for all CPUs behind each.
-    fn put(&self, loaded: &Loaded, areas: &[MapHandle], there: u32) -> Result<()> {
+    /// for all CPUs behind each. Returns how many there are by then; they are free once they are pushed.
+    fn put(&self, loaded: &Loaded, areas: &[MapHandle], there: u32) -> Result<u32> {
         let count = areas.len() as u32;
-        let first = there >> self.shift;
+        let first = there >> self.size.shift;
         let indices = (first..first + count)
             .flat_map(u32::to_ne_bytes)
             .collect::<Vec<_>>();
@@ -94,19 +80,24 @@ impl Pool {
             .map(self.map)?
             .update_batch(&indices, &fds, count, MapFlags::ANY, MapFlags::ANY)
             .with_context(|| format!("map {}", self.map))?;
-        (self.fill)(loaded.map(self.free)?, there, there + (count << self.shift))
+        let upto = there + (count << self.size.shift);
+        Ok(self.size.entries.min(upto))
+    }
+
+    fn push(&self, loaded: &Loaded, from: u32, upto: u32) -> Result<()> {
+        (self.fill)(loaded.map(self.free)?, from, upto)
             .with_context(|| format!("map {}", self.free))
     }
 }
 
 /// The first area of each pool: the kernel wants to see what areas are like before it takes the programs.
-pub(super) struct First([MapHandle; 2]);
+pub(super) struct First([MapHandle; 3]);
 
 impl First {
     /// Creates them, and shows them to the programs that are about to be loaded.
     pub(super) fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<Self> {
         let pools = pools(raw);
-        let first = Self([pools[0].area()?, pools[1].area()?]);
+        let first = Self([pools[0].area()?, pools[1].area()?, pools[2].area()?]);
         for (pool, area) in pools.iter().zip(&first.0) {
             map_of(open, pool.map)?
                 .set_inner_map_fd(area.as_fd())
@@ -115,16 +106,19 @@ impl First {
         Ok(first)
     }
 
-    /// Puts them, and what else is to be there from the beginning, into the pools.
+    /// Puts them, and what else is to be there from the beginning, into the pools: low entries on top.
     pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
         let all = pools(raw).into_iter().zip(shared.pools()).zip(self.0);
         for ((pool, [_, there, most]), area) in all {
-            pool.put(loaded, &[area], 0)?;
-            there.store(pool.size().into(), Ordering::Relaxed);
-            most.store(pool.most.into(), Ordering::Relaxed);
-            let most = u64::from(pool.most);
-            let first = (FIRST_BYTES / pool.entry_bytes as u64).max(most / FIRST_PART);
-            extend(loaded, &pool, there, first.min(most))?;
+            let entries = u64::from(pool.size.entries);
+            let first = (FIRST_BYTES / pool.size.entry_bytes as u64).max(entries / FIRST_PART);
+            let areas = first.min(entries).div_ceil(pool.size.area().into()).max(1);
+            let mut areas = (1..areas).map(|_| pool.area()).collect::<Result<Vec<_>>>()?;
+            areas.push(area);
+            let upto = pool.put(loaded, &areas, 0)?;
+            pool.push(loaded, 0, upto)?;
+            there.store(upto.into(), Ordering::Relaxed);
+            most.store(entries, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -133,18 +127,16 @@ impl First {
 /// Adds areas until there are `upto` entries.
 fn extend(loaded: &Loaded, pool: &Pool, there: &AtomicU64, upto: u64) -> Result<()> {
     let now = there.load(Ordering::Relaxed);
-    let missing = upto.saturating_sub(now).div_ceil(pool.size().into());
+    let missing = upto.saturating_sub(now).div_ceil(pool.size.area().into());
     if missing == 0 {
         return Ok(());
     }
     let mut areas = vec![pool.area()?];
     // And what else there is memory for.
     areas.extend((1..missing).map_while(|_| pool.area().ok()));
-    pool.put(loaded, &areas, now as u32)?;
-    there.store(
-        now + ((areas.len() as u64) << pool.shift),
-        Ordering::Relaxed,
-    );
+    let more = pool.put(loaded, &areas, now as u32)?;
+    pool.push(loaded, now as u32, more)?;
+    there.store(more.into(), Ordering::Relaxed);
     Ok(())
 }
 
@@ -170,9 +162,9 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
             let now = there.load(Ordering::Relaxed);
             most.store(now, Ordering::Relaxed);
             tracing::warn!(
-                "no memory for a larger cache: {} of {} {} have to do: {error:#}",
+                "no memory for more: {} of {} {} have to do: {error:#}",
                 now,
-                pool.most,
+                pool.size.entries,
                 pool.map
             );
         }
@@ -185,11 +177,11 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
 /// Makes the pools as large as they may be.
 pub(super) fn fill(loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
     let mut all = pools(raw).into_iter().zip(shared.pools());
-    all.try_for_each(|(pool, [_, there, _])| extend(loaded, &pool, there, pool.most.into()))
+    all.try_for_each(|(pool, [_, there, _])| extend(loaded, &pool, there, pool.size.entries.into()))
 }
 
 /// Pushes the indices so that low ones are handed out first.
-pub(super) fn fill_indices(map: &MapHandle, from: u32, upto: u32) -> Result<()> {
+fn fill_indices(map: &MapHandle, from: u32, upto: u32) -> Result<()> {
     for index in (from..upto).rev() {
         map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
             .context("filling a pool")?;

@@ -12,6 +12,8 @@ pub enum Program {
     Kick,
     /// Forgets flows that are over.
     Sweep,
+    /// Shows flows that are in use.
+    Show,
     /// Says hello to other agents.
     Say,
     /// Hears what the MAC reports.
@@ -26,6 +28,7 @@ impl Program {
             Self::Egress => "lh_egress",
             Self::Kick => "lh_kick",
             Self::Sweep => "lh_sweep",
+            Self::Show => "lh_show",
             Self::Say => "lh_say",
             Self::Report => "lh_report",
         }

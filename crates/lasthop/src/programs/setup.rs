@@ -71,6 +71,7 @@ impl Setup {
     pub(crate) fn raw(&self) -> lh_setup {
         let slots = maps::slots(self.cache_total_bytes);
         let chunks = maps::chunks(self.max_flows, slots.entries);
+        let flows = maps::flows(self.max_flows);
         let flow_segments = self.cache_flow_bytes / u64::from(LH_SLOT_BYTES);
         lh_setup {
             config: self.config,
@@ -84,7 +85,8 @@ impl Setup {
             nr_chunks: chunks.entries,
             slot_shift: slots.shift,
             chunk_shift: chunks.shift,
-            nr_flows: self.max_flows,
+            flow_shift: flows.shift,
+            nr_flows: flows.entries,
             nr_peers: maps::peers(self.max_flows),
             flow_segments: flow_segments.clamp(1, u64::from(LH_FLOW_SEGS)) as u32,
             nr_rules: self.rules.len() as u32,
@@ -97,7 +99,6 @@ impl Setup {
             realtime: u32::from(self.realtime),
             port: u32::from(self.port),
             shared: u32::from(self.shared),
-            pad: 0,
             can: lasthop_core::message::can(self.config.scheme),
             stale_ns: STALE.as_nanos() as u64,
         }

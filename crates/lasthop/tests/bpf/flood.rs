@@ -139,3 +139,81 @@ fn a_flood_of_the_unanswered_keeps_nobody_out() {
         assert_eq!(agent.usage().flows, u64::from(FLOWS / 8) + 4);
     });
 }
+
+/// For what waits for an answer there is a small hash, and a larger one once many do: nothing that the small
+/// one knows gets lost so.
+#[test]
+fn what_remembers_syns_grows_with_need() {
+    in_namespace(|| {
+        let agent = load(&lasthop::programs::Setup {
+            max_flows: 4_096,
+            config: lh_config::default(),
+            ..setup()
+        });
+        agent.grow();
+        let first = agent.taken_bytes();
+        let mut ms = 1_000;
+        while agent.counter("bypass_unanswered").expect("it") == 0 {
+            flood(&agent, 15, ms);
+            ms += 1;
+            assert!(ms < 1_100);
+            if agent.usage().flows <= 256 {
+                assert_eq!(agent.taken_bytes(), first);
+                agent.grow();
+            }
+        }
+        assert_eq!(agent.usage().flows, 512);
+        let ends = ends(7);
+        let (syn, answer) = (syn(LH_SYN, 0), syn(LH_SYN | LH_ACK, 1));
+        sends(&agent, Program::Egress, &syn.to_mh(&ends), ms);
+        assert_eq!(agent.usage().flows, 512);
+        agent.grow();
+        let more = agent.taken_bytes() - first;
+        assert!(more > 16_384 * 100, "{more}");
+        flood(&agent, 3_000, ms + 1);
+        sends(&agent, Program::Ingress, &answer.to_fh(&ends), ms + 20);
+        let known = agent
+            .flows()
+            .expect("flows")
+            .into_iter()
+            .any(|entry| entry.key.fh_port == 10_007 && entry.flow.flags & LH_FLOW_WSCALE != 0);
+        assert!(known);
+    });
+}
+
+/// Who finds no place in the table because it has not grown yet is remembered, too.
+#[test]
+fn a_table_that_is_about_to_grow_loses_no_options() {
+    in_namespace(|| {
+        let agent = load(&lasthop::programs::Setup {
+            max_flows: 4_096,
+            config: lh_config::default(),
+            ..setup()
+        });
+        let opened = |n: u16| {
+            sends(
+                &agent,
+                Program::Egress,
+                &syn(LH_SYN, 0).to_mh(&ends(n)),
+                1_000,
+            );
+        };
+        let answered = |n: u16| {
+            let answer = syn(LH_SYN | LH_ACK, 1).to_fh(&ends(n));
+            sends(&agent, Program::Ingress, &answer, 1_010);
+        };
+        for n in 0..400 {
+            opened(n);
+            if n < 399 {
+                answered(n);
+            }
+        }
+        let there = agent.usage().flows;
+        assert!(there < 399, "{there}");
+        agent.grow();
+        answered(399);
+        assert_eq!(agent.usage().flows, there + 1);
+        let last = agent.flows().expect("flows").pop().expect("one");
+        assert_eq!((last.key.fh_port, last.flow.conn.wscale_mh), (10_399, 7));
+    });
+}

@@ -1,25 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the maps take of the kernel's memory, by its own account.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lasthop::programs::{Agent, Program, Setup, SkbContext};
-use lasthop_core::bindings::{LH_ACK, LH_SLOT_BYTES, LH_SYN};
+use lasthop_core::bindings::{LH_ACK, LH_SLOT_BYTES, LH_SYN, lh_flow_entry};
 use lasthop_core::packet::{Ends, Tcp, option};
-use libbpf_rs::{MapHandle, query::MapInfoIter};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
 use super::{held, in_namespace, in_namespace_alone, load, run, setup};
 
-/// Bytes of each map that there is, by its number: of areas of the pools, too, of which nobody here has a
-/// descriptor.
+/// Bytes of each map that this process has, by its number: of areas, too, of which it has no descriptors, but
+/// which maps of theirs name.
 fn maps() -> HashMap<u64, u64> {
-    let ids = MapInfoIter::default().map(|map| map.id);
-    let open: Vec<_> = ids
-        .filter_map(|id| MapHandle::from_map_id(id).ok())
+    let of_maps = [MapType::ArrayOfMaps, MapType::HashOfMaps];
+    let of_maps = held("map_id:", "map_type:")
+        .into_iter()
+        .filter(|(_, kind)| of_maps.iter().any(|of| *of as u64 == *kind));
+    let areas: Vec<_> = of_maps
+        .filter_map(|(id, _)| MapHandle::from_map_id(id as u32).ok())
+        .flat_map(|map| areas(&map))
         .collect();
     let bytes = held("map_id:", "memlock:");
-    drop(open);
+    drop(areas);
     bytes
+}
+
+fn areas(map: &MapHandle) -> Vec<MapHandle> {
+    let area = |index: u32| {
+        let value = map.lookup(&index.to_ne_bytes(), MapFlags::ANY).ok()??;
+        let id = u32::from_ne_bytes(value.try_into().ok()?);
+        MapHandle::from_map_id(id).ok()
+    };
+    (0..map.max_entries()).filter_map(area).collect()
 }
 
 fn about(taken: u64, reckoned: u64) {
@@ -123,6 +136,46 @@ fn the_cache_grows_with_need() {
         assert!(agent.usage().slots <= slots);
         assert_eq!(agent.sweep(true).expect("sweep"), 39);
         assert_eq!((agent.usage().slots, agent.usage().chunks), (0, 0));
+    });
+}
+
+/// So does the table; what asks for a place while none is there goes without.
+#[test]
+fn the_table_grows_with_need() {
+    in_namespace(|| {
+        let agent = load(&Setup {
+            max_flows: 2_000,
+            ..setup()
+        });
+        let mut steps = vec![agent.taken_bytes()];
+        let mut known = Vec::new();
+        for of in 1..=2_100 {
+            sends(&agent, of, 0);
+            if of % 50 == 0 {
+                agent.grow();
+            }
+            let taken = agent.taken_bytes();
+            if taken != *steps.last().expect("the first") {
+                steps.push(taken);
+                known.push(agent.usage().flows);
+            }
+        }
+        assert!(known.len() == 3 && known[0] < 500, "doubles: {known:?}");
+        assert!(steps[0] < steps[3] / 2, "{steps:?}");
+        assert_eq!(agent.usage().flows, 2_000);
+        assert!(agent.counter("bypass_table_full").expect("it") >= 100);
+        let mut seen = Vec::new();
+        let look = |index, flow: &lh_flow_entry| {
+            seen.push((index, flow.key.mh_port));
+            Ok(())
+        };
+        agent.each_flow(look).expect("flows");
+        assert_eq!(seen.len(), 2_000);
+        assert!(seen.is_sorted_by(|a, b| a.0 < b.0));
+        let ports: HashSet<u16> = seen.iter().map(|(_, port)| *port).collect();
+        assert_eq!(ports.len(), 2_000, "each once");
+        assert_eq!(agent.sweep(true).expect("sweep"), 2_000);
+        assert_eq!(agent.flows().expect("flows").len(), 0);
     });
 }
 

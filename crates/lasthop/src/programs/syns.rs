@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! SYNs that are remembered beside the table: by one hash that is always there, and while many connections
+//! are unanswered by a larger one. What the kernel forgets first if either is full is what is oldest.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result};
+use lasthop_core::bindings::{
+    LH_SYNS_FEW, LH_SYNS_MANY, LH_UNANSWERED_PART, lh_flow_key, lh_setup, lh_syn,
+};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, libbpf_sys};
+
+use super::image::map_of;
+use super::loaded::Loaded;
+use crate::maps;
+use crate::shared::Shared;
+
+const MAP: &str = "syns";
+
+fn hash(entries: u32) -> Result<MapHandle> {
+    let options = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+        ..Default::default()
+    };
+    MapHandle::create(
+        MapType::LruHash,
+        Some("lh_syns"),
+        size_of::<lh_flow_key>() as u32,
+        size_of::<lh_syn>() as u32,
+        entries,
+        &options,
+    )
+    .with_context(|| format!("a hash of map {MAP}"))
+}
+
+fn put(loaded: &Loaded, index: u32, hash: &MapHandle) -> Result<()> {
+    let fd = hash.as_fd().as_raw_fd();
+    let map = loaded.map(MAP)?;
+    map.update(&index.to_ne_bytes(), &fd.to_ne_bytes(), MapFlags::ANY)
+        .with_context(|| format!("map {MAP}"))
+}
+
+/// The hash that is always there.
+pub(super) struct First(MapHandle);
+
+impl First {
+    /// Creates it, and shows it to the programs that are about to be loaded.
+    pub(super) fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<Self> {
+        let first = hash(maps::syns(raw.nr_flows).0)?;
+        map_of(open, MAP)?
+            .set_inner_map_fd(first.as_fd())
+            .with_context(|| format!("BPF map {MAP}"))?;
+        Ok(Self(first))
+    }
+
+    /// Puts it where it is looked for.
+    pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
+        put(loaded, LH_SYNS_FEW, &self.0)?;
+        let (few, many) = maps::syns(raw.nr_flows);
+        let [there, most] = shared.syns();
+        there.store(few.into(), Ordering::Relaxed);
+        most.store(many.unwrap_or(few).into(), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Whether so many are unanswered that the larger one is wanted: before the small one alone is asked.
+fn many(unanswered: u64, raw: &lh_setup) -> bool {
+    unanswered * u64::from(LH_UNANSWERED_PART) > u64::from(raw.nr_flows / 2)
+}
+
+/// Adds the larger one if it is wanted. Where memory can't be had for it the other has to do, for good.
+pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
+    // SAFETY: a field of a valid struct; no reference is made.
+    let unanswered = shared.word(|s| unsafe { &raw mut (*s).unanswered });
+    if many(unanswered.load(Ordering::Relaxed), raw)
+        && let Err(error) = fill(loaded, shared)
+    {
+        let [there, most] = shared.syns();
+        most.store(there.load(Ordering::Relaxed), Ordering::Relaxed);
+        tracing::warn!("no memory to remember more SYNs: {error:#}");
+    }
+}
+
+/// Adds it, if there is one.
+pub(super) fn fill(loaded: &Loaded, shared: &Shared) -> Result<()> {
+    let [there, most] = shared.syns();
+    let wanted = most.load(Ordering::Relaxed);
+    if there.load(Ordering::Relaxed) < wanted {
+        put(loaded, LH_SYNS_MANY, &hash(wanted as u32)?)?;
+        there.store(wanted, Ordering::Relaxed);
+    }
+    Ok(())
+}
