@@ -113,7 +113,9 @@ impl First {
             let entries = u64::from(pool.size.entries);
             let first = (FIRST_BYTES / pool.size.entry_bytes as u64).max(entries / FIRST_PART);
             let areas = first.min(entries).div_ceil(pool.size.area().into()).max(1);
-            let mut areas = (1..areas).map(|_| pool.area()).collect::<Result<Vec<_>>>()?;
+            let mut areas = (1..areas)
+                .map(|_| pool.area())
+                .collect::<Result<Vec<_>>>()?;
             areas.push(area);
             let upto = pool.put(loaded, &areas, 0)?;
             pool.push(loaded, 0, upto)?;

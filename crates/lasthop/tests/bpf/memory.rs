@@ -160,8 +160,11 @@ fn the_table_grows_with_need() {
                 known.push(agent.usage().flows);
             }
         }
-        assert!(known.len() == 3 && known[0] < 500, "doubles: {known:?}");
-        assert!(steps[0] < steps[3] / 2, "{steps:?}");
+        assert!(
+            (3..6).contains(&known.len()) && known[0] < 500,
+            "doubles: {known:?}"
+        );
+        assert!(steps[0] < steps.last().expect("the last") / 2, "{steps:?}");
         assert_eq!(agent.usage().flows, 2_000);
         assert!(agent.counter("bypass_table_full").expect("it") >= 100);
         let mut seen = Vec::new();
