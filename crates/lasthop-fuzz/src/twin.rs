@@ -203,8 +203,10 @@ impl Twin {
         let guess = self.place;
         let places = std::iter::once(guess).chain(0..FLOWS);
         for index in places {
-            let entry = self.bpf.flow(index).expect("map").expect("a place");
-            if entry.used != 0 && entry.key == *key {
+            let Some(entry) = self.bpf.flow(index).expect("the programs") else {
+                continue;
+            };
+            if entry.key == *key {
                 self.place = index;
                 return Some((index, entry));
             }
