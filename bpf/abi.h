@@ -161,6 +161,14 @@ struct lh_batch {
 /* Map `counters`, per CPU, one entry: the value begins with struct lh_counters
  * (it is the struct lh_env of that CPU's runs). */
 
+/* The pools: index into map `aside`. */
+enum lh_pool {
+	LH_POOL_SLOTS,
+	LH_POOL_CHUNKS,
+	LH_POOL_FLOWS,
+	LH_POOLS,
+};
+
 /* Shared live values (.bss). */
 struct lh_shared {
 	u64 heartbeat_ns; /* CLOCK_MONOTONIC, written by user space */
@@ -174,6 +182,7 @@ struct lh_shared {
 	/* That it can add: lh_setup.nr_*, or what memory there is for. */
 	u64 slots_most, chunks_most, flows_most;
 	u64 syns_there, syns_most; /* SYNs that can be remembered */
+	u64 spares_asked; /* counts up when each CPU is to put aside the slots that it has at hand */
 	u64 grow_asked; /* 1: the programs have asked for more, and user space has not looked yet */
 };
 
@@ -186,9 +195,9 @@ struct lh_partners_entry {
 	struct lh_partners partners; /* its epoch is user space's */
 };
 
-/* skb->cb of a test run of lh_kick, lh_sweep, lh_show, lh_say or lh_report. */
+/* skb->cb of a test run of lh_kick, lh_sweep, lh_show, lh_give, lh_say or lh_report. */
 enum lh_cb {
-	LH_CB_FLOW, /* kick: index; sweep, show: first index */
+	LH_CB_FLOW, /* kick: index; sweep, show: first index; give: slot */
 	LH_CB_GENERATION, /* kick: generation; sweep, show: number of entries, at most LH_SWEEP_MAX */
 	LH_CB_LINK, /* kick: enum lh_link */
 	LH_CB_SWEEP = LH_CB_LINK, /* sweep: enum lh_sweep_of */

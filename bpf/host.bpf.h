@@ -80,6 +80,15 @@ struct {
 	__type(value, struct lh_batch);
 } free_slots SEC(".maps");
 
+/* A stack of a pool's free numbers beside the one above, while user space looks through that for those of
+ * areas that it is about to take away (crates/lasthop/src/programs/giving.rs): what is free is in one of both. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, LH_POOLS);
+	__type(key, u32);
+	__type(value, u32);
+} aside SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -165,11 +174,19 @@ LH_INLINE struct lh_flow_entry *lh_flow_at(u32 index)
 	return lh_pooled(&flows, index, lh_setup.flow_shift);
 }
 
+/* A free number of the pool from its stack aside. @return 0: there it is. */
+LH_INLINE long lh_pop_aside(u32 pool, u32 *id)
+{
+	void *stack = bpf_map_lookup_elem(&aside, &pool);
+
+	return stack ? bpf_map_pop_elem(stack, id) : -1;
+}
+
 LH_INLINE bool lh_host_get_chunk(struct lh_env *env, u32 *id)
 {
 	u32 got = 0;
 
-	if (bpf_map_pop_elem(&free_chunks, &got))
+	if (bpf_map_pop_elem(&free_chunks, &got) && lh_pop_aside(LH_POOL_CHUNKS, &got))
 		return false;
 	env->chunks_taken++;
 	*id = got;
@@ -189,9 +206,12 @@ LH_INLINE bool lh_host_get_slot(struct lh_env *env, u32 *slot)
 	u32 n = env->nr_spare;
 
 	if (!n) {
-		if (bpf_map_pop_elem(&free_slots, env->spare))
+		if (!bpf_map_pop_elem(&free_slots, env->spare))
+			n = LH_BATCH_SLOTS;
+		else if (!lh_pop_aside(LH_POOL_SLOTS, env->spare))
+			n = 1;
+		else
 			return false;
-		n = LH_BATCH_SLOTS;
 	}
 	n--;
 	lh_barrier(n);
@@ -296,6 +316,38 @@ LH_INLINE void lh_share(struct lh_env *env)
 	env->pool_segments = most;
 }
 
+/* Puts the last of the slots at hand aside. @return 1: there is none, or no place for it. */
+LH_ENTRY int lh_spare_aside(struct lh_env *env)
+{
+	u32 pool = LH_POOL_SLOTS, n;
+	void *stack;
+
+	if (!env)
+		return 1;
+	n = env->nr_spare;
+	stack = bpf_map_lookup_elem(&aside, &pool);
+	if (!stack || n - 1 >= LH_SPARE_MAX)
+		return 1;
+	n--;
+	lh_barrier(n);
+	if (bpf_map_push_elem(stack, &env->spare[n & (LH_SPARE_MAX - 1)], 0))
+		return 1;
+	env->nr_spare = n;
+	return 0;
+}
+
+/* Puts all of them aside, as user space has asked. */
+LH_ENTRY int lh_spares_aside(struct lh_env *env)
+{
+	int i;
+
+	bpf_for (i, 0, LH_SPARE_MAX) {
+		if (lh_spare_aside(env))
+			break;
+	}
+	return 0;
+}
+
 /* The environment of this run, NULL: give up. Per CPU: a run that a packet of
  * ours causes leaves by the mark before it comes here. */
 LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
@@ -306,6 +358,10 @@ LH_INLINE struct lh_env *lh_env(const struct __sk_buff *skb)
 	if (!env)
 		return NULL;
 	env->now_ns = lh_now(skb);
+	if (env->spares_asked != lh_shared.spares_asked) {
+		env->spares_asked = lh_shared.spares_asked;
+		lh_spares_aside(env);
+	}
 	lh_share(env);
 	env->alive = lh_alive(env->now_ns);
 	env->slots_taken = env->chunks_taken = 0;

@@ -262,4 +262,23 @@ int lh_show(struct __sk_buff *skb)
 	return found;
 }
 
+LH_INLINE int lh_give_run(struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	struct lh_env *env = lh_env(skb);
+
+	if (!env)
+		return 1;
+	lh_host_put_slot(env, skb->cb[LH_CB_FLOW]);
+	env->slots_taken = 0; /* nobody had it */
+	return 0;
+}
+
+/* Test run by user space: the slot cb[LH_CB_FLOW], one of fewer than a batch, is free. @return 1: the CPU was
+ * busy, run again; else 0. */
+SEC("tc")
+int lh_give(struct __sk_buff *skb)
+{
+	return lh_run_alone(skb, lh_give_run);
+}
+
 #endif /* LH_KICK_BPF_H */

@@ -350,7 +350,7 @@ LH_FUNC struct lh_flow_entry *lh_flow_create(struct lh_env *env, struct lh_scrat
 		lh_host_count(env, LH_C_bypass_filtered, 1);
 		return NULL;
 	}
-	if (bpf_map_pop_elem(&free_flows, &id)) {
+	if (bpf_map_pop_elem(&free_flows, &id) && lh_pop_aside(LH_POOL_FLOWS, &id)) {
 		/* There may be more by the time that it is answered. */
 		if ((sc->seg.flags & (LH_SYN | LH_ACK)) == LH_SYN)
 			lh_syn_keep(env, sc, from_mh);

@@ -30,6 +30,7 @@ struct lh_env {
 	s64 slots_taken, chunks_taken; /* in this run; negative: given back */
 	u32 nr_spare; /* free slots at hand on this CPU */
 	u32 spare[64];
+	u64 spares_asked; /* lh_shared.spares_asked when they were last put aside */
 #else
 	struct lh_host *host;
 	struct lh_device *device;

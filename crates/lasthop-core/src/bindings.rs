@@ -3836,6 +3836,12 @@ const _: () = {
     ["Alignment of lh_batch"][::core::mem::align_of::<lh_batch>() - 4usize];
     ["Offset of field: lh_batch::slot"][::core::mem::offset_of!(lh_batch, slot) - 0usize];
 };
+pub const LH_POOL_SLOTS: lh_pool = 0;
+pub const LH_POOL_CHUNKS: lh_pool = 1;
+pub const LH_POOL_FLOWS: lh_pool = 2;
+pub const LH_POOLS: lh_pool = 3;
+#[doc = " The pools: index into map `aside`."]
+pub type lh_pool = ::core::ffi::c_uint;
 #[doc = " Shared live values (.bss)."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -3864,13 +3870,15 @@ pub struct lh_shared {
     pub syns_there: u64,
     #[doc = " SYNs that can be remembered"]
     pub syns_most: u64,
+    #[doc = " counts up when each CPU is to put aside the slots that it has at hand"]
+    pub spares_asked: u64,
     #[doc = " 1: the programs have asked for more, and user space has not looked yet"]
     pub grow_asked: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 120usize];
+    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 128usize];
     ["Alignment of lh_shared"][::core::mem::align_of::<lh_shared>() - 8usize];
     ["Offset of field: lh_shared::heartbeat_ns"]
         [::core::mem::offset_of!(lh_shared, heartbeat_ns) - 0usize];
@@ -3900,8 +3908,10 @@ const _: () = {
         [::core::mem::offset_of!(lh_shared, syns_there) - 96usize];
     ["Offset of field: lh_shared::syns_most"]
         [::core::mem::offset_of!(lh_shared, syns_most) - 104usize];
+    ["Offset of field: lh_shared::spares_asked"]
+        [::core::mem::offset_of!(lh_shared, spares_asked) - 112usize];
     ["Offset of field: lh_shared::grow_asked"]
-        [::core::mem::offset_of!(lh_shared, grow_asked) - 112usize];
+        [::core::mem::offset_of!(lh_shared, grow_asked) - 120usize];
 };
 #[doc = " Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,\n which user space writes."]
 #[repr(C)]
@@ -3938,7 +3948,7 @@ impl Default for lh_partners_entry {
         }
     }
 }
-#[doc = " kick: index; sweep, show: first index"]
+#[doc = " kick: index; sweep, show: first index; give: slot"]
 pub const LH_CB_FLOW: lh_cb = 0;
 #[doc = " kick: generation; sweep, show: number of entries, at most LH_SWEEP_MAX"]
 pub const LH_CB_GENERATION: lh_cb = 1;
@@ -3955,7 +3965,7 @@ pub const LH_CB_AT_HIGH: lh_cb = 2;
 #[doc = " report: the same of queued_ns"]
 pub const LH_CB_QUEUED: lh_cb = 3;
 pub const LH_CB_QUEUED_HIGH: lh_cb = 4;
-#[doc = " skb->cb of a test run of lh_kick, lh_sweep, lh_show, lh_say or lh_report."]
+#[doc = " skb->cb of a test run of lh_kick, lh_sweep, lh_show, lh_give, lh_say or lh_report."]
 pub type lh_cb = ::core::ffi::c_uint;
 pub const LH_LINK_SAME: lh_link = 0;
 pub const LH_LINK_DOWN: lh_link = 1;

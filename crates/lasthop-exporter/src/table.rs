@@ -82,7 +82,7 @@ pub fn of_device() -> Vec<Gauge> {
             ("memory_bytes", 1.0),
             "memory",
             Some(Unit::Bytes),
-            "Kernel memory of all maps: the cache's grows with need",
+            "Kernel memory of all maps: grows and shrinks with need",
         ),
         gauge(
             ("memory_max_bytes", 1.0),

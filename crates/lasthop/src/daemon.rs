@@ -311,7 +311,10 @@ impl Daemon<'_> {
                 due.slow = now + SLOW;
                 self.places.iter_mut().for_each(Place::say_hello);
             }
-            self.lives_mut().for_each(|live| live.sweep(now));
+            self.lives_mut().for_each(|live| {
+                live.sweep(now);
+                live.give_back(now);
+            });
             if now >= due.look || links {
                 due.look = now + LOOK;
                 if self.look()? {

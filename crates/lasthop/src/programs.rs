@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The BPF programs of one device: loaded, their pools filled, attached, run, read.
 
+mod giving;
 mod image;
 mod load;
-pub(crate) mod loaded;
+mod loaded;
 mod pools;
 mod program;
 mod setup;
+mod shrink;
+
 mod syns;
 
 use std::io;
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
@@ -30,6 +33,7 @@ use self::loaded::Loaded;
 pub use self::loaded::Maps;
 pub use self::program::Program;
 pub use self::setup::{PRIORITY, STALE, Setup};
+use self::shrink::Shrinking;
 use crate::bytes;
 use crate::mac_events::Record;
 use crate::monotonic::now_ns;
@@ -81,6 +85,7 @@ pub struct Agent {
     loaded: Loaded,
     view: Arc<View>,
     links: Vec<OwnedFd>,
+    shrinking: Mutex<Shrinking>,
 }
 
 impl Deref for Agent {
@@ -103,6 +108,7 @@ impl Agent {
             view: Arc::new(load::view(&loaded, raw)?),
             loaded,
             links: Vec::new(),
+            shrinking: Mutex::default(),
         })
     }
 
@@ -204,6 +210,7 @@ impl Agent {
             loaded: by.loaded,
             view: Arc::new(by.view),
             links,
+            shrinking: Mutex::default(),
         })
     }
 
@@ -399,6 +406,14 @@ impl Agent {
         Ok(removed)
     }
 
+    /// Forgets one flow, after releasing what it holds. Returns how many that were.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program.
+    pub fn forget(&self, flow: u32) -> Result<u64> {
+        self.sweep_range(LH_SWEEP_ALL, flow, 1)
+    }
+
     /// Forgets what the flows of the device have taught, as if just loaded; for tests that replay.
     ///
     /// # Errors
@@ -490,8 +505,40 @@ impl Agent {
 
     /// Adds to the pools that run low, up to what was set.
     pub fn grow(&self) {
+        self.stop_giving(false);
         syns::grow(&self.loaded, &self.view.shared, &self.view.setup);
         pools::grow(&self.loaded, &self.view.shared, &self.view.setup);
+    }
+
+    /// Takes away from the pools of which little was in use for long, a piece at a time. Returns when to go
+    /// on.
+    pub fn give_back(&self, now: Instant) -> Instant {
+        let mut shrinking = self
+            .shrinking
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        shrinking.go_on(self.of(), now)
+    }
+
+    /// Leaves the pools as they are, with all that they are about to give back.
+    pub fn keep_all(&self) {
+        self.stop_giving(true);
+    }
+
+    fn stop_giving(&self, all: bool) {
+        let mut shrinking = self
+            .shrinking
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        shrinking.give_up(self.of(), all);
+    }
+
+    fn of(&self) -> shrink::Of<'_> {
+        shrink::Of {
+            loaded: &self.loaded,
+            shared: &self.view.shared,
+            raw: &self.view.setup,
+        }
     }
 
     /// Makes the pools as large as they may be, for whoever serves no events.

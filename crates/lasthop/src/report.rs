@@ -56,7 +56,7 @@ pub const STATUS_FIELDS: &[Field] = &[
     (
         "memory_bytes",
         "bytes",
-        "kernel memory of all maps: the cache's grows with need",
+        "kernel memory of all maps: grows and shrinks with need",
     ),
     ("memory_max_bytes", "bytes", "what that may come to"),
     (

@@ -16,13 +16,11 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::bytes;
 use crate::maps;
-use crate::programs::Program;
-use crate::programs::loaded::Loaded;
 use crate::shared::Shared;
 use crate::skb::{SkbContext, test_run};
 
 /// The least that the kernel runs a program over.
-const EMPTY: [u8; 14] = [0; 14];
+pub(crate) const EMPTY: [u8; 14] = [0; 14];
 
 /// How much of the pools is in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,11 +53,12 @@ pub(crate) struct Shows {
 }
 
 impl Shows {
-    pub(crate) fn of(loaded: &Loaded) -> Result<Self> {
-        Ok(Self {
-            program: loaded.own_program(Program::Show)?,
-            shown: Mutex::new(loaded.handle("shown")?),
-        })
+    /// `program`: lh_show.
+    pub(crate) fn new(program: OwnedFd, shown: MapHandle) -> Self {
+        Self {
+            program,
+            shown: Mutex::new(shown),
+        }
     }
 
     /// What is in use of the places `first` to `first + count`, [`LH_SHOWN`] at the most.

@@ -31,7 +31,7 @@ impl Baseline {
                 "flow_ids" => map.set_max_entries(u32::from(FLOWS_MOST))?,
                 // Nobody here looks into the pools, and the kernel creates no map of maps that was not
                 // shown an area.
-                "slots" | "chunks" | "flows" | "syns" => map.set_autocreate(false)?,
+                "slots" | "chunks" | "flows" | "syns" | "aside" => map.set_autocreate(false)?,
                 name if name.ends_with(".rodata") => map.set_initial_value(bytes::of(&setup))?,
                 _ => {}
             }

@@ -33,6 +33,8 @@ pub(super) struct Live {
     sweeps: Sweeps,
     /// Nobody else may be about to add to the pools, or to take away.
     pools_ours: bool,
+    /// When they may be asked to give something back.
+    gives_at: Instant,
     /// The link was there when it was last asked.
     running: bool,
 }
@@ -68,6 +70,7 @@ impl Live {
             hello,
             sweeps: Sweeps::begin(),
             pools_ours: true,
+            gives_at: Instant::now(),
             running: device::running(&device.name).unwrap_or(true),
         })
     }
@@ -87,6 +90,7 @@ impl Live {
             hello: Hello::go_on(),
             sweeps: Sweeps::begin(),
             pools_ours: false,
+            gives_at: Instant::now(),
             running: device::running(name).unwrap_or(true),
         })
     }
@@ -94,6 +98,7 @@ impl Live {
     /// Leaves the pools as they are: another process may change them.
     pub(super) fn leave_pools(&mut self) {
         self.pools_ours = false;
+        self.agent.keep_all();
     }
 
     /// Goes on with them, with what was asked for meanwhile.
@@ -132,9 +137,19 @@ impl Live {
         self.agent.release_unwanted(|| self.serve())
     }
 
-    /// When the next part of the table is to be swept.
+    /// When the next part of the table is to be swept, or of the pools to be given back.
     pub(super) fn sweeps_at(&self) -> Instant {
-        self.sweeps.at
+        match self.pools_ours {
+            true => self.sweeps.at.min(self.gives_at),
+            false => self.sweeps.at,
+        }
+    }
+
+    /// Gives back what the pools have not needed for long, a piece at a time.
+    pub(super) fn give_back(&mut self, now: Instant) {
+        if self.pools_ours && now >= self.gives_at {
+            self.gives_at = self.agent.give_back(now);
+        }
     }
 
     /// Forgets flows that are over, in that part of the table whose time has come: all at once would keep

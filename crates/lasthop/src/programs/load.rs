@@ -6,11 +6,12 @@ use std::os::fd::AsFd;
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_MAX_RULES, lh_rule, lh_setup};
-use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, OpenObject};
 
 use super::image::{image, map_of};
 use super::loaded::{Loaded, Maps};
-use super::{pools, syns};
+use super::program::Program;
+use super::{pools, shrink, syns};
 use crate::bytes;
 use crate::maps;
 use crate::shared::Shared;
@@ -20,6 +21,7 @@ use crate::view::{Shows, View};
 struct First {
     pools: pools::First,
     syns: syns::First,
+    _aside: MapHandle,
 }
 
 /// Loads the programs with maps of their own, and fills the pools.
@@ -65,6 +67,7 @@ fn load(
         None => Some(First {
             pools: pools::First::prepare(&mut open, raw)?,
             syns: syns::First::prepare(&mut open, raw)?,
+            _aside: shrink::prepare(&mut open)?,
         }),
     };
     let loaded = Loaded::of(open.load().map_err(|error| refusal(error, raw))?)?;
@@ -88,7 +91,7 @@ fn reuse(open: &mut OpenObject, maps: &Maps) -> Result<()> {
 pub(super) fn view(loaded: &Loaded, raw: lh_setup) -> Result<View> {
     Ok(View {
         shared: Shared::map(loaded.map(".bss")?)?,
-        shows: Shows::of(loaded)?,
+        shows: Shows::new(loaded.own_program(Program::Show)?, loaded.handle("shown")?),
         counters: loaded.handle("counters")?,
         partners: loaded.handle("partners")?,
         device: loaded.handle(".bss.device")?,

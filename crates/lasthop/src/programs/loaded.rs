@@ -14,7 +14,7 @@ use super::program::Program;
 pub struct Maps(pub(crate) Vec<(String, OwnedFd)>);
 
 /// Programs and maps in the kernel, by their names.
-pub(crate) struct Loaded {
+pub(super) struct Loaded {
     programs: Vec<(String, OwnedFd)>,
     maps: Vec<(String, MapHandle)>,
 }
@@ -56,7 +56,7 @@ impl Loaded {
     }
 
     /// One more descriptor of a program.
-    pub(crate) fn own_program(&self, program: Program) -> Result<OwnedFd> {
+    pub(super) fn own_program(&self, program: Program) -> Result<OwnedFd> {
         let fd = self.owned(program)?.try_clone();
         fd.with_context(|| format!("BPF program {}", program.name()))
     }
@@ -72,7 +72,7 @@ impl Loaded {
     }
 
     /// One more descriptor of a map.
-    pub(crate) fn handle(&self, name: &str) -> Result<MapHandle> {
+    pub(super) fn handle(&self, name: &str) -> Result<MapHandle> {
         MapHandle::try_from(self.map(name)?).with_context(|| format!("BPF map {name}"))
     }
 

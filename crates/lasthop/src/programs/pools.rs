@@ -25,14 +25,15 @@ const FIRST_BYTES: u64 = 1 << 20;
 const FIRST_PART: u64 = 32;
 
 /// One of the pools.
-struct Pool {
-    map: &'static str,
-    free: &'static str,
-    size: maps::Pool,
+pub(super) struct Pool {
+    pub(super) map: &'static str,
+    pub(super) free: &'static str,
+    pub(super) size: maps::Pool,
     fill: fn(&MapHandle, u32, u32) -> Result<()>,
 }
 
-fn pools(raw: &lh_setup) -> [Pool; 3] {
+/// In the order of `enum lh_pool`.
+pub(super) fn pools(raw: &lh_setup) -> [Pool; 3] {
     let pool = |size, map, free, fill| Pool {
         map,
         free,
@@ -48,6 +49,13 @@ fn pools(raw: &lh_setup) -> [Pool; 3] {
 }
 
 impl Pool {
+    /// Entries that are to be there at least.
+    pub(super) fn first(&self) -> u64 {
+        let entries = u64::from(self.size.entries);
+        let first = (FIRST_BYTES / self.size.entry_bytes as u64).max(entries / FIRST_PART);
+        first.min(entries)
+    }
+
     fn area(&self) -> Result<MapHandle> {
         let options = libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
@@ -111,8 +119,7 @@ impl First {
         let all = pools(raw).into_iter().zip(shared.pools()).zip(self.0);
         for ((pool, [_, there, most]), area) in all {
             let entries = u64::from(pool.size.entries);
-            let first = (FIRST_BYTES / pool.size.entry_bytes as u64).max(entries / FIRST_PART);
-            let areas = first.min(entries).div_ceil(pool.size.area().into()).max(1);
+            let areas = pool.first().div_ceil(pool.size.area().into()).max(1);
             let mut areas = (1..areas)
                 .map(|_| pool.area())
                 .collect::<Result<Vec<_>>>()?;
@@ -142,10 +149,15 @@ fn extend(loaded: &Loaded, pool: &Pool, there: &AtomicU64, upto: u64) -> Result<
     Ok(())
 }
 
-/// As many entries as there should be of a pool of which `used` of `there` are in use: twice as many once
-/// half of them are (bpf/host.bpf.h, `lh_runs_low`), for a sender doubles its window in a round trip.
+/// Whether a pool is to be larger: half of it is in use, for a sender doubles its window in a round trip (as
+/// bpf/host.bpf.h, `lh_runs_low`).
+pub(super) fn runs_low(used: u64, there: u64) -> bool {
+    used > there / 2
+}
+
+/// As many entries as there should be of a pool of which `used` of `there` are in use.
 fn wanted(used: u64, there: u64, most: u64) -> u64 {
-    match used > there / 2 {
+    match runs_low(used, there) {
         true => (2 * there.max(used)).min(most),
         false => there,
     }

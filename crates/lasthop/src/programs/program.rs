@@ -14,6 +14,8 @@ pub enum Program {
     Sweep,
     /// Shows flows that are in use.
     Show,
+    /// Takes a free slot back.
+    Give,
     /// Says hello to other agents.
     Say,
     /// Hears what the MAC reports.
@@ -29,6 +31,7 @@ impl Program {
             Self::Kick => "lh_kick",
             Self::Sweep => "lh_sweep",
             Self::Show => "lh_show",
+            Self::Give => "lh_give",
             Self::Say => "lh_say",
             Self::Report => "lh_report",
         }

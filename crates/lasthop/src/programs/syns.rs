@@ -83,6 +83,24 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
     }
 }
 
+/// Whether the larger one is there, and many less would have to be unanswered.
+pub(super) fn may_go(shared: &Shared, raw: &lh_setup) -> bool {
+    let there = shared.syns()[0].load(Ordering::Relaxed);
+    // SAFETY: a field of a valid struct; no reference is made.
+    let unanswered = shared.word(|s| unsafe { &raw mut (*s).unanswered });
+    let unanswered = unanswered.load(Ordering::Relaxed);
+    there > maps::syns(raw.nr_flows).0.into() && !many(4 * unanswered, raw)
+}
+
+/// Takes it away, with what it remembers.
+pub(super) fn forget_many(loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
+    let few = maps::syns(raw.nr_flows).0;
+    shared.syns()[0].store(few.into(), Ordering::Relaxed);
+    let map = loaded.map(MAP)?;
+    map.delete(&LH_SYNS_MANY.to_ne_bytes())
+        .with_context(|| format!("map {MAP}"))
+}
+
 /// Adds it, if there is one.
 pub(super) fn fill(loaded: &Loaded, shared: &Shared) -> Result<()> {
     let [there, most] = shared.syns();

@@ -11,6 +11,7 @@ mod follow;
 mod lists;
 mod memory;
 mod rack;
+mod shrink;
 mod stack;
 mod timers;
 mod verified;

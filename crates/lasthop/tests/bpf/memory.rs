@@ -68,7 +68,7 @@ fn memory_is_as_reckoned() {
 }
 
 /// FH sends `n` full segments on connection `of`, after its handshake.
-fn sends(agent: &Agent, of: u16, n: u32) {
+pub fn sends(agent: &Agent, of: u16, n: u32) {
     let ends = Ends::v4(of);
     let tcp = |seq, ack, flags| Tcp {
         seq,
