@@ -196,7 +196,7 @@ fn rules_are_for_connections_that_there_are() {
     // Long enough for two reloads of a machine that has much to do.
     let transfer = Transfer::new()
         .flows(4)
-        .bytes(16_000_000)
+        .bytes(24_000_000)
         .deadline(PATIENCE);
     let running = transfer.start(&served.bed).expect("transfer");
     running.wait_for_all_flows().expect("flows");
