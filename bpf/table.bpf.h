@@ -335,8 +335,8 @@ LH_ENTRY int lh_count_flow(void)
 	return 0;
 }
 
-/* A new entry for sc->key, locked, that has joined no receiver yet. NULL: not admitted, filtered, no room, or another CPU was
- * faster; the packet passes unassisted. */
+/* A new entry for sc->key, locked, that has joined no receiver yet. NULL: not admitted, filtered, no room, or
+ * another CPU was faster; the packet passes unassisted. */
 LH_FUNC struct lh_flow_entry *lh_flow_create(struct lh_env *env, struct lh_scratch *sc,
 					     bool from_mh, u32 *index)
 {

@@ -3,6 +3,7 @@
 
 mod giving;
 mod image;
+mod inner;
 mod load;
 mod loaded;
 mod pools;

@@ -5,16 +5,14 @@
 //!
 //! [`LH_EVENT_GROW`]: lasthop_core::bindings::LH_EVENT_GROW
 
-use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
-use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_batch, lh_setup};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, libbpf_sys};
+use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_setup};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject};
 
-use super::image::map_of;
+use super::inner;
 use super::loaded::Loaded;
-use crate::bytes;
 use crate::maps;
 use crate::shared::Shared;
 
@@ -29,22 +27,23 @@ pub(super) struct Pool {
     pub(super) map: &'static str,
     pub(super) free: &'static str,
     pub(super) size: maps::Pool,
-    fill: fn(&MapHandle, u32, u32) -> Result<()>,
+    /// Free numbers that are pushed and popped at once.
+    pub(super) batch: usize,
 }
 
 /// In the order of `enum lh_pool`.
 pub(super) fn pools(raw: &lh_setup) -> [Pool; 3] {
-    let pool = |size, map, free, fill| Pool {
+    let pool = |size, map, free, batch| Pool {
         map,
         free,
         size,
-        fill,
+        batch,
     };
     let [slots, chunks, flows] = maps::pools(raw);
     [
-        pool(slots, "slots", "free_slots", fill_slots),
-        pool(chunks, "chunks", "free_chunks", fill_indices),
-        pool(flows, "flows", "free_flows", fill_indices),
+        pool(slots, "slots", "free_slots", LH_BATCH_SLOTS as usize),
+        pool(chunks, "chunks", "free_chunks", 1),
+        pool(flows, "flows", "free_flows", 1),
     ]
 }
 
@@ -57,45 +56,36 @@ impl Pool {
     }
 
     fn area(&self) -> Result<MapHandle> {
-        let options = libbpf_sys::bpf_map_create_opts {
-            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
-            ..Default::default()
-        };
-        MapHandle::create(
-            MapType::Array,
-            Some(format!("lh_{}", self.map)),
-            size_of::<u32>() as u32,
-            self.size.entry_bytes as u32,
-            self.size.area(),
-            &options,
-        )
-        .with_context(|| format!("an area of map {}", self.map))
+        let bytes = [size_of::<u32>(), self.size.entry_bytes];
+        inner::create(self.map, MapType::Array, bytes, self.size.area())
     }
 
-    /// Adds `areas` as those that follow the `there` entries that there are. In one call: the kernel waits
-    /// for all CPUs behind each. Returns how many there are by then; they are free once they are pushed.
-    fn put(&self, loaded: &Loaded, areas: &[MapHandle], there: u32) -> Result<u32> {
-        let count = areas.len() as u32;
-        let first = there >> self.size.shift;
-        let indices = (first..first + count)
-            .flat_map(u32::to_ne_bytes)
-            .collect::<Vec<_>>();
-        let fds = areas
-            .iter()
-            .flat_map(|area| area.as_fd().as_raw_fd().to_ne_bytes());
-        let fds = fds.collect::<Vec<_>>();
-        loaded
-            .map(self.map)?
-            .update_batch(&indices, &fds, count, MapFlags::ANY, MapFlags::ANY)
-            .with_context(|| format!("map {}", self.map))?;
-        let upto = there + (count << self.size.shift);
-        Ok(self.size.entries.min(upto))
+    /// Adds `areas` to what is `there`, whose entries are free from then on: low ones on top.
+    fn add(&self, loaded: &Loaded, areas: &[MapHandle], there: &AtomicU64) -> Result<()> {
+        let from = there.load(Ordering::Relaxed) as u32;
+        inner::put(loaded, self.map, from >> self.size.shift, areas)?;
+        let upto = from + ((areas.len() as u32) << self.size.shift);
+        let upto = self.size.entries.min(upto);
+        self.push_all(loaded.map(self.free)?, from, upto)
+            .with_context(|| format!("map {}", self.free))?;
+        there.store(upto.into(), Ordering::Relaxed);
+        Ok(())
     }
 
-    fn push(&self, loaded: &Loaded, from: u32, upto: u32) -> Result<()> {
-        (self.fill)(loaded.map(self.free)?, from, upto)
-            .with_context(|| format!("map {}", self.free))
+    fn push_all(&self, free: &MapHandle, from: u32, upto: u32) -> Result<()> {
+        for first in (from..upto).step_by(self.batch).rev() {
+            let batch: Vec<u32> = (first..first + self.batch as u32).rev().collect();
+            push(free, &batch)?;
+        }
+        Ok(())
     }
+}
+
+/// Pushes a batch of free numbers; the last one is handed out first.
+pub(super) fn push(free: &MapHandle, batch: &[u32]) -> Result<()> {
+    let value = batch.iter().flat_map(|number| number.to_ne_bytes());
+    let value: Vec<u8> = value.collect();
+    Ok(free.update(&[], &value, MapFlags::ANY)?)
 }
 
 /// The first area of each pool: the kernel wants to see what areas are like before it takes the programs.
@@ -107,27 +97,20 @@ impl First {
         let pools = pools(raw);
         let first = Self([pools[0].area()?, pools[1].area()?, pools[2].area()?]);
         for (pool, area) in pools.iter().zip(&first.0) {
-            map_of(open, pool.map)?
-                .set_inner_map_fd(area.as_fd())
-                .with_context(|| format!("BPF map {}", pool.map))?;
+            inner::show(open, pool.map, area)?;
         }
         Ok(first)
     }
 
-    /// Puts them, and what else is to be there from the beginning, into the pools: low entries on top.
+    /// Puts them, and what else is to be there from the beginning, into the pools.
     pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
         let all = pools(raw).into_iter().zip(shared.pools()).zip(self.0);
         for ((pool, [_, there, most]), area) in all {
-            let entries = u64::from(pool.size.entries);
-            let areas = pool.first().div_ceil(pool.size.area().into()).max(1);
-            let mut areas = (1..areas)
-                .map(|_| pool.area())
-                .collect::<Result<Vec<_>>>()?;
-            areas.push(area);
-            let upto = pool.put(loaded, &areas, 0)?;
-            pool.push(loaded, 0, upto)?;
-            there.store(upto.into(), Ordering::Relaxed);
-            most.store(entries, Ordering::Relaxed);
+            let areas = pool.first().div_ceil(pool.size.area().into());
+            let others = (1..areas).map(|_| pool.area());
+            let areas = others.chain([Ok(area)]).collect::<Result<Vec<_>>>()?;
+            pool.add(loaded, &areas, there)?;
+            most.store(pool.size.entries.into(), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -143,10 +126,7 @@ fn extend(loaded: &Loaded, pool: &Pool, there: &AtomicU64, upto: u64) -> Result<
     let mut areas = vec![pool.area()?];
     // And what else there is memory for.
     areas.extend((1..missing).map_while(|_| pool.area().ok()));
-    let more = pool.put(loaded, &areas, now as u32)?;
-    pool.push(loaded, now as u32, more)?;
-    there.store(more.into(), Ordering::Relaxed);
-    Ok(())
+    pool.add(loaded, &areas, there)
 }
 
 /// Whether a pool is to be larger: half of it is in use, for a sender doubles its window in a round trip (as
@@ -192,24 +172,6 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
 pub(super) fn fill(loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
     let mut all = pools(raw).into_iter().zip(shared.pools());
     all.try_for_each(|(pool, [_, there, _])| extend(loaded, &pool, there, pool.size.entries.into()))
-}
-
-/// Pushes the indices so that low ones are handed out first.
-fn fill_indices(map: &MapHandle, from: u32, upto: u32) -> Result<()> {
-    for index in (from..upto).rev() {
-        map.update(&[], &index.to_ne_bytes(), MapFlags::ANY)
-            .context("filling a pool")?;
-    }
-    Ok(())
-}
-
-fn fill_slots(map: &MapHandle, from: u32, upto: u32) -> Result<()> {
-    for first in (from..upto).step_by(LH_BATCH_SLOTS as usize).rev() {
-        let slot = std::array::from_fn(|i| first + LH_BATCH_SLOTS - 1 - i as u32);
-        map.update(&[], bytes::of(&lh_batch { slot }), MapFlags::ANY)
-            .context("filling the pool of slots")?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -3,21 +3,20 @@
 //! in use for a while is halved, as it was doubled when it ran low. A piece of work at a time, since repairs
 //! wait meanwhile.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_CB_FLOW, lh_batch, lh_setup};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, libbpf_sys};
+use lasthop_core::bindings::{LH_CB_FLOW, lh_setup};
+use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject};
 
 use super::giving::{Free, Giving};
-use super::image::map_of;
+use super::inner;
 use super::loaded::Loaded;
-use super::pools::{Pool, pools, runs_low};
+use super::pools::{Pool, pools, push, runs_low};
 use super::program::Program;
 use super::syns;
-use crate::bytes;
 use crate::shared::Shared;
 use crate::skb::{SkbContext, test_run};
 use crate::view::EMPTY;
@@ -38,27 +37,12 @@ const REST: Duration = Duration::from_millis(20);
 /// Shows what stacks aside are like to the programs that are about to be loaded: by this one, until they are.
 pub(super) fn prepare(open: &mut OpenObject) -> Result<MapHandle> {
     let like = stack(1)?;
-    map_of(open, ASIDE)?
-        .set_inner_map_fd(like.as_fd())
-        .with_context(|| format!("BPF map {ASIDE}"))?;
+    inner::show(open, ASIDE, &like)?;
     Ok(like)
 }
 
 fn stack(entries: u32) -> Result<MapHandle> {
-    let options = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
-        ..Default::default()
-    };
-    let number = size_of::<u32>() as u32;
-    MapHandle::create(
-        MapType::Stack,
-        Some("lh_aside"),
-        0,
-        number,
-        entries,
-        &options,
-    )
-    .context("a stack aside")
+    inner::create(ASIDE, MapType::Stack, [0, size_of::<u32>()], entries)
 }
 
 /// The stacks of a pool.
@@ -84,14 +68,7 @@ impl Free for Stacks<'_> {
     }
 
     fn push(&self, batch: &[u32]) -> Result<()> {
-        let value = match batch {
-            [one] => one.to_ne_bytes().to_vec(),
-            many => bytes::of(&lh_batch {
-                slot: many.try_into().context("a batch")?,
-            })
-            .to_vec(),
-        };
-        Ok(self.free.update(&[], &value, MapFlags::ANY)?)
+        push(self.free, batch)
     }
 
     fn pop_aside(&self) -> Result<Option<u32>> {
@@ -100,9 +77,7 @@ impl Free for Stacks<'_> {
     }
 
     fn push_aside(&self, number: u32) -> Result<()> {
-        Ok(self
-            .aside
-            .update(&[], &number.to_ne_bytes(), MapFlags::ANY)?)
+        push(self.aside, &[number])
     }
 
     fn give(&self, number: u32) -> Result<()> {
@@ -154,20 +129,24 @@ impl Shrinking {
     pub(super) fn go_on(&mut self, of: Of<'_>, now: Instant) -> Instant {
         self.forget_syns(of, now);
         let mut next = now + PASS;
-        let all = self.pools.iter_mut().zip(pools(of.raw)).enumerate();
-        for ((index, (one, pool)), words) in all.zip(of.shared.pools()) {
-            let place = Place {
-                of,
-                pool,
-                index: index as u32,
-                words,
-            };
+        for (one, place) in self.each(of) {
             if let Err(error) = one.go_on(&place, now) {
                 tracing::debug!("{} give nothing back: {error:#}", place.pool.map);
             }
             next = one.work.as_ref().map_or(next, |work| next.min(work.at));
         }
         next
+    }
+
+    fn each<'a>(&mut self, of: Of<'a>) -> impl Iterator<Item = (&mut One, Place<'a>)> {
+        let places = pools(of.raw).into_iter().zip(of.shared.pools());
+        let places = (0..).zip(places).map(move |(index, (pool, words))| Place {
+            of,
+            pool,
+            index,
+            words,
+        });
+        self.pools.iter_mut().zip(places)
     }
 
     fn forget_syns(&mut self, of: Of<'_>, now: Instant) {
@@ -183,14 +162,7 @@ impl Shrinking {
 
     /// Gives up where the pool is wanted as it is; `all`: everywhere.
     pub(super) fn give_up(&mut self, of: Of<'_>, all: bool) {
-        let each = self.pools.iter_mut().zip(pools(of.raw)).enumerate();
-        for ((index, (one, pool)), words) in each.zip(of.shared.pools()) {
-            let place = Place {
-                of,
-                pool,
-                index: index as u32,
-                words,
-            };
+        for (one, place) in self.each(of) {
             if let Some(work) = &mut one.work
                 && (all || place.wanted(work.giving.from))
             {
@@ -258,9 +230,7 @@ impl Place<'_> {
 
     fn begin(&self, from: u32, upto: u32, now: Instant) -> Result<Work> {
         let aside = stack(upto)?;
-        let fd = aside.as_fd().as_raw_fd().to_ne_bytes();
-        let all = self.of.loaded.map(ASIDE)?;
-        all.update(&self.index.to_ne_bytes(), &fd, MapFlags::ANY)?;
+        inner::put(self.of.loaded, ASIDE, self.index, slice::from_ref(&aside))?;
         self.ask_for_spares();
         Ok(Work {
             giving: Giving::new(from, upto),
@@ -283,10 +253,7 @@ impl Place<'_> {
         Ok(Stacks {
             free: self.of.loaded.map(self.pool.free)?,
             aside,
-            batch: match self.pool.map {
-                "slots" => LH_BATCH_SLOTS as usize,
-                _ => 1,
-            },
+            batch: self.pool.batch,
             give: self.of.loaded.program(Program::Give)?,
         })
     }

@@ -2,16 +2,15 @@
 //! SYNs that are remembered beside the table: by one hash that is always there, and while many connections
 //! are unanswered by a larger one. What the kernel forgets first if either is full is what is oldest.
 
-use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
     LH_SYNS_FEW, LH_SYNS_MANY, LH_UNANSWERED_PART, lh_flow_key, lh_setup, lh_syn,
 };
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, libbpf_sys};
+use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject};
 
-use super::image::map_of;
+use super::inner;
 use super::loaded::Loaded;
 use crate::maps;
 use crate::shared::Shared;
@@ -19,26 +18,8 @@ use crate::shared::Shared;
 const MAP: &str = "syns";
 
 fn hash(entries: u32) -> Result<MapHandle> {
-    let options = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
-        ..Default::default()
-    };
-    MapHandle::create(
-        MapType::LruHash,
-        Some("lh_syns"),
-        size_of::<lh_flow_key>() as u32,
-        size_of::<lh_syn>() as u32,
-        entries,
-        &options,
-    )
-    .with_context(|| format!("a hash of map {MAP}"))
-}
-
-fn put(loaded: &Loaded, index: u32, hash: &MapHandle) -> Result<()> {
-    let fd = hash.as_fd().as_raw_fd();
-    let map = loaded.map(MAP)?;
-    map.update(&index.to_ne_bytes(), &fd.to_ne_bytes(), MapFlags::ANY)
-        .with_context(|| format!("map {MAP}"))
+    let bytes = [size_of::<lh_flow_key>(), size_of::<lh_syn>()];
+    inner::create(MAP, MapType::LruHash, bytes, entries)
 }
 
 /// The hash that is always there.
@@ -48,15 +29,13 @@ impl First {
     /// Creates it, and shows it to the programs that are about to be loaded.
     pub(super) fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<Self> {
         let first = hash(maps::syns(raw.nr_flows).0)?;
-        map_of(open, MAP)?
-            .set_inner_map_fd(first.as_fd())
-            .with_context(|| format!("BPF map {MAP}"))?;
+        inner::show(open, MAP, &first)?;
         Ok(Self(first))
     }
 
     /// Puts it where it is looked for.
     pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
-        put(loaded, LH_SYNS_FEW, &self.0)?;
+        inner::put(loaded, MAP, LH_SYNS_FEW, &[self.0])?;
         let (few, many) = maps::syns(raw.nr_flows);
         let [there, most] = shared.syns();
         there.store(few.into(), Ordering::Relaxed);
@@ -65,16 +44,18 @@ impl First {
     }
 }
 
-/// Whether so many are unanswered that the larger one is wanted: before the small one alone is asked.
-fn many(unanswered: u64, raw: &lh_setup) -> bool {
+/// Whether so many are unanswered, or would be if it were `times` as many, that the larger one is wanted:
+/// before the small one alone is asked.
+fn many(shared: &Shared, times: u64, raw: &lh_setup) -> bool {
+    // SAFETY: a field of a valid struct; no reference is made.
+    let unanswered = shared.word(|s| unsafe { &raw mut (*s).unanswered });
+    let unanswered = times * unanswered.load(Ordering::Relaxed);
     unanswered * u64::from(LH_UNANSWERED_PART) > u64::from(raw.nr_flows / 2)
 }
 
 /// Adds the larger one if it is wanted. Where memory can't be had for it the other has to do, for good.
 pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
-    // SAFETY: a field of a valid struct; no reference is made.
-    let unanswered = shared.word(|s| unsafe { &raw mut (*s).unanswered });
-    if many(unanswered.load(Ordering::Relaxed), raw)
+    if many(shared, 1, raw)
         && let Err(error) = fill(loaded, shared)
     {
         let [there, most] = shared.syns();
@@ -86,10 +67,7 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
 /// Whether the larger one is there, and many less would have to be unanswered.
 pub(super) fn may_go(shared: &Shared, raw: &lh_setup) -> bool {
     let there = shared.syns()[0].load(Ordering::Relaxed);
-    // SAFETY: a field of a valid struct; no reference is made.
-    let unanswered = shared.word(|s| unsafe { &raw mut (*s).unanswered });
-    let unanswered = unanswered.load(Ordering::Relaxed);
-    there > maps::syns(raw.nr_flows).0.into() && !many(4 * unanswered, raw)
+    there > maps::syns(raw.nr_flows).0.into() && !many(shared, 4, raw)
 }
 
 /// Takes it away, with what it remembers.
@@ -106,7 +84,7 @@ pub(super) fn fill(loaded: &Loaded, shared: &Shared) -> Result<()> {
     let [there, most] = shared.syns();
     let wanted = most.load(Ordering::Relaxed);
     if there.load(Ordering::Relaxed) < wanted {
-        put(loaded, LH_SYNS_MANY, &hash(wanted as u32)?)?;
+        inner::put(loaded, MAP, LH_SYNS_MANY, &[hash(wanted as u32)?])?;
         there.store(wanted, Ordering::Relaxed);
     }
     Ok(())
