@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::runner::Job;
 use crate::base::say::say;
-use crate::studies::compare::progress::{TEMPLATE, time_left};
+use crate::studies::compare::progress::bar;
 
 /// Steps of the bar per second of transfers.
 const STEPS: f64 = 10.0;
@@ -25,16 +25,10 @@ pub(super) struct Progress {
 impl Progress {
     /// A bar over runs of the given transfers.
     pub(super) fn new(jobs: &[Job]) -> Self {
-        // Draws nothing unless standard error is a terminal.
-        let target = ProgressDrawTarget::stderr_with_hz(4);
         let total: Duration = jobs.iter().map(|job| job.expected).sum();
         let steps = (total.as_secs_f64() * STEPS) as u64;
-        let bar = ProgressBar::with_draw_target(Some(steps), target);
-        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            bar.set_style(style.with_key("left", time_left));
-        }
         Self {
-            bar,
+            bar: bar(steps, 4),
             cells: jobs.len(),
             done: 0,
             done_time: Duration::ZERO,

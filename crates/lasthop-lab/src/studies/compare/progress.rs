@@ -7,15 +7,25 @@ use crate::cell::options::Cell;
 
 /// Steps of the bar per cell.
 const STEPS: f64 = 1000.0;
-pub(crate) const TEMPLATE: &str =
+const TEMPLATE: &str =
     "{bar:30} {percent:>3}%  {msg}  {elapsed_precise} elapsed, about {left} left";
 
 /// Nothing is known before something is done; indicatif would say 0 s.
-pub(crate) fn time_left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+fn time_left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     let _ = match state.pos() {
         0 => out.write_char('?'),
         _ => write!(out, "{:#}", HumanDuration(state.eta())),
     };
+}
+
+/// A bar of so many steps, drawn so often a second; nothing where standard error is no terminal.
+pub(crate) fn bar(steps: u64, hz: u8) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(hz);
+    let bar = ProgressBar::with_draw_target(Some(steps), target);
+    match ProgressStyle::with_template(TEMPLATE) {
+        Ok(style) => bar.with_style(style.with_key("left", time_left)),
+        Err(_) => bar,
+    }
 }
 
 /// A bar over all cells; nothing where standard error is no terminal.
@@ -27,14 +37,8 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(cells: usize) -> Self {
-        // Draws nothing unless standard error is a terminal.
-        let target = ProgressDrawTarget::stderr_with_hz(4);
-        let bar = ProgressBar::with_draw_target(Some(cells as u64 * STEPS as u64), target);
-        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            bar.set_style(style.with_key("left", time_left));
-        }
         Self {
-            bar,
+            bar: bar(cells as u64 * STEPS as u64, 4),
             cells,
             done: std::cell::Cell::new(0),
         }

@@ -27,6 +27,17 @@ fn curve(label: &str, lane: usize, is_model: bool, mut points: Vec<(f64, f64)>) 
     }
 }
 
+/// A picture of those curves that have points.
+fn panel(title: String, x: &str, scale: Scale, mut curves: Vec<Curve>) -> Panel {
+    curves.retain(|curve| !curve.points.is_empty());
+    Panel {
+        title,
+        x: x.to_owned(),
+        scale,
+        curves,
+    }
+}
+
 /// Times of the programs.
 pub fn packets(packets: &[Packet], model: &Model) -> Vec<Panel> {
     let axes = [
@@ -62,26 +73,20 @@ fn of_axis(packets: &[Packet], model: &Model, (axis, x, scale): (&str, &str, Sca
         let own = model.points.iter().filter(is_own);
         own.map(|p| (p.x, p.model_ns)).collect()
     };
-    let mut curves = vec![
+    let curves = vec![
         curve("data", DATA, false, own("data", |p| p.ns)),
         curve("ACK", ACK, false, own("ack", |p| p.ns)),
         curve("data, model", DATA, true, said(Path::Data)),
         curve("ACK, model", ACK, true, said(Path::Ack)),
         curve("yardstick, data", PLAIN, false, own("data", |p| p.base_ns)),
     ];
-    curves.retain(|curve| !curve.points.is_empty());
-    Panel {
-        title: format!("ns per packet against {}", word(axis)),
-        x: x.to_owned(),
-        scale,
-        curves,
-    }
+    let title = format!("ns per packet against {}", word(axis));
+    panel(title, x, scale, curves)
 }
 
 fn word(axis: &str) -> &str {
     match axis {
-        "bytes" => "size",
-        "segments" => "segments",
+        "bytes" | "mss" => "size",
         other => other,
     }
 }
@@ -95,19 +100,18 @@ fn forwarded(model: &Model) -> Panel {
             .filter(|p| p.axis == "forwarded" && p.path == path);
         own.map(|p| (p.x, of(p))).collect()
     };
-    let mut curves = vec![
+    let curves = vec![
         curve("data", DATA, false, own(Path::Data, |p| p.ns)),
         curve("ACK", ACK, false, own(Path::Ack, |p| p.ns)),
         curve("data, model", DATA, true, own(Path::Data, |p| p.model_ns)),
         curve("ACK, model", ACK, true, own(Path::Ack, |p| p.model_ns)),
     ];
-    curves.retain(|curve| !curve.points.is_empty());
-    Panel {
-        title: "ns per super-packet in forwarding".to_owned(),
-        x: "segments of 1,448 bytes; of an ACK: that it acknowledges".to_owned(),
-        scale: Scale::Linear,
+    panel(
+        "ns per super-packet in forwarding".to_owned(),
+        "segments of 1,448 bytes; of an ACK: that it acknowledges",
+        Scale::Linear,
         curves,
-    }
+    )
 }
 
 fn opened(packets: &[Packet]) -> Panel {
@@ -117,18 +121,17 @@ fn opened(packets: &[Packet]) -> Panel {
             .filter(|p| p.axis == "rules" && p.path == path);
         own.map(|p| (p.x, of(p))).collect()
     };
-    let mut curves = vec![
+    let curves = vec![
         curve("SYN", OPENED, false, own("syn", |p| p.ns)),
         curve("its answer", ACK, false, own("syn-ack", |p| p.ns)),
         curve("yardstick, SYN", PLAIN, false, own("syn", |p| p.base_ns)),
     ];
-    curves.retain(|curve| !curve.points.is_empty());
-    Panel {
-        title: "ns per new connection against rules".to_owned(),
-        x: "rules, none of which covers it".to_owned(),
-        scale: Scale::Linear,
+    panel(
+        "ns per new connection against rules".to_owned(),
+        "rules, none of which covers it",
+        Scale::Linear,
         curves,
-    }
+    )
 }
 
 /// Processor time per Gbit of forwarding.
@@ -138,28 +141,20 @@ pub fn forwarding(lines: &[Line]) -> Vec<Panel> {
         ("mss", "payload of a segment, bytes, GRO off", Scale::Log),
         ("loss", "segments lost, %, GRO off", Scale::Linear),
     ];
-    let panel = |(axis, x, scale): (&str, &str, Scale)| {
+    let drawn = |(axis, x, scale): (&str, &str, Scale)| {
         let cells = cells(lines, axis);
         let own = |helper: &str| -> Vec<(f64, f64)> {
             let own = cells.iter().filter(|cell| cell.helper == helper);
             own.map(|cell| (cell.x, cell.s_per_gbit)).collect()
         };
-        let mut curves = vec![
+        let curves = vec![
             curve("without agent", PLAIN, false, own(NO_AGENT)),
             curve("with", DATA, false, own(SCHEME)),
         ];
-        curves.retain(|curve| !curve.points.is_empty());
-        Panel {
-            title: format!(
-                "CPU s per Gbit against {}",
-                if axis == "mss" { "size" } else { axis }
-            ),
-            x: x.to_owned(),
-            scale,
-            curves,
-        }
+        let title = format!("CPU s per Gbit against {}", word(axis));
+        panel(title, x, scale, curves)
     };
-    let mut panels: Vec<Panel> = axes.into_iter().map(panel).collect();
+    let mut panels: Vec<Panel> = axes.into_iter().map(drawn).collect();
     panels.retain(|panel| !panel.curves.is_empty());
     panels
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::Value;
 
 use super::lines::{Forwarding, Line, Machine, Skipped, Train};
@@ -23,7 +23,7 @@ use crate::bed::direct::{Direct, Form, Helper, Transfer};
 use crate::bed::others::others_ns;
 use crate::bed::programs::{self, ProgramRuns};
 use crate::data::scheme::NO_AGENT;
-use crate::studies::compare::progress::{TEMPLATE, time_left};
+use crate::studies::compare::progress::bar;
 use crate::studies::experiment::meta;
 
 /// The agent's default scheme.
@@ -263,13 +263,7 @@ struct Bar(ProgressBar);
 
 impl Bar {
     fn new(steps: usize) -> Self {
-        // Draws nothing unless standard error is a terminal.
-        let target = ProgressDrawTarget::stderr_with_hz(2);
-        let bar = ProgressBar::with_draw_target(Some(steps as u64), target);
-        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            bar.set_style(style.with_key("left", time_left));
-        }
-        Self(bar)
+        Self(bar(steps as u64, 2))
     }
 
     fn begin(&self, what: &str) {

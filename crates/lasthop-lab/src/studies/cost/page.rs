@@ -11,7 +11,7 @@ use super::ports::{Need, PORTS};
 use super::table::{Cell, cells};
 use crate::studies::report::number::number;
 use crate::studies::report::range::tick_number;
-use crate::studies::report::shell::{self, day, scrolling};
+use crate::studies::report::shell::{self, columns, day, scrolling};
 
 const TITLE: &str = "lasthop: cost as it grows";
 
@@ -81,15 +81,14 @@ fn percent(share: f64) -> String {
 }
 
 fn ports(model: &Model, needs: &[Need]) -> Markup {
+    let mut heads = ["Downlink full of", "Data, ns", "ACK, ns"]
+        .map(str::to_owned)
+        .to_vec();
+    heads.extend(PORTS.map(|gbit| format!("{gbit} Gbit/s")));
+    heads.push("Gbit/s per core".to_owned());
     let table = html! {
         table {
-            thead { tr {
-                th scope="col" { "Downlink full of" }
-                th scope="col" { "Data, ns" }
-                th scope="col" { "ACK, ns" }
-                @for gbit in PORTS { th scope="col" { (gbit) " Gbit/s" } }
-                th scope="col" { "Gbit/s per core" }
-            } }
+            (columns(heads))
             tbody { @for need in needs { tr {
                 th scope="row" { (need.mix) }
                 td.number { (number(need.data_ns.round())) }
@@ -122,13 +121,7 @@ fn forwarding(lines: &[Line]) -> Markup {
     let others = rows.iter().map(|cell| cell.others).fold(0.0, f64::max);
     let table = html! {
         table {
-            thead { tr {
-                th scope="col" { "GRO" }
-                th scope="col" { "At the base station" }
-                th scope="col" { "Gbit/s" }
-                th scope="col" { "CPU s per Gbit" }
-                th scope="col" { "More than nobody" }
-            } }
+            (columns(["GRO", "At the base station", "Gbit/s", "CPU s per Gbit", "More than nobody"]))
             tbody { @for cell in &rows { tr {
                 th scope="row" { (if cell.x > 0.0 { "on" } else { "off" }) }
                 td { (helper(&cell.helper)) }
@@ -171,11 +164,7 @@ fn share(cell: &Cell) -> Markup {
 fn of_model(model: &Model) -> Markup {
     let terms = html! {
         table {
-            thead { tr {
-                th scope="col" { "Term, ns" }
-                th scope="col" { "Data" }
-                th scope="col" { "ACK" }
-            } }
+            (columns(["Term, ns", "Data", "ACK"]))
             tbody { @for (at, name) in NAMES.iter().enumerate() { tr {
                 th scope="row" { (name) }
                 @for terms in [&model.data, &model.ack] { td.number { (number(terms.ns[at])) } }
@@ -203,13 +192,7 @@ fn of_model(model: &Model) -> Markup {
 fn points(points: &[Checked]) -> Markup {
     html! {
         table {
-            thead { tr {
-                th scope="col" { "Point" }
-                th scope="col" { "Path" }
-                th scope="col" { "Measured, ns" }
-                th scope="col" { "Model, ns" }
-                th scope="col" { "Error" }
-            } }
+            (columns(["Point", "Path", "Measured, ns", "Model, ns", "Error"]))
             tbody { @for point in points { tr {
                 th scope="row" { (point.axis) " " (tick_number(point.x)) }
                 td { (if point.path == Path::Data { "data" } else { "ACK" }) }

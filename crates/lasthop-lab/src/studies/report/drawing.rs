@@ -8,6 +8,7 @@ use super::contrast::{Bar, Block, Contrast, Mark, PanelData, Ratios, Row, Spread
 use super::number::{number, place};
 use super::range::{Range, tick_number};
 use super::section::Section;
+use super::shell::columns;
 use crate::studies::experiment::judge::Outcome;
 use crate::studies::experiment::spec::{Panel, Scale};
 
@@ -60,14 +61,7 @@ pub fn summary(sections: &[&Section]) -> Markup {
     };
     html! {
         table.overview {
-            thead { tr {
-                th scope="col" { "Case" }
-                th scope="col" { "Conditions met" }
-                th scope="col" { "Goodput" }
-                th scope="col" { "RTT p95" }
-                th scope="col" { "Queue drops" }
-                th scope="col" { "Its own figure" }
-            } }
+            (columns(["Case", "Conditions met", "Goodput", "RTT p95", "Queue drops", "Its own figure"]))
             tbody { @for section in rows() { @for ratios in &section.contrast.ratios {
                 (summary_row(section, ratios))
             } } }

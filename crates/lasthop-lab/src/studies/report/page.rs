@@ -12,7 +12,7 @@ use maud::{Markup, html};
 use super::drawing;
 use super::maps;
 use super::section::{Part, Section};
-use super::shell::{self, day, scrolling};
+use super::shell::{self, columns, day, scrolling};
 use super::tables::{self, FIGURES_FILE};
 use crate::cell::engine;
 use crate::studies::experiment::judge::{Judgement, Outcome};
@@ -125,13 +125,7 @@ fn origin(parts: &[Part]) -> Markup {
 fn overview(parts: &[Part]) -> Markup {
     let table = html! {
         table.overview {
-            thead { tr {
-                th scope="col" { "Experiment" }
-                th scope="col" { "Result" }
-                th scope="col" { "Conditions met" }
-                th scope="col" { "Runs" }
-                th scope="col" { "Source" }
-            } }
+            (columns(["Experiment", "Result", "Conditions met", "Runs", "Source"]))
             tbody { @for part in parts { tr {
                 th scope="row" { a href={ "#" (part.name()) } { (part.name()) } }
                 td { (Standing::of(part).badge()) }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -37,4 +37,9 @@ pub fn day(seconds: u64) -> String {
 /// What scrolls by itself where the page is narrow, by keyboard, too.
 pub fn scrolling(label: &str, wide: &Markup) -> Markup {
     html! { div.scroll role="region" aria-label=(label) tabindex="0" { (wide) } }
+}
+
+/// The first line of a table: what its columns are.
+pub fn columns<T: Render>(names: impl IntoIterator<Item = T>) -> Markup {
+    html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
 }

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ use crate::bed::load::{self, RunningLoad};
 use crate::bed::testbed::TestBed;
 use crate::data::outage::Outage;
 use crate::studies::compare::Verdict;
-use crate::studies::compare::progress::{TEMPLATE, time_left};
+use crate::studies::compare::progress::bar;
 
 /// The log's name in `--out`.
 pub const LOG: &str = "soak.jsonl";
@@ -273,12 +273,7 @@ struct Bar {
 
 impl Bar {
     fn new(duration: Duration) -> Self {
-        // Draws nothing unless standard error is a terminal.
-        let target = ProgressDrawTarget::stderr_with_hz(2);
-        let bar = ProgressBar::with_draw_target(Some(duration.as_millis() as u64), target);
-        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            bar.set_style(style.with_key("left", time_left));
-        }
+        let bar = bar(duration.as_millis() as u64, 2);
         bar.set_message("connections begin");
         Self { bar }
     }
