@@ -14,7 +14,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, FORBIDDEN, OF_PROCESS, PATIENCE};
 use crate::fields::Only;
-use crate::runtime;
+use crate::{lock, runtime};
 
 /// What the serving processes said.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ impl Owner {
     /// # Errors
     /// Why there is no answer; after the time in `bounds` at the latest.
     pub fn ask(&self, request: &str, bounds: Bounds) -> Result<Vec<String>, Refusal> {
-        let process = || control::owner(&self.socket.with_extension("lock"));
+        let process = || lock::owner(&self.socket.with_extension("lock"));
         let text = ask(&self.socket, request, bounds).map_err(|error| Refusal {
             silence: silence(error.kind()),
             text: format!("process {} {}", process(), why(&error)),
@@ -245,6 +245,7 @@ fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "sock"))
+        .filter(|path| !lock::is_of_another_namespace(&path.with_extension("lock")))
         .collect();
     sockets.sort();
     Ok(sockets)

@@ -3,25 +3,28 @@
 //! namespace, and a lock that says whose it is. Who asks is in ask.rs.
 //!
 //! The lock goes with its process, whatever kills it; a socket without a process behind it
-//! answers nobody and is replaced by the next owner.
+//! answers nobody and is replaced by the next owner. The kernel gives the number of a namespace that is
+//! gone to the next one, so a lock says which of them it was made in.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use nix::errno::Errno;
+use anyhow::{Context, Result};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
 use nix::unistd::{Uid, geteuid};
 
+pub use crate::lock::DAEMON;
+pub(crate) use crate::lock::OF_PROCESS;
+use crate::lock::{bury_the_dead, owner, sign, take_lock};
 use crate::monotonic::now_ns;
 use crate::{priority, runtime};
 
@@ -42,12 +45,6 @@ pub(crate) const BUSY: &str = "busy\n";
 const FOR_READERS: [&str; 4] = ["status", "flows", "peers", "observe"];
 /// What readers get who would tell it something.
 pub(crate) const FORBIDDEN: &str = "forbidden\n";
-/// The owner may remove file and directory while we claim them; more often than this is an error.
-const CLAIM_TRIES: usize = 10;
-/// What a socket's name begins with that is a process's and not a device's: those have no colon.
-pub(crate) const OF_PROCESS: char = ':';
-/// Name of the socket of the one daemon of a network namespace.
-pub const DAEMON: &str = ":daemon";
 
 /// Directory of this network namespace.
 ///
@@ -174,8 +171,8 @@ impl Control {
         let directory = directory(runtime_dir)?;
         let lock_path = directory.join(format!("{device}.lock"));
         let mut lock = take_lock(&directory, &lock_path, device)?;
-        sign(&mut lock)?;
         bury_the_dead(&directory);
+        sign(&mut lock)?;
         let socket = directory.join(format!("{device}.sock"));
         let _ = fs::remove_file(&socket); // of a process that was killed: we have the lock
         let listener = UnixListener::bind(&socket)
@@ -305,80 +302,6 @@ fn read_request(client: &mut Client) -> Option<bool> {
         }
         Err(_) => None,
     }
-}
-
-/// Opens and locks the file. Its owner removes it on the way out, perhaps between our opening and
-/// our locking: then what we have locked has no name any more, and the next one would get in
-/// beside us.
-fn take_lock(directory: &Path, path: &Path, device: &str) -> Result<Flock<File>> {
-    for _ in 0..CLAIM_TRIES {
-        runtime::make(directory)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        options.mode(0o600); // who could open it could lock it, and keep us out
-        let file = match options.open(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            other => other.with_context(|| format!("cannot open {}", path.display()))?,
-        };
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) if has_name(&lock, path) => return Ok(lock),
-            Ok(_) => {}
-            Err((_, Errno::EWOULDBLOCK)) => {
-                let taken = match device {
-                    DAEMON => "a daemon serves this network namespace already",
-                    _ => &format!("{device} is attached already"),
-                };
-                bail!("{taken}, by process {}: end that one first", owner(path));
-            }
-            Err((_, error)) => {
-                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
-            }
-        }
-    }
-    bail!(
-        "cannot lock {}: it is removed again and again",
-        path.display()
-    );
-}
-
-/// Removes what processes have left that were killed: nobody claims their names again.
-fn bury_the_dead(directory: &Path) {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let of_process = entries.filter(|e| e.file_name().to_string_lossy().starts_with(OF_PROCESS));
-    let locks = of_process.map(|entry| entry.path());
-    for path in locks.filter(|path| path.extension().is_some_and(|end| end == "lock")) {
-        let Ok(file) = File::open(&path) else {
-            continue;
-        };
-        // One that lives holds it, and one that has just begun would look for its name again.
-        if let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            && has_name(&lock, &path)
-        {
-            let _ = fs::remove_file(path.with_extension("sock"));
-            let _ = fs::remove_file(&path);
-        }
-    }
-}
-
-/// Says in the file whose the lock is.
-fn sign(lock: &mut Flock<File>) -> io::Result<()> {
-    lock.set_len(0)?;
-    lock.rewind()?;
-    write!(lock, "{}", std::process::id())
-}
-
-fn has_name(file: &File, path: &Path) -> bool {
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(ours), Ok(named)) => (ours.dev(), ours.ino()) == (named.dev(), named.ino()),
-        _ => false,
-    }
-}
-
-pub(crate) fn owner(lock_path: &Path) -> String {
-    fs::read_to_string(lock_path)
-        .ok()
-        .filter(|pid| !pid.trim().is_empty())
-        .map_or_else(|| "?".into(), |pid| pid.trim().to_owned())
 }
 
 impl Drop for Control {
@@ -528,19 +451,30 @@ mod tests {
         drop(alive);
     }
 
-    /// Whoever locks a file that its owner has removed since must not believe it is the owner.
+    /// What was killed in a namespace that is gone is not told of in the next one of that number, in its
+    /// own it is: its device is not served any more.
     #[test]
-    fn a_lock_without_a_name_is_none() {
+    fn who_was_killed_elsewhere_was_never_here() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("wl0.lock");
-        let old = File::create(&path).unwrap();
-        fs::remove_file(&path).unwrap();
-        assert!(!has_name(&old, &path));
-        File::create(&path).unwrap();
-        assert!(!has_name(&old, &path));
-        assert!(has_name(
-            &take_lock(dir.path(), &path, "wl0").unwrap(),
-            &path
-        ));
+        let directory = directory(dir.path()).unwrap();
+        let cookie = crate::lock::cookie().unwrap();
+        let owners = || {
+            let owners = crate::ask::owners(dir.path()).unwrap();
+            owners.into_iter().map(|owner| owner.device)
+        };
+        let alive = Control::claim(dir.path(), "wl0").unwrap();
+        let (here, gone) = (format!("1\n{cookie}\n"), format!("1\n{}\n", cookie + 1));
+        for (left, signed) in [("here", here), ("gone", gone), ("unsigned", "1".into())] {
+            fs::write(directory.join(format!("{left}.sock")), "").unwrap();
+            fs::write(directory.join(format!("{left}.lock")), signed).unwrap();
+        }
+        assert!(owners().eq(["here", "wl0"]));
+        let _next = Control::claim(dir.path(), "wl1").unwrap();
+        assert!(owners().eq(["here", "wl0", "wl1"]));
+        assert!(!directory.join("gone.sock").exists());
+        assert_eq!(owner(&directory.join("here.lock")), "1");
+        let us = std::process::id();
+        assert_eq!(owner_of(dir.path(), "wl0").unwrap(), Some(us));
+        drop(alive);
     }
 }

@@ -24,6 +24,7 @@ mod fields;
 mod flow_tables;
 pub mod keyfile;
 mod links;
+mod lock;
 pub mod mac_events;
 mod maps;
 pub mod memory;

@@ -6,14 +6,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
+use lasthop::config::DEFAULT_RUNTIME_DIR;
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::bed::namespace::NETNS_DIR;
 use crate::bed::netns;
 use crate::bed::process::ProcessId;
 use crate::data::link::LinkOptions;
@@ -259,8 +262,21 @@ fn remove_namespaces(run: &str) -> Result<()> {
     let own = names
         .iter()
         .filter(|name| netns::run_of_namespace(name) == Some(run));
-    let removed: Vec<Result<()>> = own.map(|name| netns::remove_name(name)).collect();
+    let removed: Vec<Result<()>> = own
+        .map(|name| {
+            remove_sockets(name);
+            netns::remove_name(name)
+        })
+        .collect();
     removed.into_iter().collect()
+}
+
+/// What agents have left there that were killed; with nothing left it is not there.
+fn remove_sockets(namespace: &str) {
+    if let Ok(found) = fs::metadata(Path::new(NETNS_DIR).join(namespace)) {
+        let directory = Path::new(DEFAULT_RUNTIME_DIR).join(found.ino().to_string());
+        let _ = fs::remove_dir_all(directory);
+    }
 }
 
 fn directory(name: &str) -> PathBuf {
