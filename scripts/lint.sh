@@ -27,6 +27,14 @@ cargo fmt --all --check
 step "cargo clippy"
 cargo clippy --workspace --all-targets --locked -q -- -D warnings
 
+step "the oldest Rust that Cargo.toml names compiles it"
+oldest=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+if cargo "+$oldest" --version >/dev/null 2>&1; then
+	cargo "+$oldest" check --workspace --all-targets --locked -q --target-dir target/oldest
+else
+	echo "skipped: Rust $oldest is not installed (rustup toolchain install $oldest --profile minimal)"
+fi
+
 step "bindings are those of the headers"
 libclang=$(dirname "$(find /usr/lib/llvm-*/lib -name 'libclang*.so*' | sort | tail -n 1)")
 LIBCLANG_PATH=$libclang cargo run --locked -q -p xtask -- bindings --check

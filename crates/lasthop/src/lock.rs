@@ -73,9 +73,8 @@ pub(crate) fn bury_the_dead(directory: &Path) {
             continue;
         };
         // One that lives holds it, and one that has just begun would look for its name again.
-        if let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            && has_name(&lock, &path)
-        {
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock);
+        if let Some(_held) = lock.ok().filter(|lock| has_name(lock, &path)) {
             let _ = fs::remove_file(path.with_extension("sock"));
             let _ = fs::remove_file(&path);
         }

@@ -78,11 +78,10 @@ pub fn upgrade(runtime_dir: &Path) -> Result<Tried> {
         serving.extend(pid.map(|pid| (process, pid)));
     }
     // ExecReload of a service is for that alone, and the others' services have their own.
-    if let Some(main) = std::env::var("MAINPID")
-        .ok()
-        .and_then(|pid| pid.parse::<u32>().ok())
-        && serving.iter().any(|(_, pid)| *pid == main)
-    {
+    let main = std::env::var("MAINPID").ok();
+    let main = main.and_then(|pid| pid.parse::<u32>().ok());
+    let serves = |main: &u32| serving.iter().any(|(_, pid)| pid == main);
+    if let Some(main) = main.filter(serves) {
         serving.retain(|(_, pid)| *pid == main);
     }
     let mut tried = Tried::default();

@@ -414,9 +414,8 @@ impl Hop {
         };
         let lost = (self.loses)(end, &cargo, &segment);
         self.note(end, &cargo, &segment, lost);
-        if let (true, Cargo::Packet(packet), Some(s)) = (self.plan.mac, &cargo, &segment)
-            && !(self.unreported)(s)
-        {
+        let told = |s: &&Segment| self.plan.mac && !(self.unreported)(s);
+        if let (Cargo::Packet(packet), Some(_)) = (&cargo, segment.as_ref().filter(told)) {
             let event = if lost {
                 LH_MAC_GIVEN_UP
             } else {

@@ -100,9 +100,7 @@ fn who_we_are(device: &str, l2_bytes: u32) -> Us {
             if *kept == [0; 16] {
                 *kept = ip.octets();
             }
-        } else if let Some(link) = address.as_link_addr()
-            && l2_bytes != 0
-        {
+        } else if let Some(link) = address.as_link_addr().filter(|_| l2_bytes != 0) {
             us.hw = link.addr().unwrap_or_default();
         }
     }

@@ -163,9 +163,8 @@ impl Shrinking {
     /// Gives up where the pool is wanted as it is; `all`: everywhere.
     pub(super) fn give_up(&mut self, of: Of<'_>, all: bool) {
         for (one, place) in self.each(of) {
-            if let Some(work) = &mut one.work
-                && (all || place.wanted(work.giving.from))
-            {
+            let given = |work: &&mut Work| all || place.wanted(work.giving.from);
+            if let Some(work) = one.work.as_mut().filter(given) {
                 match place.give_up(work) {
                     Ok(()) => *one = One::default(),
                     Err(error) => tracing::warn!("{}: {error:#}", place.pool.map),

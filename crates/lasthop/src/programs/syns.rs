@@ -55,9 +55,10 @@ fn many(shared: &Shared, times: u64, raw: &lh_setup) -> bool {
 
 /// Adds the larger one if it is wanted. Where memory can't be had for it the other has to do, for good.
 pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
-    if many(shared, 1, raw)
-        && let Err(error) = fill(loaded, shared)
-    {
+    if !many(shared, 1, raw) {
+        return;
+    }
+    if let Err(error) = fill(loaded, shared) {
         let [there, most] = shared.syns();
         most.store(there.load(Ordering::Relaxed), Ordering::Relaxed);
         tracing::warn!("no memory to remember more SYNs: {error:#}");

@@ -199,10 +199,10 @@ impl<T> Medium<T> {
             sender, free_ns, ..
         } = &mut self.stations[index];
         let head_ns = self.now_ns.max(*free_ns);
-        if sender.held.is_empty()
-            && let Some((frame, headers)) = ends.take(direction, head_ns)
-        {
-            sender.take(frame, headers, head_ns);
+        if sender.held.is_empty() {
+            if let Some((frame, headers)) = ends.take(direction, head_ns) {
+                sender.take(frame, headers, head_ns);
+            }
         }
         if !sender.wants() {
             return;

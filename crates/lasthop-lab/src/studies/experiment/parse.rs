@@ -192,9 +192,7 @@ fn check_name(name: &str) -> Result<(), String> {
 /// The options that all runs share, the engine first.
 fn setup_args(engine: Option<Spanned<Engine>>, setup: &Options) -> Result<Vec<String>, Mistake> {
     let mut args = Vec::new();
-    if let Some(engine) = engine
-        && let Some(value) = engine.get_ref().to_possible_value()
-    {
+    if let Some(value) = engine.and_then(|engine| engine.get_ref().to_possible_value()) {
         args.extend(["--engine".to_owned(), value.get_name().to_owned()]);
     }
     args.extend(args_of(setup)?);
@@ -541,9 +539,8 @@ fn check(raw: RawCheck, names: &Names) -> Result<Check, Mistake> {
         return Err(Mistake::new(at, "`to_least` and `to_most` need `to`"));
     }
     let to_at = raw.to_at.map(|x| names.x(*x.get_ref(), x.span()));
-    if let Some(pairs) = &raw.to_reported
-        && pairs.get_ref().is_empty()
-    {
+    let none = |pairs: &&Spanned<_>| Vec::is_empty(pairs.get_ref());
+    if let Some(pairs) = raw.to_reported.as_ref().filter(none) {
         let what = "to_reported: give a pair of x and value";
         return Err(Mistake::new(pairs.span(), what));
     }

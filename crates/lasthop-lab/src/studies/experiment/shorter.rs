@@ -108,9 +108,8 @@ fn points(file: &Table) -> impl Iterator<Item = &Value> {
 
 /// First and last point.
 fn keep_ends(file: &mut Table) {
-    if let Some(points) = file.get_mut("axis").and_then(points_mut)
-        && points.len() > 2
-    {
+    let points = file.get_mut("axis").and_then(points_mut);
+    if let Some(points) = points.filter(|points| points.len() > 2) {
         points.drain(1..points.len() - 1);
     }
 }

@@ -212,9 +212,8 @@ fn command(words: &[&str]) -> String {
 
 /// `--option=value` keeps its shape.
 fn quoted(word: &str) -> String {
-    if let Some((option, value)) = word.split_once('=')
-        && option.starts_with("--")
-    {
+    let pair = word.split_once('=');
+    if let Some((option, value)) = pair.filter(|(option, _)| option.starts_with("--")) {
         return format!("{option}={}", quoted(value));
     }
     // A word with a zero byte can't be quoted, and is in no command line either.
