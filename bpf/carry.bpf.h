@@ -49,12 +49,16 @@ LH_INLINE int lh_send_loaded(struct __sk_buff *skb, u32 vlan_proto, u32 vlan_tci
 	return err;
 }
 
-/* Releases the held ACK that was put into sc->slot, to FH, or if it @leaves over the hop. */
-LH_FUNC int lh_send_held(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
-			 u32 leaves)
+/* Releases the held ACK that was put into sc->slot, to FH, or if it @leaves over the hop. A global function,
+ * as lh_carry_one(): Linux 6.6's verifier walks what a loop calls turn by turn. */
+LH_ENTRY int lh_send_held(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
+			  u32 leaves)
 {
-	struct lh_slot *slot = &sc->slot;
+	struct lh_slot *slot;
 
+	if (!sc || !env)
+		return -1;
+	slot = &sc->slot;
 	if (lh_load_vehicle(skb, slot, sc->carry_at, sc->carry_partial))
 		return -1;
 	return lh_send_loaded(skb, slot->vlan_proto, slot->vlan_tci, !leaves, env);
@@ -84,16 +88,17 @@ LH_INLINE void lh_held_to_slot(const struct lh_held *held, struct lh_slot *slot,
 
 /* Loads repair @todo into @skb under the lock and sends it without. A slot that
  * was given back meanwhile is left alone. */
-LH_FUNC int lh_carry_one(struct __sk_buff *skb, struct lh_flow_entry *v, struct lh_env *env,
-			 struct lh_scratch *sc, const struct lh_pending *todo)
+LH_ENTRY int lh_carry_one(struct __sk_buff *skb, struct lh_flow_entry *v, struct lh_env *env,
+			  struct lh_scratch *sc, const struct lh_pending *todo)
 {
-	u32 id = todo->slot, proto = 0, tci = 0;
+	u32 id, proto = 0, tci = 0;
 	struct lh_slot *slot;
 	u32 *uses;
 	int err = -1;
 
-	if (!lh_lock(v))
+	if (!v || !env || !sc || !todo || !lh_lock(v))
 		return -1;
+	id = todo->slot;
 	slot = lh_slot_at(id);
 	uses = bpf_map_lookup_elem(&slot_uses, &id);
 	if (slot && uses && *uses == todo->use) {

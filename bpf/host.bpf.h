@@ -118,6 +118,14 @@ struct {
 	__uint(max_entries, 256 * 1024);
 } events SEC(".maps");
 
+/* A super-packet that is cut into its segments. */
+struct lh_cut {
+	u32 bytes; /* payload of each but the last; 0: it is no super-packet */
+	u32 off; /* of the one at hand, in the packet */
+	u32 last; /* 1: that is the last one */
+	u32 ce; /* 1: one of them asks for a mark */
+};
+
 /* What one program run needs and the stack can't hold. A packet that the run
  * itself sends re-enters lh_egress, which leaves by its mark before it comes
  * here. */
@@ -134,6 +142,7 @@ struct lh_scratch {
 	/* The packet that carries what the core asks for (carry.bpf.h): bytes before what is loaded, and
 	 * whether its checksum is CHECKSUM_PARTIAL. Of which flow, for lh_ingress: index + 1; 0: none. */
 	u32 carry_at, carry_partial, carry_flow;
+	struct lh_cut cut;
 	u32 claimed; /* by a run (lh_cpu_claim) */
 	u8 sum[132]; /* bytes of a packet that are summed up, and zeros (verify.bpf.h) */
 };

@@ -8,78 +8,45 @@
 #include "kick.bpf.h"
 #include "read.bpf.h"
 
-/* The segment in sc->slice goes through the core and into the cache. @off: of
- * its payload in @skb. @return 1: it is in slot sc->act.store_slot. A global
+/* Segment @i of the packet goes through the core and into the cache. @return 1: there are others. A global
  * function: before Linux 6.12 the verifier finds no end of the loop around it. */
 LH_ENTRY int lh_cache_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
-			  struct lh_scratch *sc, u32 off)
+			  struct lh_scratch *sc, u32 i)
 {
 	struct lh_actions *act;
 
-	if (!f || !env || !sc)
+	if (!f || !env || !sc || !lh_cut(sc, i))
 		return 0;
 	act = &sc->act;
 	env->accepted = sc->slice.payload_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
 	if (!env->accepted)
 		lh_host_count(env, LH_C_uncached_size, 1);
 	lh_on_data(env, f, &sc->slice, act);
+	sc->cut.ce |= act->mark_ce;
 	if (act->store_slot == LH_NO_SLOT)
-		return 0;
-	if (lh_store(skb, sc, act->store_slot, off, sc->slice.payload_bytes))
-		return 1;
-	lh_store_failed(env, f, act->store_pos);
-	return 0;
+		return !sc->cut.last;
+	if (!lh_store_cut(skb, sc, i))
+		lh_store_failed(env, f, act->store_pos);
+	return !sc->cut.last;
 }
 
-/* The slot holds slice @index of a super-packet, still with its headers. */
-LH_INLINE void lh_mark_slice(u32 id, u32 index, u32 seq, bool last)
+/* The packet in sc->seg is cached, cut into the segments that will be on the wire if it is a
+ * super-packet (GRO, TSO), of @mss bytes; 0: it is none. */
+LH_INLINE void lh_cache_each(struct __sk_buff *skb, struct lh_flow_entry *v, struct lh_env *env,
+			     struct lh_scratch *sc, u32 mss)
 {
-	struct lh_slot *slot = lh_slot_at(id);
-
-	if (!slot)
-		return;
-	slot->slice = index;
-	slot->slice_seq = seq;
-	slot->flags |= LH_SLOT_SLICE | (last ? LH_SLOT_SLICE_LAST : 0);
-}
-
-/* The packet in sc->seg, cut into the segments that will be on the wire if it
- * is a super-packet (GRO, TSO): cached, or if it @waits put in their places. @mss: 0 for an ordinary
- * one. */
-LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_entry *v, struct lh_env *env,
-			     struct lh_scratch *sc, u32 mss, bool waits)
-{
-	u32 left = sc->seg.payload_bytes, off = sc->seg.hdr_bytes, seq = sc->seg.seq, ce = 0;
-	u16 last_flags = sc->seg.flags & (LH_FIN | LH_PSH);
 	int i;
 
-	sc->slice = sc->seg;
-	sc->slice.part_bytes = 0;
-	bpf_for (i, 0, LH_TRAIN_MOST) {
-		u32 n = mss && left > mss ? mss : left;
-		bool last = n == left;
-		int stored;
-
-		if (mss) {
-			sc->slice.seq = seq;
-			sc->slice.payload_bytes = n;
-			sc->slice.end = seq + n + (last && (last_flags & LH_FIN));
-			sc->slice.flags &= ~(LH_FIN | LH_PSH);
-			if (last)
-				sc->slice.flags |= last_flags;
-		}
-		stored = waits ? lh_wait_one(skb, &v->flow, env, sc, off)
-			       : lh_cache_one(skb, &v->flow, env, sc, off);
-		if (stored && mss)
-			lh_mark_slice(sc->act.store_slot, i, seq, last);
-		ce |= sc->act.mark_ce; /* one mark for all: it is in the IP header */
-		if (last)
-			break;
-		seq += n;
-		off += n;
-		left -= n;
+	sc->cut.bytes = mss;
+	sc->cut.ce = 0;
+	if (!mss) {
+		lh_cache_one(skb, &v->flow, env, sc, 0);
+		return;
 	}
-	sc->act.mark_ce = ce;
+	bpf_for (i, 0, LH_TRAIN_MOST)
+		if (!lh_cache_one(skb, &v->flow, env, sc, i))
+			break;
+	sc->act.mark_ce = sc->cut.ce; /* one mark for all: it is in the IP header */
 }
 
 /* Segment @i of the super-packet in sc->seg, which goes through the core as one, is cached. @return 0: there
@@ -87,6 +54,7 @@ LH_INLINE void lh_each_slice(struct __sk_buff *skb, struct lh_flow_entry *v, str
 LH_ENTRY int lh_cache_part(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
 			   struct lh_scratch *sc, u32 i)
 {
+	struct lh_slot *slot;
 	u32 at, n, id;
 
 	if (!f || !env || !sc)
@@ -96,8 +64,9 @@ LH_ENTRY int lh_cache_part(struct __sk_buff *skb, struct lh_flow *f, struct lh_e
 	id = lh_train_next(env, f, &sc->seg, i);
 	if (id == LH_NO_SLOT)
 		return 0;
-	if (lh_store(skb, sc, id, sc->seg.hdr_bytes + at, n))
-		lh_mark_slice(id, i, sc->seg.seq + at, at + n == sc->seg.payload_bytes);
+	slot = lh_store(skb, sc, id, sc->seg.hdr_bytes + at, n);
+	if (slot)
+		lh_mark_slice(slot, i, sc->seg.seq + at, at + n == sc->seg.payload_bytes);
 	else
 		lh_store_failed(env, f, f->ring.tail - 1);
 	return 1;
@@ -197,12 +166,7 @@ LH_INLINE void lh_towards_mh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 	}
 	lh_know_partner(v, env, &sc->hdr, LH_TO_HW);
 	before = lh_weight(&v->flow);
-	if (super) {
-		lh_each_slice(skb, v, env, sc, mss, false);
-	} else {
-		sc->slice = sc->seg;
-		lh_cache_one(skb, &v->flow, env, sc, sc->seg.hdr_bytes);
-	}
+	lh_cache_each(skb, v, env, sc, super ? mss : 0);
 	lh_count_weight(before, lh_weight(&v->flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
 	lh_leave(skb, v, sc, index);
@@ -365,8 +329,12 @@ LH_FUNC int lh_wait(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow
 		    struct lh_env *env)
 {
 	u32 index = sc->carry_flow - 1;
+	int i;
 
-	lh_each_slice(skb, v, env, sc, sc->seg.part_bytes, true);
+	sc->cut.bytes = sc->seg.part_bytes;
+	bpf_for (i, 0, LH_TRAIN_MOST)
+		if (!lh_wait_one(skb, &v->flow, env, sc, i))
+			break;
 	lh_on_turn(env, &v->flow, &sc->act);
 	lh_carry_arrived(skb, sc, index);
 	/* What is told is no TCP, whose place of the checksum the device would fill. */
@@ -378,7 +346,7 @@ LH_FUNC int lh_wait(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow
 }
 
 /* Whether the packet from MH in sc->seg, or each segment in it, of which the core is told, fits a slot,
- * and lh_each_slice() reaches the last of them. */
+ * and lh_wait() reaches the last of them. */
 LH_INLINE bool lh_parts_fit(const struct __sk_buff *skb, struct lh_scratch *sc)
 {
 	u32 part = skb->gso_size, bytes = sc->seg.payload_bytes;
@@ -495,7 +463,7 @@ LH_ENTRY int lh_carry_now(struct __sk_buff *skb, struct lh_scratch *sc, struct l
 	struct lh_flow_entry *v;
 	u32 index;
 
-	if (!sc || !env)
+	if (!sc || !env || !(lh_setup.policy & LH_POLICY_PARTNER))
 		return 0;
 	index = sc->carry_flow - 1;
 	v = lh_flow_at(index);

@@ -302,9 +302,9 @@ LH_ENTRY int lh_release_on(struct __sk_buff *skb, struct lh_flow *f, struct lh_e
 }
 
 /* Copies the packet in sc->seg, or of a super-packet the slice whose payload of @len bytes is at @off in
- * @skb, into its slot. */
-LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 slot_id, u32 off,
-			u32 len)
+ * @skb, into its slot. @return the slot; NULL: it can't. */
+LH_INLINE struct lh_slot *lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 slot_id,
+				   u32 off, u32 len)
 {
 	const struct lh_segment *s = &sc->seg;
 	struct lh_slot *slot = lh_slot_at(slot_id);
@@ -312,10 +312,10 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 
 
 	lh_barrier(hdr);
 	if (!slot || lh_outside(hdr, 40, LH_HDR_BYTES))
-		return false;
+		return NULL;
 	lh_barrier(len);
 	if (len > LH_CACHE_PKT_MAX - LH_HDR_BYTES)
-		return false;
+		return NULL;
 	/* What is copied past the headers the payload overwrites. */
 	if (hdr <= 128)
 		__builtin_memcpy(slot->pkt, sc->hdr.b, 128);
@@ -326,11 +326,11 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 
 	lh_barrier(more);
 	if (len && (more >= LH_CACHE_PKT_MAX - LH_HDR_BYTES ||
 		    bpf_skb_load_bytes(skb, off, slot->pkt + hdr, more + 1)))
-		return false;
+		return NULL;
 	end = hdr + len;
 	lh_barrier(end);
 	if (end > LH_CACHE_PKT_MAX)
-		return false;
+		return NULL;
 	__builtin_memset(slot->pkt + end, 0, 4); /* lh_slot_sum reads whole words */
 	slot->bytes = end;
 	slot->l3_offset = s->l3_offset;
@@ -341,7 +341,7 @@ LH_INLINE bool lh_store(struct __sk_buff *skb, const struct lh_scratch *sc, u32 
 	slot->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
 	slot->slice = 0;
 	slot->flags = lh_partial(skb) ? LH_SLOT_PARTIAL : 0;
-	return true;
+	return slot;
 }
 
 #endif /* LH_SEND_BPF_H */

@@ -9,27 +9,24 @@
 #define LH_WAIT_BPF_H
 
 #include "hear.bpf.h"
+#include "cut.bpf.h"
 
-/* The segment in sc->slice waits. @off: of its payload in @skb. @return 1: it is in slot
- * sc->act.store_slot. A global function, as lh_cache_one(). */
+/* Segment @i of the packet in sc->seg waits. @return 1: there are others. A global function, as
+ * lh_cache_one(). */
 LH_ENTRY int lh_wait_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
-			 struct lh_scratch *sc, u32 off)
+			 struct lh_scratch *sc, u32 i)
 {
 	struct lh_slot *slot;
-	u32 id;
 
-	if (!f || !env || !sc)
+	if (!f || !env || !sc || !(lh_setup.policy & LH_POLICY_SEQUENCE) || !lh_cut(sc, i))
 		return 0;
 	lh_on_wait(env, f, &sc->slice, &sc->act);
-	id = sc->act.store_slot;
-	if (id == LH_NO_SLOT)
-		return 0;
-	if (lh_store(skb, sc, id, off, sc->slice.payload_bytes))
-		return 1;
-	slot = lh_slot_at(id);
+	if (sc->act.store_slot == LH_NO_SLOT || lh_store_cut(skb, sc, i))
+		return !sc->cut.last;
+	slot = lh_slot_at(sc->act.store_slot);
 	if (slot)
 		slot->bytes = 0; /* can't be loaded: lost, for its sender to repair */
-	return 0;
+	return !sc->cut.last;
 }
 
 /* One that was released has come through; it goes on, and may take others along. @return the

@@ -26,14 +26,17 @@ LH_ENTRY int lh_brake_blind(struct lh_env *env, struct lh_flow *f)
 	return 0;
 }
 
-LH_INLINE void lh_brake_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_ENTRY int lh_brake_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
+	if (!env || !f)
+		return 0;
 	if (r) {
 		lh_control_sample(env, f, r);
 		lh_control_interval(env, f);
 	} else {
 		lh_brake_blind(env, f);
 	}
+	return 0;
 }
 
 LH_ENTRY int lh_brake_ack_begin(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

@@ -30,7 +30,7 @@ LH_INLINE void lh_brake_data(struct lh_env *env, struct lh_flow *f, const struct
 			     struct lh_actions *out);
 
 /* What the ACK shows of the hop's queue, and C by it. @r: its sample as lh_learn() has it. */
-LH_INLINE void lh_brake_sample(struct lh_env *env, struct lh_flow *f, u64 r);
+LH_ENTRY int lh_brake_sample(struct lh_env *env, struct lh_flow *f, u64 r);
 
 /* An ACK of class @kind has come. 0: it is of another time, and passes as it is. */
 LH_ENTRY int lh_brake_ack_begin(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

@@ -240,14 +240,18 @@ LH_INLINE bool lh_order_due(const struct lh_flow *f, const struct lh_chunk *c)
 /* Chunks that are looked through per call. Where a window waits, for it is FH's to repair or
  * the host has no room, the next call goes on. */
 #define LH_ORDER_CHUNKS 4
+/* Chunks whose bounds are read per call: of a window of 14,400 segments all of them cost ten
+ * times what else an ACK does (9 us). */
+#define LH_ORDER_WALK 64
 
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			    struct lh_actions *out)
 {
 	u32 pos = f->ring.head, done = 0, looked = 0;
+	bool all;
 	int i;
 
-	lh_for (i, LH_FLOW_SEGS / LH_CHUNK_SEGS + 1) {
+	lh_for (i, LH_ORDER_WALK) {
 		struct lh_chunk *c;
 
 		if ((s32)(f->ring.tail - pos) <= 0 || done >= budget || looked == LH_ORDER_CHUNKS)
@@ -264,8 +268,9 @@ LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			pos = f->order.at;
 	}
 	/* With the budget used up the oldest come first again. */
-	f->order.at = looked == LH_ORDER_CHUNKS && done < budget ? pos : 0;
-	if ((s32)(f->ring.tail - pos) <= 0 && done < budget)
+	all = (s32)(f->ring.tail - pos) <= 0;
+	f->order.at = !all && done < budget ? pos : 0;
+	if (all && done < budget)
 		f->order.all = 0;
 	return done;
 }

@@ -199,6 +199,18 @@ LH_ENTRY int lh_sack_skips(struct lh_env *env, const struct lh_flow *f, u32 pos,
 	       !lh_after(c->seg[LH_CHUNK_SEGS - 1].end, right);
 }
 
+/* The blocks' share of the work is done, before the segment at @pos: the next ACK goes on there. */
+LH_ENTRY int lh_sack_cut(struct lh_env *env, const struct lh_flow *f, u32 pos, u32 next)
+{
+	struct lh_seg *e;
+
+	if (!env || !f || env->ack.steps < LH_SACK_STEPS)
+		return 0;
+	e = pos == f->ring.tail ? NULL : lh_seg_at(env, f, pos);
+	env->ack.cut_at = e && lh_before(e->seq, next) ? e->seq : next;
+	return 0;
+}
+
 /* Marks what begins between @pos and @next and lies below @right. */
 LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 next, u32 right)
 {
@@ -221,7 +233,7 @@ LH_ENTRY int lh_sack_range(struct lh_env *env, struct lh_flow *f, u32 pos, u32 n
 			lh_sack_count(env, f, pos);
 		pos++;
 	}
-	return 0;
+	return lh_sack_cut(env, f, pos, next);
 }
 
 /* First number from @at on that no block of the last ACK contains; @next is
@@ -305,9 +317,12 @@ LH_INLINE void lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struc
 		k &= LH_MAX_SACK - 1;
 		if (!lh_sack_valid(f, s, k))
 			continue;
+		env->ack.cut_at = s->sack[k].left;
 		lh_sack_block_new(env, f, s->sack[k].left, s->sack[k].right);
-		if (env->ack.steps >= LH_SACK_STEPS)
+		if (env->ack.steps >= LH_SACK_STEPS) {
+			env->ack.cut = k + 1;
 			break;
+		}
 		env->ack.looked = k + 1;
 		if (lh_after(s->sack[k].right, f->sacked_max))
 			f->sacked_max = s->sack[k].right;
@@ -317,6 +332,10 @@ LH_INLINE void lh_sack_blocks(struct lh_env *env, struct lh_flow *f, const struc
 
 		f->delivery.seen[b].left = valid ? s->sack[b].left : 0;
 		f->delivery.seen[b].right = valid ? s->sack[b].right : 0;
+		if ((u32)b + 1 == env->ack.cut && lh_after(env->ack.cut_at, s->sack[b].left)) {
+			f->delivery.seen[b].left = s->sack[b].left;
+			f->delivery.seen[b].right = env->ack.cut_at;
+		}
 	}
 }
 

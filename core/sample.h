@@ -43,6 +43,8 @@ struct lh_ack_sum {
 	u32 top; /* lh_flow.sacked_max before this ACK */
 	u32 steps; /* segments and chunks that its SACK blocks had us look at */
 	u32 looked; /* of its blocks, the valid ones among the first so many were looked through */
+	u32 cut; /* and this one, from 1 on, as far as cut_at; 0: none in part */
+	u32 cut_at;
 	u32 sacked; /* 1: SACK blocks told of something above top: no ACK that was delayed */
 	u32 sample_lone; /* 1: it may have waited for the receiver's delayed ACK */
 	u32 early; /* 1: MH had something before our repair of it can have come */

@@ -128,16 +128,18 @@ LH_INLINE u32 lh_rack_window(struct lh_env *env, struct lh_flow *f)
 }
 
 /* Packet conservation: a repair per segment that has left the link. */
-LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack_class kind,
-			      struct lh_actions *out)
+LH_ENTRY int lh_rack_repair(struct lh_env *env, struct lh_flow *f, u32 kind, struct lh_actions *out)
 {
-	u32 window = lh_rack_window(env, f);
-	u32 budget = window ? window : lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
+	u32 window, budget;
 
+	if (!env || !f || !out)
+		return 0;
+	window = lh_rack_window(env, f);
+	budget = window ? window : lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
 	/* MH is back and says nothing new: the oldest segment, at once. */
 	if (kind != LH_ACK_NEW && kind != LH_ACK_DUPLICATE) {
 		if (!window || !env->ack.ended)
-			return;
+			return 0;
 		budget = 1;
 		kind = LH_ACK_NEW;
 	}
@@ -148,6 +150,7 @@ LH_INLINE void lh_rack_repair(struct lh_env *env, struct lh_flow *f, enum lh_ack
 	else if (lh_order_disturbed(f))
 		lh_order_repair(env, f, budget, out);
 	lh_control_deprive(env, f);
+	return 0;
 }
 
 /* A new ACK passes in any case; blocks above it only where FH has to act. */

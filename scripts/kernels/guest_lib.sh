@@ -31,7 +31,7 @@ positive() { # positive NAME
 	if [ "${n:-0}" -gt 0 ]; then
 		echo "ok: status: $1 $n"
 	else
-		echo "fail: status: $1 is ${n:-missing}"
+		echo "fail: status: $1 is ${n:-missing}; of the rest $(grep -o '"[a-z_]*": *[1-9][0-9]*' /tmp/status | tr -d '" ' | tr '\n' ' ')"
 	fi
 }
 

@@ -2219,6 +2219,9 @@ pub struct lh_ack_sum {
     pub steps: u32,
     #[doc = " of its blocks, the valid ones among the first so many were looked through"]
     pub looked: u32,
+    #[doc = " and this one, from 1 on, as far as cut_at; 0: none in part"]
+    pub cut: u32,
+    pub cut_at: u32,
     #[doc = " 1: SACK blocks told of something above top: no ACK that was delayed"]
     pub sacked: u32,
     #[doc = " 1: it may have waited for the receiver's delayed ACK"]
@@ -2239,7 +2242,7 @@ pub struct lh_ack_sum {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 112usize];
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 120usize];
     ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
     ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
     ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
@@ -2264,19 +2267,21 @@ const _: () = {
     ["Offset of field: lh_ack_sum::top"][::core::mem::offset_of!(lh_ack_sum, top) - 60usize];
     ["Offset of field: lh_ack_sum::steps"][::core::mem::offset_of!(lh_ack_sum, steps) - 64usize];
     ["Offset of field: lh_ack_sum::looked"][::core::mem::offset_of!(lh_ack_sum, looked) - 68usize];
-    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 72usize];
+    ["Offset of field: lh_ack_sum::cut"][::core::mem::offset_of!(lh_ack_sum, cut) - 72usize];
+    ["Offset of field: lh_ack_sum::cut_at"][::core::mem::offset_of!(lh_ack_sum, cut_at) - 76usize];
+    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 80usize];
     ["Offset of field: lh_ack_sum::sample_lone"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 76usize];
-    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 80usize];
-    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 84usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 84usize];
+    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 88usize];
+    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 92usize];
     ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 88usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 96usize];
     ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 96usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 104usize];
     ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 100usize];
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 108usize];
     ["Offset of field: lh_ack_sum::deprived"]
-        [::core::mem::offset_of!(lh_ack_sum, deprived) - 104usize];
+        [::core::mem::offset_of!(lh_ack_sum, deprived) - 112usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]

@@ -11,9 +11,13 @@ const MSS: u32 = 1_000;
 const N: u32 = 3_600;
 
 fn window() -> Bench {
+    window_of(N)
+}
+
+fn window_of(n: u32) -> Bench {
     let mut b = Bench::with(Limits {
-        slots: 5_000,
-        chunks: 100,
+        slots: n + 1_400,
+        chunks: n / 36,
         ..Limits::default()
     });
     b.config = Config::default();
@@ -21,7 +25,7 @@ fn window() -> Bench {
     b.data(0, MSS);
     b.now_ns += 10 * MSEC_NS;
     b.ack(MSS);
-    for i in 1..=N {
+    for i in 1..=n {
         b.now_ns += 1_000;
         b.data(i * MSS, MSS);
     }
@@ -202,5 +206,29 @@ fn what_fh_has_repeated_is_no_walk_each() {
     for i in 0..30 {
         let n = looks(&mut b, 1 + i / 10, &[(100, N + i % 2)]);
         assert!(n < 700, "ACK {i}: {n}");
+    }
+}
+
+/// Of a very large window not even all chunks are looked at with each ACK, neither for losses nor for what
+/// blocks tell; what either of them says is found within a few.
+#[test]
+fn a_very_large_window_is_walked_in_turns() {
+    const MANY: u32 = 14_400;
+    for lost in [70, 7_000, MANY - 100] {
+        let mut b = window_of(MANY);
+        b.config.max_local = 1;
+        // Its first segment is FH's by now, and all but one of the others have arrived.
+        for _ in 0..200 {
+            looks(&mut b, 1, &[(2, lost), (lost + 1, MANY)]);
+        }
+        let before = b.flow.raw().nr_retransmits;
+        assert_eq!(before, 2, "the first and {lost}");
+        let f = b.flow.raw();
+        assert_eq!(f.delivery.sacked_bytes, (MANY - 3) * MSS, "of {lost}");
+        assert_eq!(f.sacked_max, MANY * MSS, "of {lost}");
+        for i in 0..100 {
+            let n = looks(&mut b, 1, &[(2, lost), (lost + 1, MANY - i % 2)]);
+            assert!(n < 120, "ACK {i} of {lost}: {n}");
+        }
     }
 }

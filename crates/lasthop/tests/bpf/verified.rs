@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the verifier of this kernel had to look at, and how long the programs are: numbers to
-//! compare between two builds, and never near the million that a kernel allows.
+//! compare between two builds, and never near the million that a kernel allows, nor so near that one of
+//! Linux 6.6 gets there, which looks at three times as much (docs/kernels.md).
 //!
 //! `cargo test --release -p lasthop --test bpf verified -- --nocapture --test-threads 1`
 
@@ -10,11 +11,26 @@ use libbpf_rs::query::ProgInfoIter;
 
 use super::{held, in_namespace_alone, load, setup};
 
-const MOST: u64 = 900_000; // BPF_COMPLEXITY_LIMIT_INSNS is a million
+/// BPF_COMPLEXITY_LIMIT_INSNS is a million.
+const MOST: u64 = 900_000;
+/// The most of a kernel that has learned to see that loops end.
+const MOST_OF_YOUNG: u64 = 250_000;
+const YOUNG: (u32, u32) = (6, 12);
+
+fn most() -> u64 {
+    let release = nix::sys::utsname::uname().expect("uname");
+    let release = release.release().to_string_lossy();
+    let mut numbers = release.split('.').map_while(|part| part.parse().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < YOUNG => MOST,
+        _ => MOST_OF_YOUNG,
+    }
+}
 
 #[test]
 fn the_verifier_has_not_too_much_to_look_at() {
-    in_namespace_alone(|| {
+    let most = most();
+    in_namespace_alone(move || {
         let both = |Named { id, name, .. }: Named| [(id, name, 0), (id, name, 1)];
         for (scheme, name, brake) in lasthop_core::schemes().flat_map(both) {
             let config = Config {
@@ -39,7 +55,7 @@ fn the_verifier_has_not_too_much_to_look_at() {
             programs.sort();
             println!("verified: {name} brake {brake} {programs:?}");
             assert!(programs.len() >= 2, "{programs:?}");
-            assert!(programs.iter().all(|p| p.1 < MOST), "{name}: {programs:?}");
+            assert!(programs.iter().all(|p| p.1 < most), "{name}: {programs:?}");
             drop(agent);
         }
     });
