@@ -5,13 +5,15 @@
 //! One thread does everything: events of the ring buffers (a flow's timer is due: run lh_kick),
 //! the heartbeat, the sweep, devices that go and come back, and what `status` asks. So if it is
 //! stuck anywhere, the heartbeat stops, and the programs let everything pass; and so does what the
-//! service manager's watchdog is fed. Only answers are made and sent, and programs loaded, on threads
-//! of their own: tables are long, who asked may read slowly, and the verifier takes its time.
+//! service manager's watchdog is fed. Only answers are made and sent, programs loaded, and pools made larger
+//! and smaller, on threads of their own: tables are long, who asked may read slowly, the verifier takes its
+//! time, and the kernel waits for all of its CPUs.
 
 mod change;
 mod guests;
 mod handover;
 mod hello;
+mod keeper;
 mod live;
 mod notify;
 mod options;
@@ -313,7 +315,7 @@ impl Daemon<'_> {
             }
             self.lives_mut().for_each(|live| {
                 live.sweep(now);
-                live.give_back(now);
+                live.keep_pools();
             });
             if now >= due.look || links {
                 due.look = now + LOOK;

@@ -8,16 +8,16 @@ mod load;
 mod loaded;
 mod pools;
 mod program;
+mod reserve;
 mod setup;
 mod shrink;
-
 mod syns;
 
 use std::io;
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
@@ -33,8 +33,8 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use self::loaded::Loaded;
 pub use self::loaded::Maps;
 pub use self::program::Program;
+pub use self::reserve::Reserve;
 pub use self::setup::{PRIORITY, STALE, Setup};
-use self::shrink::Shrinking;
 use crate::bytes;
 use crate::mac_events::Record;
 use crate::monotonic::now_ns;
@@ -83,10 +83,10 @@ impl Successor {
 
 /// Loaded programs of one device.
 pub struct Agent {
-    loaded: Loaded,
+    loaded: Arc<Loaded>,
     view: Arc<View>,
     links: Vec<OwnedFd>,
-    shrinking: Mutex<Shrinking>,
+    reserve: Arc<Reserve>,
 }
 
 impl Deref for Agent {
@@ -105,12 +105,18 @@ impl Agent {
     pub fn load(setup: &Setup) -> Result<Self> {
         let raw = setup.raw();
         let loaded = load::fresh(&raw, &setup.rules)?;
-        Ok(Self {
-            view: Arc::new(load::view(&loaded, raw)?),
+        let view = load::view(&loaded, raw)?;
+        Ok(Self::of(loaded, view, Vec::new()))
+    }
+
+    fn of(loaded: Loaded, view: View, links: Vec<OwnedFd>) -> Self {
+        let (loaded, view) = (Arc::new(loaded), Arc::new(view));
+        Self {
+            reserve: Reserve::of(&loaded, &view),
             loaded,
-            links: Vec::new(),
-            shrinking: Mutex::default(),
-        })
+            view,
+            links,
+        }
     }
 
     /// The maps, for programs that are to follow these ([`Successor::load`]).
@@ -147,8 +153,9 @@ impl Agent {
                 return Err(error).context("replacing the programs");
             }
         }
-        self.loaded = by.loaded;
+        self.loaded = Arc::new(by.loaded);
         self.view = Arc::new(by.view);
+        self.reserve.follow(&self.loaded, &self.view);
         Ok(())
     }
 
@@ -207,12 +214,7 @@ impl Agent {
         for (link, program) in links.iter().zip([Program::Ingress, Program::Egress]) {
             tcx::replace(link, by.loaded.program(program)?).context("replacing the programs")?;
         }
-        Ok(Self {
-            loaded: by.loaded,
-            view: Arc::new(by.view),
-            links,
-            shrinking: Mutex::default(),
-        })
+        Ok(Self::of(by.loaded, by.view, links))
     }
 
     /// The links by which the programs are on the device, of ingress and of egress; none: on none.
@@ -504,42 +506,9 @@ impl Agent {
         Ok(())
     }
 
-    /// Adds to the pools that run low, up to what was set.
-    pub fn grow(&self) {
-        self.stop_giving(false);
-        syns::grow(&self.loaded, &self.view.shared, &self.view.setup);
-        pools::grow(&self.loaded, &self.view.shared, &self.view.setup);
-    }
-
-    /// Takes away from the pools of which little was in use for long, a piece at a time. Returns when to go
-    /// on.
-    pub fn give_back(&self, now: Instant) -> Instant {
-        let mut shrinking = self
-            .shrinking
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        shrinking.go_on(self.of(), now)
-    }
-
-    /// Leaves the pools as they are, with all that they are about to give back.
-    pub fn keep_all(&self) {
-        self.stop_giving(true);
-    }
-
-    fn stop_giving(&self, all: bool) {
-        let mut shrinking = self
-            .shrinking
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        shrinking.give_up(self.of(), all);
-    }
-
-    fn of(&self) -> shrink::Of<'_> {
-        shrink::Of {
-            loaded: &self.loaded,
-            shared: &self.view.shared,
-            raw: &self.view.setup,
-        }
+    /// What the pools have in reserve, for a thread that keeps it ([`Reserve::grow`], [`Reserve::give_back`]).
+    pub fn reserve(&self) -> &Arc<Reserve> {
+        &self.reserve
     }
 
     /// Makes the pools as large as they may be, for whoever serves no events.
@@ -547,8 +516,7 @@ impl Agent {
     /// # Errors
     /// No memory.
     pub fn fill(&self) -> Result<()> {
-        syns::fill(&self.loaded, &self.view.shared)?;
-        pools::fill(&self.loaded, &self.view.shared, &self.view.setup)
+        self.reserve.fill()
     }
 
     /// The ring buffer of events.

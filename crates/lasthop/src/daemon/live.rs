@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +13,7 @@ use lasthop_core::bindings::{LH_EVENT_GROW, lh_event, lh_keys};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
 use super::hello::Hello;
+use super::keeper::Keeper;
 use super::timers::Timers;
 use crate::bytes;
 use crate::device::{self, Device};
@@ -31,10 +33,10 @@ pub(super) struct Live {
     pub(super) ifindex: u32,
     hello: Hello,
     sweeps: Sweeps,
+    /// Of the pools.
+    keeper: Keeper,
     /// Nobody else may be about to add to the pools, or to take away.
     pools_ours: bool,
-    /// When they may be asked to give something back.
-    gives_at: Instant,
     /// The link was there when it was last asked.
     running: bool,
 }
@@ -63,6 +65,7 @@ impl Live {
             );
         }
         Ok(Self {
+            keeper: keeper_of(&agent),
             agent,
             ring,
             asked,
@@ -70,7 +73,6 @@ impl Live {
             hello,
             sweeps: Sweeps::begin(),
             pools_ours: true,
-            gives_at: Instant::now(),
             running: device::running(&device.name).unwrap_or(true),
         })
     }
@@ -84,13 +86,13 @@ impl Live {
         }
         Ok(Self {
             ifindex: agent.setup().ifindex,
+            keeper: keeper_of(&agent),
             agent,
             ring,
             asked,
             hello: Hello::go_on(),
             sweeps: Sweeps::begin(),
             pools_ours: false,
-            gives_at: Instant::now(),
             running: device::running(name).unwrap_or(true),
         })
     }
@@ -98,13 +100,14 @@ impl Live {
     /// Leaves the pools as they are: another process may change them.
     pub(super) fn leave_pools(&mut self) {
         self.pools_ours = false;
-        self.agent.keep_all();
+        self.keeper.end();
+        self.agent.reserve().keep_all();
     }
 
     /// Goes on with them, with what was asked for meanwhile.
     pub(super) fn take_pools(&mut self) {
         self.pools_ours = true;
-        self.agent.grow();
+        self.keeper.ask();
     }
 
     /// Tells the connections if the link has come or gone.
@@ -137,18 +140,15 @@ impl Live {
         self.agent.release_unwanted(|| self.serve())
     }
 
-    /// When the next part of the table is to be swept, or of the pools to be given back.
+    /// When the next part of the table is to be swept.
     pub(super) fn sweeps_at(&self) -> Instant {
-        match self.pools_ours {
-            true => self.sweeps.at.min(self.gives_at),
-            false => self.sweeps.at,
-        }
+        self.sweeps.at
     }
 
-    /// Gives back what the pools have not needed for long, a piece at a time.
-    pub(super) fn give_back(&mut self, now: Instant) {
-        if self.pools_ours && now >= self.gives_at {
-            self.gives_at = self.agent.give_back(now);
+    /// Has the pools kept as large as they have to be.
+    pub(super) fn keep_pools(&mut self) {
+        if self.pools_ours {
+            self.keeper.begin();
         }
     }
 
@@ -193,9 +193,7 @@ impl Live {
         let due = self.asked.borrow_mut().due();
         for (event, tries) in due {
             if event.flow == LH_EVENT_GROW {
-                if self.pools_ours {
-                    self.agent.grow();
-                }
+                self.keeper.ask();
                 continue;
             }
             match self.agent.kick(event.flow, event.generation, event.family) {
@@ -284,6 +282,17 @@ fn ring_of(agent: &Agent) -> Result<(RingBuffer<'static>, Rc<RefCell<Asked>>)> {
         0
     })?;
     Ok((builder.build().context("ring buffer")?, asked))
+}
+
+/// What keeps the pools of these programs, and of those that follow them.
+fn keeper_of(agent: &Agent) -> Keeper {
+    let reserve = Arc::clone(agent.reserve());
+    Keeper::of(move |asked| {
+        if asked {
+            reserve.grow();
+        }
+        reserve.give_back(Instant::now())
+    })
 }
 
 /// The timers that another process kept for these flows.

@@ -150,7 +150,7 @@ fn what_remembers_syns_grows_with_need() {
             config: lh_config::default(),
             ..setup()
         });
-        agent.grow();
+        agent.reserve().grow();
         let first = agent.taken_bytes();
         let table = 512 * size_of::<lh_flow_entry>() as u64;
         let mut ms = 1_000;
@@ -159,7 +159,7 @@ fn what_remembers_syns_grows_with_need() {
             ms += 1;
             assert!(ms < 1_100);
             if agent.usage().flows <= 256 {
-                agent.grow();
+                agent.reserve().grow();
                 assert!(agent.taken_bytes() - first < table, "the table's");
             }
         }
@@ -169,7 +169,7 @@ fn what_remembers_syns_grows_with_need() {
         let (syn, answer) = (syn(LH_SYN, 0), syn(LH_SYN | LH_ACK, 1));
         sends(&agent, Program::Egress, &syn.to_mh(&ends), ms);
         assert_eq!(agent.usage().flows, 512);
-        agent.grow();
+        agent.reserve().grow();
         let more = agent.taken_bytes() - first;
         assert!(more > table + 16_384 * 100, "{more}, the table's {table}");
         flood(&agent, 3_000, ms + 1);
@@ -212,7 +212,7 @@ fn a_table_that_is_about_to_grow_loses_no_options() {
         }
         let there = agent.usage().flows;
         assert!(there < 399, "{there}");
-        agent.grow();
+        agent.reserve().grow();
         answered(399);
         assert_eq!(agent.usage().flows, there + 1);
         let last = agent.flows().expect("flows").pop().expect("one");

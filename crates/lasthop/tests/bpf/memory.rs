@@ -118,13 +118,13 @@ fn the_cache_grows_with_need() {
         let most = agent.memory_bytes();
         let first = agent.taken_bytes();
         assert!(most - first > limit * 3 / 4, "{first} of {most}");
-        agent.grow();
+        agent.reserve().grow();
         assert_eq!(agent.taken_bytes(), first, "nothing is in use");
         let slots = limit / u64::from(LH_SLOT_BYTES);
         let mut steps = vec![first];
         for of in 1..40 {
             sends(&agent, of, 400);
-            agent.grow();
+            agent.reserve().grow();
             let taken = agent.taken_bytes();
             if taken != *steps.last().expect("the first") {
                 steps.push(taken);
@@ -152,7 +152,7 @@ fn the_table_grows_with_need() {
         for of in 1..=2_100 {
             sends(&agent, of, 0);
             if of % 50 == 0 {
-                agent.grow();
+                agent.reserve().grow();
             }
             let taken = agent.taken_bytes();
             if taken != *steps.last().expect("the first") {
@@ -216,7 +216,7 @@ fn the_programs_ask_for_more() {
             0
         );
         told(0);
-        agent.grow();
+        agent.reserve().grow();
         sends(&agent, 3, 400);
         told(1);
     });

@@ -2,6 +2,7 @@
 //! Pools that give back what they have not needed for long, while packets pass: no number of theirs gets lost
 //! or doubled.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -53,7 +54,7 @@ fn gives_back(agent: &Agent, from: Instant, still: u64, meanwhile: impl Fn()) ->
     let (mut now, mut changed) = (from, from);
     let mut taken = agent.taken_bytes();
     while now < changed + Duration::from_secs(still) {
-        let next = agent.give_back(now);
+        let next = agent.reserve().give_back(now);
         assert!(next > now && next <= now + Duration::from_secs(1));
         if next == now + Duration::from_secs(1) {
             meanwhile();
@@ -71,7 +72,7 @@ fn fills(agent: &Agent, of: std::ops::Range<u16>, segments: u32) {
     for n in of {
         sends(agent, n, segments);
         if n % 10 == 0 {
-            agent.grow();
+            agent.reserve().grow();
         }
     }
 }
@@ -116,26 +117,44 @@ fn what_is_not_needed_is_given_back_while_packets_pass() {
         let agent = load(&table());
         let first = agent.taken_bytes();
         let start = Instant::now();
-        let (over, fleeting) = (AtomicBool::new(false), AtomicBool::new(false));
+        let [over, pause, rests] = [(); 3].map(|()| AtomicBool::new(false));
         let sent = AtomicU64::new(0);
         let some_are_sent = || {
             // What this CPU has at hand it puts aside with a packet.
             run(&agent, Program::Egress, &[0; 64], 5);
             let before = sent.load(Ordering::Relaxed);
+            pause.store(false, Ordering::Relaxed);
             while sent.load(Ordering::Relaxed) < before + 7 {
                 std::thread::sleep(Duration::from_micros(100));
             }
+        };
+        // Connections come and go: what was the last one's is the next one's at once, but for moments.
+        let turns = Cell::new(0);
+        let some_come_and_go = || {
+            some_are_sent();
+            turns.set(turns.get() + 1);
+            if turns.get() % 3 != 0 {
+                return;
+            }
+            pause.store(true, Ordering::Relaxed);
+            while !rests.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            agent.sweep(true).expect("sweep");
         };
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mut n: u16 = 0;
                 while !over.load(Ordering::Relaxed) {
+                    let paused = pause.load(Ordering::Relaxed);
+                    rests.store(paused, Ordering::Relaxed);
+                    if paused {
+                        std::thread::sleep(Duration::from_micros(100));
+                        continue;
+                    }
                     sends(&agent, 10_000 + n % 20, 3);
                     n = n.wrapping_add(1);
                     sent.fetch_add(1, Ordering::Relaxed);
-                    if n % 20 == 0 && fleeting.load(Ordering::Relaxed) {
-                        agent.sweep(true).expect("sweep");
-                    }
                 }
             });
             let _over = Sets(&over);
@@ -147,9 +166,8 @@ fn what_is_not_needed_is_given_back_while_packets_pass() {
                 agent.sweep(true).expect("sweep");
                 now = gives_back(&agent, now, 25, || ());
                 assert_eq!(agent.taken_bytes(), most, "not at once");
-                fleeting.store(true, Ordering::Relaxed);
-                now = gives_back(&agent, now, 200, some_are_sent);
-                fleeting.store(false, Ordering::Relaxed);
+                now = gives_back(&agent, now, 200, some_come_and_go);
+                pause.store(false, Ordering::Relaxed);
                 let less = agent.taken_bytes();
                 assert!(
                     less < first + (3 << 20),
@@ -162,11 +180,11 @@ fn what_is_not_needed_is_given_back_while_packets_pass() {
                 fills(&agent, 0..950, 12);
                 agent.sweep(true).expect("sweep");
                 for _ in 0..(32 + 3 * n) {
-                    now = agent.give_back(now);
+                    now = agent.reserve().give_back(now);
                 }
             }
         });
-        agent.keep_all();
+        agent.reserve().keep_all();
         agent.sweep(true).expect("sweep");
         agent.fill().expect("memory");
         check(&agent, MOST);
@@ -196,7 +214,7 @@ fn what_is_in_use_stays() {
         let kept = agent.flow(middle.index).expect("flow").expect("it");
         assert_eq!((kept.key, kept.generation), (middle.key, middle.generation));
         agent.sweep(true).expect("sweep");
-        agent.keep_all();
+        agent.reserve().keep_all();
         agent.fill().expect("memory");
         check(&agent, MOST);
     });
