@@ -85,6 +85,8 @@ struct lh_flow_entry {
 	u64 partner_ns; /* when the partner was last looked for */
 	u64 deadline_ns; /* what the core asked for, 0: none */
 	u64 armed_ns; /* when the timer fires, 0: not armed */
+	u32 armed_outside; /* 1: that timer is user space's */
+	u32 pad;
 	u32 nr_tell; /* of tell: what the next kick is to tell that agent */
 	u32 tell_each; /* 1: by a message for each of them */
 	u32 nr_absent; /* of absent: what it is to answer that will not come */
@@ -101,7 +103,7 @@ struct lh_flow_entry {
 /* In place of a flow: the pools run low (lh_shared.grow_asked). */
 #define LH_EVENT_GROW 0xffffffffU
 
-/* Map `events`, a ring buffer: run lh_kick for this flow, at once or in a while. */
+/* Map `events`, a ring buffer: run lh_kick for this flow at once, or lh_due in a while. */
 struct lh_event {
 	u32 flow; /* index into `flows`, or LH_EVENT_GROW */
 	u32 generation; /* of the entry; another one: too late, forget it */
@@ -142,6 +144,8 @@ struct lh_setup {
 	u32 nr_rules;
 	u32 has_match; /* 1: only flows that a match rule covers are assisted */
 	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
+	u32 pad;
+	u32 test_no_timers; /* 1: as if the kernel had no memory for any (tests) */
 	u32 realtime; /* 1: PREEMPT_RT: flows' timers are user space's, and runs may preempt each other */
 	u32 port; /* of messages between agents, 0: none are heard or sent */
 	u32 shared; /* 1: agents with other rules, and the same mark, serve the device as well */
@@ -184,7 +188,12 @@ struct lh_shared {
 	u64 syns_there, syns_most; /* SYNs that can be remembered */
 	u64 spares_asked; /* counts up when each CPU is to put aside the slots that it has at hand */
 	u64 grow_asked; /* 1: the programs have asked for more, and user space has not looked yet */
+	/* Until when user space looks at the events every LH_POLL_NS in any case (CLOCK_MONOTONIC), and need not
+	 * be woken for a timer that is due later than that; 0: it sleeps. */
+	u64 polls_until_ns;
 };
+
+#define LH_POLL_NS (10 * LH_MSEC)
 
 /* Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,
  * which user space writes. */
@@ -195,10 +204,14 @@ struct lh_partners_entry {
 	struct lh_partners partners; /* its epoch is user space's */
 };
 
-/* skb->cb of a test run of lh_kick, lh_sweep, lh_show, lh_give, lh_say or lh_report. */
+/* Timers of user space that fire by one test run of lh_due, and where their flows stand in its packet. */
+#define LH_DUE_MAX 256
+#define LH_DUE_AT 16
+
+/* skb->cb of a test run of lh_kick, lh_due, lh_sweep, lh_show, lh_give, lh_say or lh_report. */
 enum lh_cb {
 	LH_CB_FLOW, /* kick: index; sweep, show: first index; give: slot */
-	LH_CB_GENERATION, /* kick: generation; sweep, show: number of entries, at most LH_SWEEP_MAX */
+	LH_CB_GENERATION, /* kick: generation; due: number of timers; sweep, show: number of entries, at most LH_SWEEP_MAX */
 	LH_CB_LINK, /* kick: enum lh_link */
 	LH_CB_SWEEP = LH_CB_LINK, /* sweep: enum lh_sweep_of */
 	LH_CB_TO = LH_CB_FLOW, /* say: index + 1 of a partner, 0: all of the link */

@@ -389,6 +389,15 @@ LH_INLINE bool lh_runs_low(u64 used, u64 there, u64 most)
 	return there < most && used > there / 2;
 }
 
+/* Puts an event into the ring buffer and wakes user space. By itself the kernel does so only for who has seen
+ * all that came before, and who polls has not. @return 0: done. */
+LH_INLINE int lh_put_event(struct lh_event *event)
+{
+	u64 wakes = *(volatile u64 *)&lh_shared.polls_until_ns ? BPF_RB_FORCE_WAKEUP : 0;
+
+	return bpf_ringbuf_output(&events, event, sizeof(*event), wakes);
+}
+
 /* Asks user space for more of the pools that run low; once, until it has done what it can. */
 LH_ENTRY int lh_ask_for_more(void)
 {
@@ -397,7 +406,7 @@ LH_ENTRY int lh_ask_for_more(void)
 	if (*(volatile u64 *)&lh_shared.grow_asked)
 		return 0;
 	lh_shared.grow_asked = 1; /* before the event: it may be answered at once */
-	if (bpf_ringbuf_output(&events, &event, sizeof(event), 0))
+	if (lh_put_event(&event))
 		lh_shared.grow_asked = 0;
 	return 0;
 }

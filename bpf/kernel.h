@@ -48,6 +48,11 @@ enum {
 	CLOCK_MONOTONIC = 1,
 };
 
+enum { /* of bpf_ringbuf_output() */
+       BPF_RB_NO_WAKEUP = 1,
+       BPF_RB_FORCE_WAKEUP = 2,
+};
+
 /* Verdicts of TCX programs (6.6); TCX_NEXT lets other programs run. */
 enum tcx_action_base {
 	TCX_NEXT = -1,

@@ -72,19 +72,17 @@ LH_INLINE void lh_send_event(struct lh_flow_entry *e, u32 index)
 	if (e->kick_sent)
 		return;
 	e->kick_sent = 1; /* before the event: the kick may run at once */
-	if (bpf_ringbuf_output(&events, &event, sizeof(event), 0))
+	if (lh_put_event(&event))
 		e->kick_sent = 0;
 }
 
-/* The flow's timer. Fires late rather than often: whoever moves the deadline
- * later leaves the timer as it is, and it arms itself anew here. */
-static int lh_timer_fires(void *map, u32 *index, struct lh_timer *t)
+/* The timer of flow @index fires: has it kicked if it is due. @return when the timer is to fire once more,
+ * which is in e->armed_ns too; 0: not. Late rather than often: whoever moves the deadline later leaves the
+ * timer as it is, and it is armed anew here. */
+LH_INLINE u64 lh_time_comes(struct lh_flow_entry *e, u32 index, u64 now)
 {
-	struct lh_flow_entry *e = lh_flow_at(*index);
-	u64 now = bpf_ktime_get_ns(), due, later;
+	u64 due, later;
 
-	if (!e)
-		return 0;
 	/* Full barriers here and in lh_set_deadline(): either we see its new
 	 * deadline, or it sees that we are not armed any more. */
 	__sync_lock_test_and_set(&e->armed_ns, 0);
@@ -94,44 +92,63 @@ static int lh_timer_fires(void *map, u32 *index, struct lh_timer *t)
 	/* A thousand flows in an outage are no thousand kicks per probe. */
 	later = lh_outage_stands_by(NULL, &e->flow, now);
 	due = lh_max(due, later);
-	if (now < due) {
-		e->armed_ns = due;
-		bpf_timer_start(&t->timer, due - now, 0);
+	if (now < due)
+		return e->armed_ns = due;
+	lh_send_event(e, index);
+	if (e->kick_sent)
 		return 0;
-	}
-	lh_send_event(e, *index);
-	if (!e->kick_sent) { /* the ring buffer is full: user space is behind */
-		e->armed_ns = now + LH_MSEC;
-		bpf_timer_start(&t->timer, LH_MSEC, 0);
-	}
+	return e->armed_ns = now + LH_MSEC; /* the ring buffer is full: user space is behind */
+}
+
+/* The kernel's timer of a flow. */
+static int lh_timer_fires(void *map, u32 *index, struct lh_timer *t)
+{
+	struct lh_flow_entry *e = lh_flow_at(*index);
+	u64 now = bpf_ktime_get_ns(), again;
+
+	again = e ? lh_time_comes(e, *index, now) : 0;
+	if (again)
+		bpf_timer_start(&t->timer, again - now, 0);
 	return 0;
 }
 
-/* Where the kernel refuses bpf_timer (every PREEMPT_RT up to 7.3): has user space run lh_kick at
- * e->armed_ns. What finds no room in the ring buffer is armed by the next call of the core, or by the
- * sweep. */
-LH_INLINE void lh_arm_in_user_space(struct lh_flow_entry *e, u64 now_ns)
+/* Where the kernel has no timer for the flow: has user space run lh_due at e->armed_ns. What finds no room
+ * in the ring buffer is armed by the next call of the core, or by the sweep. */
+LH_ENTRY int lh_arm_in_user_space(struct lh_flow_entry *e, u64 now_ns)
 {
-	u64 in_ns = e->armed_ns > now_ns ? e->armed_ns - now_ns : 0;
-	struct lh_event event = {
-		.flow = e->index,
-		.generation = e->generation,
-		.family = e->key.family,
-		.in_us = lh_min(in_ns / 1000 + 1, (u64)(u32)-1),
-	};
+	struct lh_event event = {};
+	u64 in_ns, polls_ns, wakes = 0;
 
-	if (bpf_ringbuf_output(&events, &event, sizeof(event), 0))
+	if (!e)
+		return 0;
+	in_ns = e->armed_ns > now_ns ? e->armed_ns - now_ns : 0;
+	event.flow = e->index;
+	event.generation = e->generation;
+	event.family = e->key.family;
+	event.in_us = lh_min(in_ns / 1000 + 1, (u64)(u32)-1);
+	e->armed_outside = 1;
+	polls_ns = *(volatile u64 *)&lh_shared.polls_until_ns;
+	if (polls_ns)
+		wakes = in_ns > 2 * LH_POLL_NS && polls_ns > now_ns + LH_POLL_NS
+				? BPF_RB_NO_WAKEUP
+				: BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_output(&events, &event, sizeof(event), wakes))
 		e->armed_ns = 0;
+	return 0;
 }
 
-/* Starts the timer of a flow. */
-LH_INLINE void lh_arm(struct lh_flow_entry *e, u64 in_ns)
+/* Starts the timer of a flow. @return false: there is none. PREEMPT_RT refuses them all (up to 7.3), and any
+ * kernel one for which it has no memory at hand: 6.18 refused a flow in two, of 25,000 that came 2,000 a
+ * second. */
+LH_INLINE bool lh_arm(struct lh_flow_entry *e, u64 in_ns)
 {
 	u32 index = e->index;
-	struct lh_timer *t = bpf_map_lookup_elem(&timers, &index);
+	struct lh_timer *t;
 
-	if (t)
-		bpf_timer_start(&t->timer, in_ns, 0);
+	if (lh_setup.realtime)
+		return false;
+	t = bpf_map_lookup_elem(&timers, &index);
+	return t && !bpf_timer_start(&t->timer, in_ns, 0);
 }
 
 /* Makes it, for the first flow of an entry; EBUSY later. */
@@ -139,7 +156,7 @@ LH_INLINE void lh_timer_begin(u32 index)
 {
 	struct lh_timer *t = bpf_map_lookup_elem(&timers, &index);
 
-	if (!t)
+	if (!t || lh_setup.test_no_timers)
 		return;
 	bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
 	bpf_timer_set_callback(&t->timer, lh_timer_fires);
@@ -165,10 +182,9 @@ LH_INLINE void lh_set_deadline(struct lh_flow_entry *e, u64 deadline_ns, u64 now
 	if (armed && armed <= deadline_ns)
 		return;
 	e->armed_ns = deadline_ns;
-	if (lh_setup.realtime)
+	e->armed_outside = 0;
+	if (!lh_arm(e, deadline_ns > now_ns ? deadline_ns - now_ns : 0))
 		lh_arm_in_user_space(e, now_ns);
-	else
-		lh_arm(e, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
 }
 
 /* Whether the first @bits of two addresses agree. */

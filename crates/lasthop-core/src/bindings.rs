@@ -89,6 +89,9 @@ pub const LH_SYNS_PER_FLOW: u32 = 4;
 pub const LH_PENDING_MAX: u32 = 16;
 pub const LH_EVENT_GROW: u32 = 4294967295;
 pub const LH_BATCH_SLOTS: u32 = 32;
+pub const LH_POLL_NS: u32 = 10000000;
+pub const LH_DUE_MAX: u32 = 256;
+pub const LH_DUE_AT: u32 = 16;
 pub const LH_SWEEP_MAX: u32 = 512;
 pub const LH_SHOWN: u32 = 8;
 #[doc = " One end of the connection as far as its packets and the other's have told (accept.h).\n Sequence numbers of what this end sends."]
@@ -3613,6 +3616,9 @@ pub struct lh_flow_entry {
     pub deadline_ns: u64,
     #[doc = " when the timer fires, 0: not armed"]
     pub armed_ns: u64,
+    #[doc = " 1: that timer is user space's"]
+    pub armed_outside: u32,
+    pub pad: u32,
     #[doc = " of tell: what the next kick is to tell that agent"]
     pub nr_tell: u32,
     #[doc = " 1: by a message for each of them"]
@@ -3632,7 +3638,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4872usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4880usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3651,26 +3657,29 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow_entry, deadline_ns) - 80usize];
     ["Offset of field: lh_flow_entry::armed_ns"]
         [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 88usize];
+    ["Offset of field: lh_flow_entry::armed_outside"]
+        [::core::mem::offset_of!(lh_flow_entry, armed_outside) - 96usize];
+    ["Offset of field: lh_flow_entry::pad"][::core::mem::offset_of!(lh_flow_entry, pad) - 100usize];
     ["Offset of field: lh_flow_entry::nr_tell"]
-        [::core::mem::offset_of!(lh_flow_entry, nr_tell) - 96usize];
+        [::core::mem::offset_of!(lh_flow_entry, nr_tell) - 104usize];
     ["Offset of field: lh_flow_entry::tell_each"]
-        [::core::mem::offset_of!(lh_flow_entry, tell_each) - 100usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell_each) - 108usize];
     ["Offset of field: lh_flow_entry::nr_absent"]
-        [::core::mem::offset_of!(lh_flow_entry, nr_absent) - 104usize];
+        [::core::mem::offset_of!(lh_flow_entry, nr_absent) - 112usize];
     ["Offset of field: lh_flow_entry::index"]
-        [::core::mem::offset_of!(lh_flow_entry, index) - 108usize];
+        [::core::mem::offset_of!(lh_flow_entry, index) - 116usize];
     ["Offset of field: lh_flow_entry::flow"]
-        [::core::mem::offset_of!(lh_flow_entry, flow) - 112usize];
+        [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4400usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4408usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4408usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4416usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4440usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4448usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4472usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4480usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4600usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4608usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
@@ -3681,7 +3690,7 @@ impl Default for lh_flow_entry {
         }
     }
 }
-#[doc = " Map `events`, a ring buffer: run lh_kick for this flow, at once or in a while."]
+#[doc = " Map `events`, a ring buffer: run lh_kick for this flow at once, or lh_due in a while."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_event {
@@ -3770,6 +3779,9 @@ pub struct lh_setup {
     pub has_match: u32,
     #[doc = " 1: the time is skb->tstamp (differential test)"]
     pub test_clock: u32,
+    pub pad: u32,
+    #[doc = " 1: as if the kernel had no memory for any (tests)"]
+    pub test_no_timers: u32,
     #[doc = " 1: PREEMPT_RT: flows' timers are user space's, and runs may preempt each other"]
     pub realtime: u32,
     #[doc = " of messages between agents, 0: none are heard or sent"]
@@ -3784,7 +3796,7 @@ pub struct lh_setup {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 288usize];
+    ["Size of lh_setup"][::core::mem::size_of::<lh_setup>() - 296usize];
     ["Alignment of lh_setup"][::core::mem::align_of::<lh_setup>() - 8usize];
     ["Offset of field: lh_setup::config"][::core::mem::offset_of!(lh_setup, config) - 0usize];
     ["Offset of field: lh_setup::policy"][::core::mem::offset_of!(lh_setup, policy) - 192usize];
@@ -3813,11 +3825,14 @@ const _: () = {
         [::core::mem::offset_of!(lh_setup, has_match) - 252usize];
     ["Offset of field: lh_setup::test_clock"]
         [::core::mem::offset_of!(lh_setup, test_clock) - 256usize];
-    ["Offset of field: lh_setup::realtime"][::core::mem::offset_of!(lh_setup, realtime) - 260usize];
-    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 264usize];
-    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 268usize];
-    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 272usize];
-    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 280usize];
+    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 260usize];
+    ["Offset of field: lh_setup::test_no_timers"]
+        [::core::mem::offset_of!(lh_setup, test_no_timers) - 264usize];
+    ["Offset of field: lh_setup::realtime"][::core::mem::offset_of!(lh_setup, realtime) - 268usize];
+    ["Offset of field: lh_setup::port"][::core::mem::offset_of!(lh_setup, port) - 272usize];
+    ["Offset of field: lh_setup::shared"][::core::mem::offset_of!(lh_setup, shared) - 276usize];
+    ["Offset of field: lh_setup::can"][::core::mem::offset_of!(lh_setup, can) - 280usize];
+    ["Offset of field: lh_setup::stale_ns"][::core::mem::offset_of!(lh_setup, stale_ns) - 288usize];
 };
 impl Default for lh_setup {
     fn default() -> Self {
@@ -3879,11 +3894,13 @@ pub struct lh_shared {
     pub spares_asked: u64,
     #[doc = " 1: the programs have asked for more, and user space has not looked yet"]
     pub grow_asked: u64,
+    #[doc = " Until when user space looks at the events every LH_POLL_NS in any case (CLOCK_MONOTONIC), and need not\n be woken for a timer that is due later than that; 0: it sleeps."]
+    pub polls_until_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 128usize];
+    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 136usize];
     ["Alignment of lh_shared"][::core::mem::align_of::<lh_shared>() - 8usize];
     ["Offset of field: lh_shared::heartbeat_ns"]
         [::core::mem::offset_of!(lh_shared, heartbeat_ns) - 0usize];
@@ -3917,6 +3934,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_shared, spares_asked) - 112usize];
     ["Offset of field: lh_shared::grow_asked"]
         [::core::mem::offset_of!(lh_shared, grow_asked) - 120usize];
+    ["Offset of field: lh_shared::polls_until_ns"]
+        [::core::mem::offset_of!(lh_shared, polls_until_ns) - 128usize];
 };
 #[doc = " Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,\n which user space writes."]
 #[repr(C)]
@@ -3955,7 +3974,7 @@ impl Default for lh_partners_entry {
 }
 #[doc = " kick: index; sweep, show: first index; give: slot"]
 pub const LH_CB_FLOW: lh_cb = 0;
-#[doc = " kick: generation; sweep, show: number of entries, at most LH_SWEEP_MAX"]
+#[doc = " kick: generation; due: number of timers; sweep, show: number of entries, at most LH_SWEEP_MAX"]
 pub const LH_CB_GENERATION: lh_cb = 1;
 #[doc = " kick: enum lh_link"]
 pub const LH_CB_LINK: lh_cb = 2;
@@ -3970,7 +3989,7 @@ pub const LH_CB_AT_HIGH: lh_cb = 2;
 #[doc = " report: the same of queued_ns"]
 pub const LH_CB_QUEUED: lh_cb = 3;
 pub const LH_CB_QUEUED_HIGH: lh_cb = 4;
-#[doc = " skb->cb of a test run of lh_kick, lh_sweep, lh_show, lh_give, lh_say or lh_report."]
+#[doc = " skb->cb of a test run of lh_kick, lh_due, lh_sweep, lh_show, lh_give, lh_say or lh_report."]
 pub type lh_cb = ::core::ffi::c_uint;
 pub const LH_LINK_SAME: lh_link = 0;
 pub const LH_LINK_DOWN: lh_link = 1;

@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::LAYOUT;
+use lasthop_core::bindings::LH_POLL_NS;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
@@ -60,6 +61,8 @@ const SLOW: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(200);
 /// How soon a flow is asked again that was busy.
 const AGAIN: Duration = Duration::from_millis(1);
+/// How often events are looked at whose senders do not wake us: a millisecond less than they rely on.
+const POLL: Duration = Duration::from_nanos(LH_POLL_NS as u64 - 1_000_000);
 /// How soon programs that are loaded take the place of others.
 const FOLLOW: Duration = Duration::from_millis(10);
 
@@ -465,6 +468,9 @@ impl Daemon<'_> {
             left = Duration::ZERO;
         } else if self.lives().any(Live::waits) {
             left = left.min(AGAIN);
+        }
+        if self.lives().any(Live::polls) {
+            left = left.min(POLL);
         }
         if let Some(first_ns) = self.lives().filter_map(Live::timer_ns).min() {
             left = left.min(Duration::from_nanos(first_ns.saturating_sub(now_ns())) + AGAIN);

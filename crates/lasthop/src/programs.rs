@@ -17,15 +17,16 @@ use std::io;
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
     LH_CB_AT, LH_CB_AT_HIGH, LH_CB_FLOW, LH_CB_FRAME, LH_CB_GENERATION, LH_CB_LINK, LH_CB_QUEUED,
-    LH_CB_QUEUED_HIGH, LH_CB_SWEEP, LH_CB_TO, LH_LINK_DOWN, LH_LINK_SAME, LH_LINK_UP,
-    LH_POLICY_SEQUENCE, LH_SCHEME_dproxy, LH_SCHEME_rack, LH_SCHEME_slack, LH_SWEEP_ALL,
-    LH_SWEEP_MAX, LH_SWEEP_OVER, LH_SWEEP_UNWANTED, lh_flow_entry, lh_keys, lh_partners_entry,
-    lh_setup, lh_us,
+    LH_CB_QUEUED_HIGH, LH_CB_SWEEP, LH_CB_TO, LH_DUE_AT, LH_DUE_MAX, LH_LINK_DOWN, LH_LINK_SAME,
+    LH_LINK_UP, LH_POLICY_SEQUENCE, LH_SCHEME_dproxy, LH_SCHEME_rack, LH_SCHEME_slack,
+    LH_SWEEP_ALL, LH_SWEEP_MAX, LH_SWEEP_OVER, LH_SWEEP_UNWANTED, lh_flow_entry, lh_keys,
+    lh_partners_entry, lh_setup, lh_us,
 };
 use lasthop_core::host::heeds_the_link;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -305,6 +306,32 @@ impl Agent {
             .run(Program::Kick, &template(family), &context, 1)?
             .retval
             > 0)
+    }
+
+    /// Until then events are looked at every [`LH_POLL_NS`] without being woken; 0: not.
+    ///
+    /// [`LH_POLL_NS`]: lasthop_core::bindings::LH_POLL_NS
+    pub fn polls_until(&self, until_ns: u64) {
+        // SAFETY: a field of a valid struct; no reference is made.
+        let word = self
+            .shared
+            .word(|s| unsafe { &raw mut (*s).polls_until_ns });
+        word.store(until_ns, Ordering::Relaxed);
+    }
+
+    /// Lets the timers of these flows fire that are kept here, for they are due: who is to be kicked comes by an
+    /// event.
+    ///
+    /// # Errors
+    /// The kernel refuses to run the program.
+    pub fn fire(&self, flows: &[u32]) -> Result<()> {
+        for some in flows.chunks(LH_DUE_MAX as usize) {
+            let indices = some.iter().flat_map(|flow| flow.to_ne_bytes());
+            let packet: Vec<u8> = [0; LH_DUE_AT as usize].into_iter().chain(indices).collect();
+            let context = context_with(&[(LH_CB_GENERATION, some.len() as u32)]);
+            self.run(Program::Due, &packet, &context, 1)?;
+        }
+        Ok(())
     }
 
     /// As often as the flow is busy on another CPU, and no more than [`KICKS_MAX`] times. True: done.

@@ -222,6 +222,7 @@ fn main() -> Result<()> {
         println!("skipped: benchmark of the BPF programs: needs root");
         return Ok(());
     }
+    libbpf_rs::set_print(None);
     let args: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| a != "--bench")

@@ -25,6 +25,12 @@ const SWEEP: Duration = Duration::from_secs(1);
 /// Flows that are kicked in a row: some milliseconds at the most, in which others wait.
 const KICKS_AT_ONCE: usize = 512;
 
+/// So long events are looked at every so often once one has set a timer.
+const POLLS_FOR_NS: u64 = 100_000_000;
+/// So many timers are each in time; more of them by some milliseconds late, together.
+const FEW_TIMERS: usize = 32;
+const LATE_NS: u64 = 3_000_000;
+
 /// Programs on a device, with the queue of their events.
 pub(super) struct Live {
     pub(super) agent: Agent,
@@ -81,9 +87,7 @@ impl Live {
     pub(super) fn take_over(agent: Agent, name: &str) -> Result<Self> {
         agent.heartbeat(now_ns());
         let (ring, asked) = ring_of(&agent)?;
-        if agent.setup().realtime != 0 {
-            take_timers(&agent, &mut asked.borrow_mut().timers)?;
-        }
+        take_timers(&agent, &mut asked.borrow_mut().timers)?;
         Ok(Self {
             ifindex: agent.setup().ifindex,
             keeper: keeper_of(&agent),
@@ -190,7 +194,15 @@ impl Live {
     /// as one of a virtual machine may, others have to be served meanwhile.
     pub(super) fn serve(&self) {
         self.ring.consume_raw();
-        let due = self.asked.borrow_mut().due();
+        self.poll_or_sleep();
+        let fire = self.asked.borrow_mut().timers.take_due(now_ns());
+        if !fire.is_empty() {
+            if let Err(error) = self.agent.fire(&fire) {
+                tracing::debug!("timers: {error:#}");
+            }
+            self.ring.consume_raw(); // who is due
+        }
+        let due = self.asked.borrow_mut().take_some();
         for (event, tries) in due {
             if event.flow == LH_EVENT_GROW {
                 self.keeper.ask();
@@ -206,14 +218,39 @@ impl Live {
         }
     }
 
+    /// Where timers are kept here, most of the events set one, for a time that is far: they are looked at from
+    /// time to time, rather than be woken by each.
+    fn poll_or_sleep(&self) {
+        let mut asked = self.asked.borrow_mut();
+        let now_ns = now_ns();
+        if std::mem::take(&mut asked.armed) {
+            asked.polls_until_ns = now_ns + POLLS_FOR_NS;
+        } else if asked.polls_until_ns > now_ns {
+            return;
+        } else {
+            asked.polls_until_ns = 0;
+        }
+        self.agent.polls_until(asked.polls_until_ns);
+    }
+
+    /// Whether events are to be looked at every so often, without being woken.
+    pub(super) fn polls(&self) -> bool {
+        self.asked.borrow().polls_until_ns != 0
+    }
+
     /// Whether some flow is to be asked again.
     pub(super) fn waits(&self) -> bool {
         !self.asked.borrow().now.is_empty()
     }
 
-    /// When the first timer is due that is kept here (CLOCK_MONOTONIC).
+    /// When the first timer is due that is kept here (CLOCK_MONOTONIC); of many, some at once.
     pub(super) fn timer_ns(&self) -> Option<u64> {
-        self.asked.borrow().timers.first_ns()
+        let asked = self.asked.borrow();
+        let late_ns = match asked.timers.len() > FEW_TIMERS {
+            true => LATE_NS,
+            false => 0,
+        };
+        asked.timers.first_ns().map(|at_ns| at_ns + late_ns)
     }
 
     /// Whether some flow has not been asked yet.
@@ -248,23 +285,25 @@ struct Asked {
     /// At once, and how often each was tried in vain.
     now: VecDeque<(lh_event, usize)>,
     timers: Timers,
+    /// One was set since this was last looked at.
+    armed: bool,
+    /// As in the programs' memory.
+    polls_until_ns: u64,
 }
 
 impl Asked {
     fn hear(&mut self, event: lh_event) {
         match event.in_us {
             0 => self.now.push_back((event, 0)),
-            us => self.timers.arm(event, now_ns() + u64::from(us) * 1000),
+            us => {
+                self.armed = true;
+                self.timers.arm(event.flow, now_ns() + u64::from(us) * 1000);
+            }
         }
     }
 
-    /// Takes those whose time has come, at most [`KICKS_AT_ONCE`].
-    fn due(&mut self) -> Vec<(lh_event, usize)> {
-        if self.timers.first_ns().is_some() {
-            let now_ns = now_ns();
-            let due = std::iter::from_fn(|| self.timers.take_due(now_ns));
-            self.now.extend(due.map(|event| (event, 0)));
-        }
+    /// At most [`KICKS_AT_ONCE`].
+    fn take_some(&mut self) -> Vec<(lh_event, usize)> {
         let first = self.now.len().min(KICKS_AT_ONCE);
         self.now.drain(..first).collect()
     }
@@ -298,14 +337,8 @@ fn keeper_of(agent: &Agent) -> Keeper {
 /// The timers that another process kept for these flows.
 fn take_timers(agent: &Agent, timers: &mut Timers) -> Result<()> {
     let armed = agent.each_flow(|flow, entry| {
-        let event = lh_event {
-            flow,
-            generation: entry.generation,
-            family: entry.key.family.into(),
-            in_us: 0,
-        };
-        if entry.armed_ns != 0 {
-            timers.arm(event, entry.armed_ns);
+        if entry.armed_ns != 0 && entry.armed_outside != 0 {
+            timers.arm(flow, entry.armed_ns);
         }
         Ok(())
     });

@@ -10,6 +10,8 @@ pub enum Program {
     Egress,
     /// A flow's timer.
     Kick,
+    /// Timers of flows that user space keeps.
+    Due,
     /// Forgets flows that are over.
     Sweep,
     /// Shows flows that are in use.
@@ -29,6 +31,7 @@ impl Program {
             Self::Ingress => "lh_ingress",
             Self::Egress => "lh_egress",
             Self::Kick => "lh_kick",
+            Self::Due => "lh_due",
             Self::Sweep => "lh_sweep",
             Self::Show => "lh_show",
             Self::Give => "lh_give",

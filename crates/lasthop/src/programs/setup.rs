@@ -42,6 +42,8 @@ pub struct Setup {
     pub shared: bool,
     /// The programs' time is `__sk_buff.tstamp`, for tests.
     pub test_clock: bool,
+    /// As if the kernel had no memory for any flow's timer, for tests.
+    pub test_no_timers: bool,
     /// Flows have their timers in user space, since the kernel lets programs have none.
     pub realtime: bool,
 }
@@ -61,6 +63,7 @@ impl Default for Setup {
             port: 0,
             shared: false,
             test_clock: false,
+            test_no_timers: false,
             realtime: device::is_realtime(),
         }
     }
@@ -96,6 +99,8 @@ impl Setup {
                     .any(|rule| rule.action == bindings::LH_RULE_MATCH),
             ),
             test_clock: u32::from(self.test_clock),
+            pad: 0,
+            test_no_timers: u32::from(self.test_no_timers),
             realtime: u32::from(self.realtime),
             port: u32::from(self.port),
             shared: u32::from(self.shared),
@@ -130,6 +135,7 @@ impl Setup {
             port: raw.port as u16,
             shared: raw.shared != 0,
             test_clock: raw.test_clock != 0,
+            test_no_timers: raw.test_no_timers != 0,
             realtime: raw.realtime != 0,
         }
     }

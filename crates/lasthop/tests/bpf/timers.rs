@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Flows whose timers user space keeps, as where the kernel lets programs have none (PREEMPT_RT):
-//! what the programs ask for, and what a kick makes of it. With the machine's clock.
+//! Flows whose timers user space keeps, as where the kernel lets programs have none (PREEMPT_RT), or has no
+//! memory for one: what the programs ask for, and what a kick makes of it. With the machine's clock.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,11 +22,13 @@ struct Talk {
 }
 
 impl Talk {
-    /// A connection with one segment on its way.
-    fn new() -> Self {
+    /// A connection with one segment on its way. `realtime`: the kernel lets programs have no timers; else
+    /// it has no memory for them.
+    fn new(realtime: bool) -> Self {
         let agent = load(&Setup {
             test_clock: false,
-            realtime: true,
+            realtime,
+            test_no_timers: !realtime,
             ..setup()
         });
         let heard = Rc::<RefCell<Vec<lh_event>>>::default();
@@ -101,43 +103,51 @@ fn tcp(seq: u32, flags: u32, payload_bytes: usize) -> Tcp {
 
 #[test]
 fn user_space_is_asked_once_for_each_time() {
-    in_namespace(|| {
-        let before_ns = now_ns();
-        let talk = Talk::new();
-        let asked = talk.heard();
-        let (index, flow) = talk.flow();
-        assert_eq!(asked.len(), 1, "{asked:?}");
-        assert_eq!(
-            (asked[0].flow, asked[0].generation, asked[0].family),
-            (index, flow.generation, 4)
-        );
-        assert_eq!(flow.armed_ns, flow.deadline_ns);
-        // From its own time on, which lies between ours before and after.
-        let in_ns = u64::from(asked[0].in_us) * 1000;
-        assert!(before_ns + in_ns <= flow.armed_ns + 1000 + (now_ns() - before_ns));
-        assert!(now_ns() + in_ns > flow.armed_ns);
+    in_namespace(|| asked_once(true));
+}
 
-        talk.send(1);
-        talk.kick(); // too early
-        assert_eq!(talk.heard().len(), 0, "it is armed");
-        assert_eq!((talk.flow().1.armed_ns, talk.repairs()), (flow.armed_ns, 0));
+#[test]
+fn user_space_is_asked_where_memory_is_short() {
+    in_namespace(|| asked_once(false));
+}
 
-        while now_ns() < flow.armed_ns {
-            std::thread::sleep(Duration::from_nanos(flow.armed_ns - now_ns()));
-        }
-        talk.kick();
-        let (_, later) = talk.flow();
-        assert!(talk.repairs() == 1, "the head goes out again");
-        assert_eq!(talk.heard().len(), 1, "for the next time");
-        assert!(later.armed_ns > flow.armed_ns && later.armed_ns == later.deadline_ns);
-    });
+fn asked_once(realtime: bool) {
+    let before_ns = now_ns();
+    let talk = Talk::new(realtime);
+    let asked = talk.heard();
+    let (index, flow) = talk.flow();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_eq!(
+        (asked[0].flow, asked[0].generation, asked[0].family),
+        (index, flow.generation, 4)
+    );
+    assert_eq!(flow.armed_ns, flow.deadline_ns);
+    assert_eq!(flow.armed_outside, 1);
+    // From its own time on, which lies between ours before and after.
+    let in_ns = u64::from(asked[0].in_us) * 1000;
+    assert!(before_ns + in_ns <= flow.armed_ns + 1000 + (now_ns() - before_ns));
+    assert!(now_ns() + in_ns > flow.armed_ns);
+
+    talk.send(1);
+    talk.kick(); // too early
+    assert_eq!(talk.heard().len(), 0, "it is armed");
+    assert_eq!((talk.flow().1.armed_ns, talk.repairs()), (flow.armed_ns, 0));
+
+    while now_ns() < flow.armed_ns {
+        std::thread::sleep(Duration::from_nanos(flow.armed_ns - now_ns()));
+    }
+    talk.kick();
+    let (_, later) = talk.flow();
+    assert!(talk.repairs() == 1, "the head goes out again");
+    assert_eq!(talk.heard().len(), 1, "for the next time");
+    assert!(later.armed_ns > flow.armed_ns && later.armed_ns == later.deadline_ns);
 }
 
 /// An entry that goes to another connection does not wait for a time of the one before.
 #[test]
 fn the_next_flow_in_the_place_asks_anew() {
     in_namespace(|| {
-        let talk = Talk::new();
+        let talk = Talk::new(true);
         let (index, flow) = talk.flow();
         assert_eq!(talk.heard().len(), 1);
         assert_eq!(talk.agent.sweep(true).expect("sweep"), 1);
