@@ -187,7 +187,6 @@ impl Shape {
 /// A line per point and path, of these axes or all.
 pub fn bench(axes: &[String]) -> Result<()> {
     let packets = packets()?;
-    // What the library has to say about each of so many loads hides the figures.
     println!("ns per packet, less the empty run; times what it takes to parse and look up");
     type Axis = (&'static str, fn(u32) -> Result<()>);
     let all: [Axis; 5] = [

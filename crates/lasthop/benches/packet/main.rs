@@ -222,6 +222,7 @@ fn main() -> Result<()> {
         println!("skipped: benchmark of the BPF programs: needs root");
         return Ok(());
     }
+    // What the library has to say about each of so many loads hides the figures.
     libbpf_rs::set_print(None);
     let args: Vec<String> = std::env::args()
         .skip(1)

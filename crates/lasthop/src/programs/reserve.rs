@@ -17,16 +17,19 @@ use crate::view::View;
 pub struct Reserve(Mutex<Inner>);
 
 struct Inner {
+    whose: Whose,
+    shrinking: Shrinking,
+}
+
+struct Whose {
     loaded: Arc<Loaded>,
     view: Arc<View>,
-    shrinking: Shrinking,
 }
 
 impl Reserve {
     pub(super) fn of(loaded: &Arc<Loaded>, view: &Arc<View>) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Inner {
-            loaded: Arc::clone(loaded),
-            view: Arc::clone(view),
+            whose: Whose::of(loaded, view),
             shrinking: Shrinking::default(),
         })))
     }
@@ -37,34 +40,29 @@ impl Reserve {
 
     /// The same maps, of other programs.
     pub(super) fn follow(&self, loaded: &Arc<Loaded>, view: &Arc<View>) {
-        let mut inner = self.inner();
-        inner.loaded = Arc::clone(loaded);
-        inner.view = Arc::clone(view);
+        self.inner().whose = Whose::of(loaded, view);
     }
 
     /// Adds to the pools that run low, up to what was set.
     pub fn grow(&self) {
-        let mut inner = self.inner();
-        inner.stop_giving(false);
-        syns::grow(&inner.loaded, &inner.view.shared, &inner.view.setup);
-        pools::grow(&inner.loaded, &inner.view.shared, &inner.view.setup);
+        let Inner { whose, shrinking } = &mut *self.inner();
+        let of = whose.programs();
+        shrinking.give_up(of, false);
+        syns::grow(of.loaded, of.shared, of.raw);
+        pools::grow(of.loaded, of.shared, of.raw);
     }
 
     /// Takes away from the pools of which little was in use for long, a piece at a time. Returns when to go
     /// on.
     pub fn give_back(&self, now: Instant) -> Instant {
-        let inner = &mut *self.inner();
-        let of = shrink::Of {
-            loaded: &inner.loaded,
-            shared: &inner.view.shared,
-            raw: &inner.view.setup,
-        };
-        inner.shrinking.go_on(of, now)
+        let Inner { whose, shrinking } = &mut *self.inner();
+        shrinking.go_on(whose.programs(), now)
     }
 
     /// Leaves the pools as they are, with all that they are about to give back.
     pub fn keep_all(&self) {
-        self.inner().stop_giving(true);
+        let Inner { whose, shrinking } = &mut *self.inner();
+        shrinking.give_up(whose.programs(), true);
     }
 
     /// Makes the pools as large as they may be.
@@ -73,18 +71,25 @@ impl Reserve {
     /// No memory.
     pub(super) fn fill(&self) -> Result<()> {
         let inner = self.inner();
-        syns::fill(&inner.loaded, &inner.view.shared)?;
-        pools::fill(&inner.loaded, &inner.view.shared, &inner.view.setup)
+        let of = inner.whose.programs();
+        syns::fill(of.loaded, of.shared)?;
+        pools::fill(of.loaded, of.shared, of.raw)
     }
 }
 
-impl Inner {
-    fn stop_giving(&mut self, all: bool) {
-        let of = shrink::Of {
+impl Whose {
+    fn of(loaded: &Arc<Loaded>, view: &Arc<View>) -> Self {
+        Self {
+            loaded: Arc::clone(loaded),
+            view: Arc::clone(view),
+        }
+    }
+
+    fn programs(&self) -> shrink::Of<'_> {
+        shrink::Of {
             loaded: &self.loaded,
             shared: &self.view.shared,
             raw: &self.view.setup,
-        };
-        self.shrinking.give_up(of, all);
+        }
     }
 }
