@@ -55,6 +55,7 @@ struct lh_control {
 };
 
 #define LH_DELACK_NS (40 * LH_MSEC) /* of the receiver, that is */
+#define LH_DELACK_MOST_NS (200 * LH_MSEC) /* RFC 8985 section 7.2's WCDelAckT */
 
 /* Whether the window of the flow's ACKs may be edited. */
 LH_INLINE bool lh_control_usable(struct lh_env *env, const struct lh_flow *f);

@@ -302,6 +302,32 @@ LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
 	}
 }
 
+#define LH_VAIN_MOST 4
+#define LH_VAIN_NS (10 * LH_SEC) /* for so long the last one is heeded: then one is tried in time */
+
+LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 end = f->recovery.probe_end;
+
+	if (!env->view.dsack_ours || !lh_after(end, s->sack[0].left) ||
+	    lh_after(end, s->sack[0].right))
+		return;
+	f->recovery.vain = lh_min(f->recovery.vain + 2, LH_VAIN_MOST);
+	f->recovery.vain_ns = env->now_ns;
+	f->recovery.probe_end = s->sack[0].left; /* told once */
+}
+
+/* What MH may keep its ACK for besides, as the answers to earlier probes show: hosts double the time of a
+ * delayed ACK from 40 to 200 ms while nobody reads. */
+LH_INLINE u64 lh_probe_patience(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 vain = f->recovery.vain;
+
+	if (!vain || env->now_ns - f->recovery.vain_ns > LH_VAIN_NS)
+		return 0;
+	return lh_min(LH_DELACK_NS << (vain - 1), LH_DELACK_MOST_NS);
+}
+
 /*
  * How long MH may be silent before the head is sent once more. Without a hole
  * twice the local round trip (RFC 8985 section 7.2), and a delayed ACK more for
@@ -311,7 +337,7 @@ LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
  */
 LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 srtt = lh_srtt(env, f);
+	u64 srtt = lh_srtt(env, f), delay;
 
 	if (!srtt)
 		return LH_PROBE_BLIND_NS;
@@ -319,9 +345,10 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 		srtt = lh_max(srtt, f->order.rtt_ns);
 		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
 	}
+	delay = lh_probe_patience(env, f);
 	if (lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD))
-		return 2 * srtt + LH_PROBE_SLACK_NS + LH_DELACK_NS;
-	return 2 * srtt + LH_PROBE_SLACK_NS;
+		delay = lh_max(delay, LH_DELACK_NS);
+	return 2 * srtt + LH_PROBE_SLACK_NS + delay;
 }
 
 /*
@@ -387,6 +414,9 @@ LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions
 		return;
 	}
 	lh_resend(env, f, e, LH_BY_TIMER, out);
+	f->recovery.probe_end = e->end;
+	if (f->recovery.vain) /* unless MH says otherwise */
+		f->recovery.vain--;
 	if (f->recovery.nr_probes++ == 0)
 		return;
 	lh_for (i, LH_CHUNK_SEGS) {

@@ -42,6 +42,7 @@ pub const LH_RELEASE_MOST: u32 = 8;
 pub const LH_REPAIR_REST_NS: u32 = 100000;
 pub const LH_REPAIR_FULL_NS: u32 = 1000000;
 pub const LH_DELACK_NS: u32 = 40000000;
+pub const LH_DELACK_MOST_NS: u32 = 200000000;
 pub const LH_SHADOW_QUEUES: u32 = 16;
 pub const LH_SHADOW_RATES: u32 = 64;
 pub const LH_SHADOW_RATE_SHIFT: u32 = 13;
@@ -1000,6 +1001,11 @@ pub struct lh_recovery {
     pub rtx_end: u32,
     #[doc = " local probes since the last delivery"]
     pub nr_probes: u32,
+    #[doc = " Of the probes of late how many more were in vain than not (order.h), up to LH_VAIN_MOST; when\n the last was found to be; end of the segment that the last one repeated."]
+    pub vain: u32,
+    #[doc = " Of the probes of late how many more were in vain than not (order.h), up to LH_VAIN_MOST; when\n the last was found to be; end of the segment that the last one repeated."]
+    pub probe_end: u32,
+    pub vain_ns: u64,
     #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
     pub own_dups: u32,
     #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
@@ -1012,7 +1018,7 @@ pub struct lh_recovery {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 48usize];
+    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 64usize];
     ["Alignment of lh_recovery"][::core::mem::align_of::<lh_recovery>() - 8usize];
     ["Offset of field: lh_recovery::nr_dup"][::core::mem::offset_of!(lh_recovery, nr_dup) - 0usize];
     ["Offset of field: lh_recovery::exp_dup"]
@@ -1022,14 +1028,19 @@ const _: () = {
         [::core::mem::offset_of!(lh_recovery, rtx_end) - 12usize];
     ["Offset of field: lh_recovery::nr_probes"]
         [::core::mem::offset_of!(lh_recovery, nr_probes) - 16usize];
+    ["Offset of field: lh_recovery::vain"][::core::mem::offset_of!(lh_recovery, vain) - 20usize];
+    ["Offset of field: lh_recovery::probe_end"]
+        [::core::mem::offset_of!(lh_recovery, probe_end) - 24usize];
+    ["Offset of field: lh_recovery::vain_ns"]
+        [::core::mem::offset_of!(lh_recovery, vain_ns) - 32usize];
     ["Offset of field: lh_recovery::own_dups"]
-        [::core::mem::offset_of!(lh_recovery, own_dups) - 20usize];
+        [::core::mem::offset_of!(lh_recovery, own_dups) - 40usize];
     ["Offset of field: lh_recovery::own_dups_end"]
-        [::core::mem::offset_of!(lh_recovery, own_dups_end) - 24usize];
+        [::core::mem::offset_of!(lh_recovery, own_dups_end) - 44usize];
     ["Offset of field: lh_recovery::own_dups_ns"]
-        [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 32usize];
+        [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 48usize];
     ["Offset of field: lh_recovery::rest_ns"]
-        [::core::mem::offset_of!(lh_recovery, rest_ns) - 40usize];
+        [::core::mem::offset_of!(lh_recovery, rest_ns) - 56usize];
 };
 #[doc = " moves una"]
 pub const LH_ACK_NEW: lh_ack_class = 0;
@@ -2864,7 +2875,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4288usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4304usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2900,18 +2911,18 @@ const _: () = {
     ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 568usize];
     ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 600usize];
     ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 672usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 720usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 768usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 856usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 872usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2944usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 2960usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 2992usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3072usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3088usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 736usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 784usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 872usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 888usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2960usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 2976usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3008usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3088usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3104usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3800usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 3968usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3816usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 3984usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3638,7 +3649,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4880usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4896usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3671,15 +3682,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4408usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4424usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4416usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4432usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4448usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4464usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4480usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4496usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4608usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4624usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -35,6 +35,7 @@ mod names;
 mod nonsense;
 mod order_rules;
 mod outage;
+mod paced;
 mod parser;
 mod partner;
 mod property;

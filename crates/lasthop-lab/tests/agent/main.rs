@@ -21,6 +21,7 @@ mod local;
 mod many;
 mod observe;
 mod outage;
+mod paced;
 mod places;
 mod policy;
 mod rack;

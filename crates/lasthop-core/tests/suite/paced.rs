@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Probes of scheme rack to a receiver that keeps its ACKs although it has everything, as one does whose
+//! application reads at its own pace. A probe is due 24 ms after the last departure (rack.rs) while
+//! nothing is known of it.
+
+use crate::rack::rig;
+use crate::rig::Rig;
+
+/// Three segments from `at` ms on, and when the probe for them is due after the last.
+fn wait_for_probe(rig: &mut Rig, at: u64, seq: u32) -> u64 {
+    rig.burst(at, seq.into(), 1_000, 3);
+    rig.deadline().expect("a timer") - (at + 2)
+}
+
+/// The probe goes out when it is due, and MH answers for all three; if it was `in_vain`, with what it had
+/// twice.
+fn probe(rig: &mut Rig, at: u64, seq: u32, in_vain: bool) -> u64 {
+    let wait = wait_for_probe(rig, at, seq);
+    let due = at + 2 + wait;
+    timer!(rig, due => pass, resend [seq]);
+    let seq = i64::from(seq);
+    let twice = [(seq, seq + 1_000)];
+    rig.ack(due + 11, seq + 3_000, if in_vain { &twice } else { &[] });
+    wait
+}
+
+/// A host doubles the time for which it delays an ACK, from 40 to 200 ms.
+#[test]
+fn where_probes_are_in_vain_the_next_waits_longer() {
+    let mut rig = rig(true);
+    let turns = [
+        (200, 24),
+        (400, 104),
+        (800, 184),
+        (1_200, 224),
+        (1_600, 224),
+    ];
+    for (n, (at, wait)) in turns.into_iter().enumerate() {
+        assert_eq!(probe(&mut rig, at, n as u32 * 3_000, true), wait, "at {at}");
+    }
+}
+
+#[test]
+fn where_they_are_not_it_comes_as_early_as_before() {
+    let mut rig = rig(true);
+    for n in 0..3 {
+        probe(&mut rig, 200 + u64::from(n) * 400, n * 3_000, true);
+    }
+    let turns = [
+        (1_600, 224),
+        (2_000, 184),
+        (2_400, 104),
+        (2_800, 64),
+        (3_200, 24),
+    ];
+    for (n, (at, wait)) in turns.into_iter().enumerate() {
+        assert_eq!(
+            probe(&mut rig, at, 9_000 + n as u32 * 3_000, false),
+            wait,
+            "at {at}"
+        );
+    }
+}
+
+/// As often needed as not: repairs are as early as the hop allows.
+#[test]
+fn one_in_vain_for_each_that_was_needed_is_no_reason() {
+    let mut rig = rig(true);
+    let mut waits = Vec::new();
+    for n in 0..9 {
+        waits.push(probe(
+            &mut rig,
+            200 + u64::from(n) * 400,
+            n * 3_000,
+            n % 3 == 0,
+        ));
+    }
+    assert_eq!(waits, [24, 104, 64, 24, 104, 64, 24, 104, 64]);
+}
+
+#[test]
+fn it_is_forgotten_after_ten_seconds() {
+    let mut rig = rig(true);
+    probe(&mut rig, 200, 0, true);
+    assert_eq!(wait_for_probe(&mut rig, 10_230, 3_000), 104);
+    rig.ack(10_242, 6_000, &[]);
+    assert_eq!(wait_for_probe(&mut rig, 10_300, 6_000), 24);
+}
+
+/// Nor does it count what time order had repaired, or FH itself.
+#[test]
+fn other_superfluous_copies_say_nothing_of_probes() {
+    let mut by_order = rig(true);
+    by_order.burst(200, 0, 1_000, 3);
+    ack!(by_order, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    ack!(by_order, 214, 3_000 => pass);
+    ack!(by_order, 223, 3_000, sack [(0, 1_000)] => hold);
+    assert_eq!(by_order.flow().raw().recovery.vain, 0);
+
+    let mut by_fh = rig(true);
+    by_fh.burst(200, 0, 1_000, 3);
+    timer!(by_fh, 226 => pass, resend [0]);
+    data!(by_fh, 230, 0, 1_000);
+    by_fh.ack(237, 3_000, &[(0, 1_000)]);
+    assert_eq!(by_fh.flow().raw().recovery.vain, 0);
+}
