@@ -15,10 +15,9 @@ struct lh_recovery {
 	u32 point; /* what had provably departed when recovery began; with LH_FLOW_RECOVERY */
 	u32 rtx_end; /* what had departed when anything below it was last sent again; with LH_FLOW_RTX */
 	u32 nr_probes; /* local probes since the last delivery */
-	/* Of the probes of late how many more were in vain than not (order.h), up to LH_VAIN_MOST; when
-	 * the last was found to be; end of the segment that the last one repeated. */
-	u32 vain, probe_end;
-	u64 vain_ns;
+	u32 vain; /* of the probes of late: two for each in vain, less one for each (order.h) */
+	u32 probe_end; /* end of the segment that the last probe repeated */
+	u64 vain_ns; /* when one was last found to be in vain */
 	/* Duplicates still to come for what a receiver without SACK gets twice; none
 	 * once una is beyond own_dups_end. */
 	u32 own_dups, own_dups_end;

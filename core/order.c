@@ -317,14 +317,15 @@ LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struc
 	f->recovery.probe_end = s->sack[0].left; /* told once */
 }
 
-/* What MH may keep its ACK for besides, as the answers to earlier probes show: hosts double the time of a
- * delayed ACK from 40 to 200 ms while nobody reads. */
+/* How long MH may keep its ACK: of a lone segment, or as the answers to earlier probes show, for hosts double
+ * the time of a delayed ACK from 40 to 200 ms while nobody reads. */
 LH_INLINE u64 lh_probe_patience(struct lh_env *env, const struct lh_flow *f)
 {
+	u64 lone = lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD) ? LH_DELACK_NS : 0;
 	u32 vain = f->recovery.vain;
 
-	if (!vain || env->now_ns - f->recovery.vain_ns > LH_VAIN_NS)
-		return 0;
+	if (!vain || lh_since(env->now_ns, f->recovery.vain_ns) > LH_VAIN_NS)
+		return lone;
 	return lh_min(LH_DELACK_NS << (vain - 1), LH_DELACK_MOST_NS);
 }
 
@@ -337,7 +338,7 @@ LH_INLINE u64 lh_probe_patience(struct lh_env *env, const struct lh_flow *f)
  */
 LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 srtt = lh_srtt(env, f), delay;
+	u64 srtt = lh_srtt(env, f);
 
 	if (!srtt)
 		return LH_PROBE_BLIND_NS;
@@ -345,10 +346,7 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 		srtt = lh_max(srtt, f->order.rtt_ns);
 		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
 	}
-	delay = lh_probe_patience(env, f);
-	if (lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD))
-		delay = lh_max(delay, LH_DELACK_NS);
-	return 2 * srtt + LH_PROBE_SLACK_NS + delay;
+	return 2 * srtt + LH_PROBE_SLACK_NS + lh_probe_patience(env, f);
 }
 
 /*

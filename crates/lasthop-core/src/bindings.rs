@@ -1001,10 +1001,11 @@ pub struct lh_recovery {
     pub rtx_end: u32,
     #[doc = " local probes since the last delivery"]
     pub nr_probes: u32,
-    #[doc = " Of the probes of late how many more were in vain than not (order.h), up to LH_VAIN_MOST; when\n the last was found to be; end of the segment that the last one repeated."]
+    #[doc = " of the probes of late: two for each in vain, less one for each (order.h)"]
     pub vain: u32,
-    #[doc = " Of the probes of late how many more were in vain than not (order.h), up to LH_VAIN_MOST; when\n the last was found to be; end of the segment that the last one repeated."]
+    #[doc = " end of the segment that the last probe repeated"]
     pub probe_end: u32,
+    #[doc = " when one was last found to be in vain"]
     pub vain_ns: u64,
     #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
     pub own_dups: u32,

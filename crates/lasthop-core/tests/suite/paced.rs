@@ -3,7 +3,7 @@
 //! application reads at its own pace. A probe is due 24 ms after the last departure (rack.rs) while
 //! nothing is known of it.
 
-use crate::rack::rig;
+use crate::rack::{repaired_in_vain, rig};
 use crate::rig::Rig;
 
 /// Three segments from `at` ms on, and when the probe for them is due after the last.
@@ -90,11 +90,7 @@ fn it_is_forgotten_after_ten_seconds() {
 /// Nor does it count what time order had repaired, or FH itself.
 #[test]
 fn other_superfluous_copies_say_nothing_of_probes() {
-    let mut by_order = rig(true);
-    by_order.burst(200, 0, 1_000, 3);
-    ack!(by_order, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
-    ack!(by_order, 214, 3_000 => pass);
-    ack!(by_order, 223, 3_000, sack [(0, 1_000)] => hold);
+    let by_order = repaired_in_vain();
     assert_eq!(by_order.flow().raw().recovery.vain, 0);
 
     let mut by_fh = rig(true);
