@@ -100,7 +100,7 @@ impl Told {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+    use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
     use std::time::Duration;
 
     use super::*;
@@ -155,12 +155,18 @@ mod tests {
             keeper.begin();
             assert_eq!(said.recv(), Ok(false));
             keeper.ask();
-            let_go.send(()).unwrap();
-            keeper.end();
-            // What it had taken up before its end is done.
-            while said.try_recv().is_ok() {
-                let_go.send(()).unwrap();
-            }
+            let told = Arc::clone(&keeper.told);
+            std::thread::scope(|scope| {
+                // Not before its end has been said: it would take up what it was asked for.
+                scope.spawn(|| {
+                    while !told.what().over {
+                        std::thread::yield_now();
+                    }
+                    let_go.send(()).unwrap();
+                });
+                keeper.end();
+            });
+            assert_eq!(said.try_recv(), Err(TryRecvError::Empty));
         }
     }
 }
