@@ -48,6 +48,16 @@ fn ends(way: Way) -> (usize, usize) {
     }
 }
 
+/// Segments that went past that end's agent, whose flow was busy on another processor for more than a
+/// millisecond: a virtual one that was taken from the machine. Each may be out of order, and be asked for
+/// and so come twice. They are few.
+fn passed(hop: &mut Ends, end: usize) -> u64 {
+    let past = hop.count(end, "bypass_lock");
+    let segments = hop.count(end, "data_segments") + hop.count(end, "ack_segments");
+    assert!(past * 100 <= segments, "{past} of {segments} passed");
+    past
+}
+
 /// A transfer over a hop that loses so much: every byte right, and the receiver sees in order what was
 /// not given up.
 fn repaired(way: Way, family: Family, loss: f64, bytes: u64) -> TransferReport {
@@ -77,21 +87,25 @@ fn repaired(way: Way, family: Family, loss: f64, bytes: u64) -> TransferReport {
         resent(&report)
     );
     let of = |name: &str| counts.iter().find(|c| c.0 == name).expect("a name").1;
+    let past = passed(&mut hop, to);
     assert!(repairs * 10 >= lost * 7, "{repairs} for {lost}");
     assert!(repairs * 10 <= lost * 13, "{repairs} for {lost}");
     assert_eq!(of("waited"), of("sequenced"));
     assert_eq!(of("unsequenced"), 0);
     let given_up = of("holes_given_up") + of("holes_untold");
     if given_up == 0 {
-        assert_eq!(late, 0, "out of order though nothing was given up");
+        assert!(
+            late <= past,
+            "{late} out of order though nothing was given up, {past} passed"
+        );
     }
     if loss <= 0.05 {
         assert!(given_up * 10 <= lost, "{given_up} given up of {lost}");
         // A repair that a busy machine delays is given up, comes after all, and from the sender, too.
         let agents = twice.saturating_sub(resent(&report));
         assert!(
-            agents * 50 <= lost,
-            "{agents} came twice by the agents, {lost} lost"
+            agents * 50 <= lost + past * 50,
+            "{agents} came twice by the agents, {lost} lost, {past} passed"
         );
     }
     for end in 0..2 {
