@@ -9,13 +9,16 @@
 
 #include "host.bpf.h"
 
-/* A millisecond or so of waiting at the most; then the packet passes. The lock
- * is held for a few microseconds, but a virtual machine may stop the CPU that
- * holds it, and a data segment that passes unseen looks like a loss upstream
- * (with 50 us one did in ten seconds at 20 % loss: the sender saw 40 holes).
+/* Four milliseconds or so of waiting at the most; then the packet passes. The lock
+ * is held for a few microseconds, but who runs a virtual machine may take the CPU
+ * away that holds it, for a slice or so of its scheduler, and a data segment that
+ * passes unseen looks like a loss upstream (with 50 us one did in ten seconds at
+ * 20 % loss: the sender saw 40 holes; docs/decisions.md, D72). With PREEMPT_RT who
+ * holds it can be preempted for as long as it takes, and who waits has a deadline.
  * bpf_spin_lock is out: no bpf_for under it before 6.14. A global function: what
  * comes behind a loop of its own Linux 6.8's verifier can't prune (lh_leave). */
-#define LH_LOCK_SPINS 50000
+#define LH_LOCK_SPINS 400000
+#define LH_LOCK_SPINS_REALTIME 50000
 
 LH_ENTRY int lh_lock_word(u32 *lock)
 {
@@ -23,7 +26,7 @@ LH_ENTRY int lh_lock_word(u32 *lock)
 
 	if (!lock)
 		return 0;
-	bpf_for (i, 0, LH_LOCK_SPINS) {
+	bpf_for (i, 0, lh_setup.realtime ? LH_LOCK_SPINS_REALTIME : LH_LOCK_SPINS) {
 		if (!*(volatile u32 *)lock && !__sync_val_compare_and_swap(lock, 0, 1)) {
 			got = 1;
 			break;

@@ -48,9 +48,9 @@ fn ends(way: Way) -> (usize, usize) {
     }
 }
 
-/// Segments that went past that end's agent, whose flow was busy on another processor for more than a
-/// millisecond: a virtual one that was taken from the machine. Each may be out of order, and be asked for
-/// and so come twice. They are few.
+/// Segments that went past that end's agent, whose flow was busy on another processor for milliseconds: a
+/// virtual one that was taken from the machine. Each may be out of order, and be asked for and so come
+/// twice. They are few.
 fn passed(hop: &mut Ends, end: usize) -> u64 {
     let past = hop.count(end, "bypass_lock");
     let segments = hop.count(end, "data_segments") + hop.count(end, "ack_segments");
@@ -82,12 +82,12 @@ fn repaired(way: Way, family: Family, loss: f64, bytes: u64) -> TransferReport {
     let late = of_receiver(&hop.bed, way, "TCPOFOQueue");
     let twice = of_receiver(&hop.bed, way, "TCPDSACKOldSent");
     let repairs = hop.count(from, "retransmits_asked");
+    let past = passed(&mut hop, to);
     eprintln!(
-        "{way:?} {family:?} {loss}: lost {lost}, repairs {repairs}, {counts:?}, out of order {late}, twice {twice}, sender resent {}",
+        "{way:?} {family:?} {loss}: lost {lost}, repairs {repairs}, {counts:?}, out of order {late}, twice {twice}, sender resent {}, {past} passed",
         resent(&report)
     );
     let of = |name: &str| counts.iter().find(|c| c.0 == name).expect("a name").1;
-    let past = passed(&mut hop, to);
     assert!(repairs * 10 >= lost * 7, "{repairs} for {lost}");
     assert!(repairs * 10 <= lost * 13, "{repairs} for {lost}");
     assert_eq!(of("waited"), of("sequenced"));

@@ -2,6 +2,7 @@
 //! The BPF programs over single packets (BPF_PROG_TEST_RUN): verdicts, and the same verdicts as
 //! the native core's. Time is the packet's own, so that nothing here depends on the machine.
 
+mod busy;
 mod channel;
 mod differential;
 mod dproxy;

@@ -26,7 +26,7 @@ fn maps() -> HashMap<u64, u64> {
     bytes
 }
 
-fn areas(map: &MapHandle) -> Vec<MapHandle> {
+pub fn areas(map: &MapHandle) -> Vec<MapHandle> {
     let area = |index: u32| {
         let value = map.lookup(&index.to_ne_bytes(), MapFlags::ANY).ok()??;
         let id = u32::from_ne_bytes(value.try_into().ok()?);

@@ -14,7 +14,7 @@ use super::memory::sends;
 use super::{held, in_namespace_alone, load, run, setup};
 
 /// A map of this process, by its name.
-fn map(name: &str) -> MapHandle {
+pub fn map(name: &str) -> MapHandle {
     let ids = held("map_id:", "map_type:").into_keys();
     let mut maps = ids.filter_map(|id| MapHandle::from_map_id(id as u32).ok());
     maps.find(|map| map.name().to_string_lossy() == name)

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Flows that another processor is busy with.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lasthop::programs::{Agent, Program};
+use lasthop_core::bindings::{LH_ACK, LH_PSH, LH_SYN};
+use lasthop_core::packet::{Ends, Tcp};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use super::memory::areas;
+use super::shrink::map;
+use super::{in_namespace, load, run, setup};
+
+/// An agent with one connection.
+struct Busy {
+    agent: Agent,
+    flow: Flow,
+    /// The next segment's number.
+    seq: u32,
+}
+
+/// The connection's entry.
+#[derive(Clone)]
+struct Flow {
+    area: Arc<MapHandle>,
+    index: u32,
+}
+
+impl Flow {
+    /// Has another processor take the flow's lock, with which its entry begins, or give it back.
+    fn lock(&self, taken: bool) {
+        let key = self.index.to_ne_bytes();
+        let value = self.area.lookup(&key, MapFlags::ANY).expect("an area");
+        let mut value = value.expect("a flow");
+        value[..4].copy_from_slice(&u32::from(taken).to_ne_bytes());
+        let written = self.area.update(&key, &value, MapFlags::ANY);
+        written.expect("a flow");
+    }
+}
+
+impl Busy {
+    fn new() -> Self {
+        let agent = load(&setup());
+        let ends = Ends::v4(1);
+        let syn = tcp(0, LH_SYN, 0).to_mh(&ends);
+        run(&agent, Program::Egress, &syn, 0);
+        let answer = tcp(0, LH_SYN | LH_ACK, 0).to_fh(&ends);
+        run(&agent, Program::Ingress, &answer, 0);
+        let flow = Flow {
+            index: agent.flows().expect("flows")[0].index,
+            area: Arc::new(areas(&map("flows")).swap_remove(0)),
+        };
+        Self {
+            agent,
+            flow,
+            seq: 1,
+        }
+    }
+
+    /// The next segment passes, which takes so long.
+    fn send(&mut self) -> Duration {
+        let segment = tcp(self.seq, LH_ACK | LH_PSH, 400).to_mh(&Ends::v4(1));
+        self.seq += 400;
+        let since = Instant::now();
+        run(&self.agent, Program::Egress, &segment, 0);
+        since.elapsed()
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        self.agent.counter(name).expect("counter")
+    }
+}
+
+fn tcp(seq: u32, flags: u32, payload_bytes: usize) -> Tcp {
+    Tcp {
+        ethernet: true,
+        seq,
+        ack: 1,
+        flags,
+        payload: vec![7; payload_bytes],
+        ..Tcp::default()
+    }
+}
+
+/// A virtual machine's processor may be taken away for some milliseconds while it has the lock: what comes
+/// meanwhile waits, and passes if that lasts.
+#[test]
+fn waits_for_milliseconds_and_passes() {
+    in_namespace(|| {
+        let mut busy = Busy::new();
+        busy.flow.lock(true);
+        let spent = busy.send();
+        assert!(spent > Duration::from_millis(1), "{spent:?}");
+        assert_eq!(busy.count("bypass_lock"), 1);
+        assert_eq!(busy.count("cached_segments"), 0);
+        busy.flow.lock(false);
+        busy.send();
+        assert_eq!(busy.count("bypass_lock"), 1);
+    });
+}
+
+/// Who gets the lock while it waits goes on as ever. It may not get it in time on a busy machine.
+#[test]
+fn goes_on_where_the_other_is_through() {
+    in_namespace(|| {
+        let mut busy = Busy::new();
+        busy.flow.lock(true);
+        let most = busy.send();
+        let goes_on = |_| {
+            let (passed, cached) = (busy.count("bypass_lock"), busy.count("cached_segments"));
+            busy.flow.lock(true);
+            let flow = busy.flow.clone();
+            std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    std::thread::sleep(most / 8);
+                    flow.lock(false);
+                });
+                busy.send();
+            });
+            busy.count("bypass_lock") == passed && busy.count("cached_segments") == cached + 1
+        };
+        assert!((0..20).any(goes_on));
+    });
+}
