@@ -52,6 +52,8 @@ address bs wl0 10.2.0.1
 address mh eth0 10.2.0.2
 ip -n "$run-fh" route add default via 10.1.0.1
 ip -n "$run-mh" route add default via 10.2.0.1
+# As a sender's card has a queue: without one veth drops what its ring of 256 packets has no room for.
+tc -n "$run-fh" qdisc add dev eth0 root pfifo limit 20000
 in_ns bs sysctl -qw net.ipv4.ip_forward=1
 in_ns fh ethtool -K eth0 tso off gso off >/dev/null
 in_ns bs ethtool -K eth0 gro on >/dev/null

@@ -13,9 +13,12 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# Where nobody watches, a step that hangs fails, and its last line says where.
+limit=()
+[ -t 0 ] || [ -n "${1:-}" ] || limit=(timeout --kill-after 10 "${LASTHOP_TEST_LIMIT:-30m}")
 run() {
 	echo "test: $*"
-	"$@" 2>&1 | tee -a "$log"
+	"${limit[@]}" "$@" 2>&1 | tee -a "$log"
 }
 
 cargo build --workspace --locked
@@ -25,13 +28,11 @@ if [ "${1:-}" = --long ]; then
 else
 	run cargo test --locked -p hwsim-medium -p lasthop-core -p lasthop-fuzz -p lasthop-pages -p lasthop-units -p linkemu -p xtask
 	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --lib --bins
-	# End to end. Two cores carry one test bed that is measured, or two of which only counts are asked:
-	# the agent's tests say themselves which run alone (tests/agent/main.rs).
 	# The same packages each time: of others the features of what they share differ, and all is compiled anew.
-	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test agent -- --test-threads 2
-	others=()
-	for test in bpf exporter crates/lasthop-lab/tests/*.rs; do others+=(--test "$(basename "$test" .rs)"); done
-	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab "${others[@]}" -- --test-threads 1
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bpf --test exporter -- --test-threads 1
+	# End to end, more threads than tests run at once: which may, and which run alone, they say themselves
+	# (tests/bed/turn.rs).
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bed -- --test-threads 8
 fi
 
 sum() { grep -E '^test result:' "$log" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'; }

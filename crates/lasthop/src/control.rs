@@ -355,7 +355,8 @@ mod tests {
         let idle: Vec<UnixStream> = (0..WAITING_MAX + 8).map(|_| connect()).collect();
         let before = Instant::now();
         assert!(control.questions().is_empty());
-        assert!(before.elapsed() < Duration::from_millis(50));
+        // Waiting for one of them would take as long as it may be silent.
+        assert!(before.elapsed() < PATIENCE);
         assert_eq!(control.fds().count(), 1 + WAITING_MAX);
         drop(idle);
         assert!(control.questions().is_empty());

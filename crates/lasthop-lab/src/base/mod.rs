@@ -6,7 +6,7 @@ pub(crate) mod files;
 pub mod interrupt;
 pub(crate) mod say;
 #[cfg(test)]
-#[path = "../../tests/common/small.rs"]
+#[path = "../../tests/bed/lab/small.rs"]
 pub(crate) mod small;
 pub mod stats;
 pub mod units;

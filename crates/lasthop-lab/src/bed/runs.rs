@@ -244,8 +244,10 @@ pub fn remove(name: &str) -> Result<()> {
 /// # Errors
 /// The directories cannot be read.
 pub fn orphans() -> Result<Vec<String>> {
+    // These first: a run is recorded before it has any.
+    let names = netns::list_names()?;
     let runs = list()?;
-    let mut names: Vec<String> = netns::list_names()?
+    let mut names: Vec<String> = names
         .iter()
         .filter_map(|n| netns::run_of_namespace(n))
         .filter(|run| !runs.contains_key(*run))

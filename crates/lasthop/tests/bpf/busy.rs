@@ -107,7 +107,8 @@ fn goes_on_where_the_other_is_through() {
     in_namespace(|| {
         let mut busy = Busy::new();
         busy.flow.lock(true);
-        let most = busy.send();
+        // A run that lost its processor takes longer than the waiting.
+        let most = (0..5).map(|_| busy.send()).min().expect("five");
         let goes_on = |_| {
             let (passed, cached) = (busy.count("bypass_lock"), busy.count("cached_segments"));
             busy.flow.lock(true);

@@ -125,6 +125,7 @@ fn what_is_not_needed_is_given_back_while_packets_pass() {
             let before = sent.load(Ordering::Relaxed);
             pause.store(false, Ordering::Relaxed);
             while sent.load(Ordering::Relaxed) < before + 7 {
+                assert!(!over.load(Ordering::Relaxed), "nobody sends");
                 std::thread::sleep(Duration::from_micros(100));
             }
         };
@@ -138,12 +139,14 @@ fn what_is_not_needed_is_given_back_while_packets_pass() {
             }
             pause.store(true, Ordering::Relaxed);
             while !rests.load(Ordering::Relaxed) {
+                assert!(!over.load(Ordering::Relaxed), "nobody sends");
                 std::thread::sleep(Duration::from_micros(100));
             }
             agent.sweep(true).expect("sweep");
         };
         std::thread::scope(|scope| {
             scope.spawn(|| {
+                let _over = Sets(&over);
                 let mut n: u16 = 0;
                 while !over.load(Ordering::Relaxed) {
                     let paused = pause.load(Ordering::Relaxed);

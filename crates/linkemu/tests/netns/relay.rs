@@ -219,15 +219,18 @@ fn transfer_to_east(lab: &Lab, bytes: usize) -> Vec<u8> {
     let listener = lab
         .east
         .enter(|| TcpListener::bind((EAST_IP, 7001)).unwrap());
+    let mut stream = lab
+        .west
+        .enter(|| TcpStream::connect((EAST_IP, 7001)).unwrap());
+    let patience = Some(Duration::from_secs(60));
+    stream.set_write_timeout(patience).unwrap();
     let receiver = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(patience).unwrap();
         let mut received = Vec::new();
         stream.read_to_end(&mut received).unwrap();
         received
     });
-    let mut stream = lab
-        .west
-        .enter(|| TcpStream::connect((EAST_IP, 7001)).unwrap());
     stream.write_all(&content(bytes)).unwrap();
     drop(stream);
     receiver.join().unwrap()

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! `lasthop reload --upgrade`, which is what a package does when it has replaced the program, and when it
+//! goes back: whoever is of another file is followed under traffic, with its words.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::process::find_binary;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::host::Host;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::devices::programs_attached;
+use super::reload::runtime_files;
+use super::{PATIENCE, able, check, counter, fast_link, wait_until};
+
+/// `lasthop reload --upgrade` by that file: its first line that tells of one who serves.
+fn upgrade(bed: &TestBed, binary: &Path) -> Value {
+    let line = bed.run_in(Host::Bs, || {
+        let mut command = Command::new(binary);
+        command.args(["reload", "--upgrade", "-j"]);
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        // The process that it starts has the same standard output: not for us to wait for its end.
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("reload");
+        let mut line = String::new();
+        let out = child.stdout.take().expect("stdout");
+        let mut lines = BufReader::new(out);
+        while !line.contains("\"reload\"") {
+            line.clear();
+            assert_ne!(lines.read_line(&mut line).expect("a line"), 0);
+        }
+        assert!(child.wait().expect("end").success());
+        line
+    });
+    serde_json::from_str(&line.expect("namespace")).expect("JSON")
+}
+
+/// What serves wl0 is followed by a copy of the program, and that by the program again: it has the
+/// connections as the first one had them. Who is of the same file reads its files. `says`: what the last one
+/// says of wl0 that it can only know by its words.
+fn followed(bed: &TestBed, mut agent: AgentHandle, says: (&str, Value)) {
+    let transfer = Transfer::new().flows(4).bytes(16_000_000);
+    let running = transfer.deadline(PATIENCE).start(bed).expect("transfer");
+    running.wait_for_all_flows().expect("flows");
+    let created = counter(&mut agent, "flows_created");
+    let old = find_binary("lasthop").expect("lasthop");
+    let directory = tempfile::tempdir().expect("directory");
+    let new = directory.path().join("lasthop");
+    // By another process: what another thread forks meanwhile would have this one's copy open for writing,
+    // and nobody may run it until then.
+    let copied = Command::new("cp").args([&old, &new]).status();
+    assert!(copied.expect("cp").success());
+    let first = upgrade(bed, &new);
+    assert_eq!(
+        (&first["reload"], &first["from_pid"]),
+        (&"upgraded".into(), &agent.pid().into())
+    );
+    agent.wait().expect("the old one ends");
+    assert_eq!(upgrade(bed, &new)["reload"], "unchanged");
+    let second = upgrade(bed, &old);
+    assert_eq!(
+        (&second["reload"], &second["from_pid"]),
+        (&"upgraded".into(), &first["to_pid"])
+    );
+    let binary = old.to_str().expect("path");
+    let text = bed.command(Host::Bs, &[binary, "status", "-j"]);
+    let status: Value = serde_json::from_str(text.expect("status").trim()).expect("JSON");
+    assert_eq!(
+        (&status["pid"], &status["counters"]["flows_created"]),
+        (&second["to_pid"], &created.into())
+    );
+    assert_eq!(status["counters"]["resynchronised"], 0);
+    assert_eq!(status[says.0], says.1);
+    assert!(!running.is_finished(), "it came too late");
+    check(&running.wait().expect("transfer"));
+    let pid = second["to_pid"].as_i64().expect("a process") as i32;
+    kill(Pid::from_raw(pid), Signal::SIGINT).expect("SIGINT");
+    wait_until("it has ended", || {
+        let left = runtime_files(bed);
+        (
+            programs_attached(bed) == 0 && left.is_empty(),
+            format!("{left:?}"),
+        )
+    });
+}
+
+#[test]
+fn a_program_that_was_replaced_is_followed() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
+    let directory = tempfile::tempdir().expect("directory");
+    let file = directory.path().join("lasthop.toml");
+    fs::write(&file, "[device.wl0]\n").expect("file");
+    let agent = bed.start_daemon(&file).expect("daemon");
+    followed(&bed, agent, ("section", "wl0".into()));
+}
+
+/// `attach` as well, whose words the file does not have.
+#[test]
+fn attach_of_a_program_that_was_replaced_is_followed() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
+    let agent = bed.start_waiting_agent("sack", &[]).expect("agent");
+    followed(&bed, agent, ("scheme", "sack".into()));
+}
