@@ -11,7 +11,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::memory::areas;
 use super::shrink::map;
-use super::{in_namespace, load, run, setup};
+use super::{in_namespace_alone, load, run, setup};
 
 /// An agent with one connection.
 struct Busy {
@@ -21,7 +21,7 @@ struct Busy {
     seq: u32,
 }
 
-/// The connection's entry.
+/// The connection's entry; found by the name of its map, so that one test has it at a time.
 #[derive(Clone)]
 struct Flow {
     area: Arc<MapHandle>,
@@ -88,7 +88,7 @@ fn tcp(seq: u32, flags: u32, payload_bytes: usize) -> Tcp {
 /// meanwhile waits, and passes if that lasts.
 #[test]
 fn waits_for_milliseconds_and_passes() {
-    in_namespace(|| {
+    in_namespace_alone(|| {
         let mut busy = Busy::new();
         busy.flow.lock(true);
         let spent = busy.send();
@@ -104,7 +104,7 @@ fn waits_for_milliseconds_and_passes() {
 /// Who gets the lock while it waits goes on as ever. It may not get it in time on a busy machine.
 #[test]
 fn goes_on_where_the_other_is_through() {
-    in_namespace(|| {
+    in_namespace_alone(|| {
         let mut busy = Busy::new();
         busy.flow.lock(true);
         // A run that lost its processor takes longer than the waiting.
