@@ -207,8 +207,9 @@ fn wire([fh, bs, mh]: &[Namespace; 3]) -> Result<()> {
     ip::batch(mh, &(address("eth0", MH) + &default("10.2.0.1")))?;
     // As a sender's card has one. Without it veth drops what its ring of 256 packets has no room for, which
     // happens sooner the busier BS is: 20,000 of 100 flows' segments in 3 s with an agent, and none so.
-    let queue = "tc qdisc add dev eth0 root pfifo limit 20000";
-    let queue: Vec<&str> = queue.split(' ').collect();
+    let queue = [
+        "tc", "qdisc", "add", "dev", "eth0", "root", "pfifo", "limit", "20000",
+    ];
     process::output(Some(fh), &queue)?;
     bs.set_sysctl("ipv4.ip_forward", "1")?;
     for host in [fh, mh] {

@@ -6,3 +6,36 @@ mod agent;
 mod exporter;
 mod lab;
 mod turn;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lasthop_lab::bed::process::find_binary;
+
+/// Whether a test may run, which then has its turn, alone or not; says why not if there is a reason.
+fn may_run(test: &str, why_not: Option<&str>, alone: bool) -> bool {
+    match why_not {
+        Some(why) => skip(test, why),
+        None => turn::take(alone),
+    }
+    why_not.is_none()
+}
+
+/// Says why a test is skipped, past the test harness, which swallows what passing tests print.
+fn skip(test: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
+}
+
+/// Puts a program where everybody may run it. By another process: what another thread forks meanwhile would
+/// have a copy of ours open for writing, and nobody may run it until then.
+fn for_everybody(name: &str, directory: &Path) -> PathBuf {
+    let to = directory.join(name);
+    let from = find_binary(name).expect(name);
+    let copied = Command::new("cp").args([&from, &to]).status();
+    assert!(copied.expect("cp").success());
+    fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).expect("mode");
+    to
+}

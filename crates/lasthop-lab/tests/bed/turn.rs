@@ -84,20 +84,17 @@ impl Turns {
         state.waiting[kind] -= 1;
         state.running[kind] += 1;
         state.alone = alone;
-        drop(state);
-        self.changed.notify_all();
         Turn { turns: self, alone }
     }
 }
 
 impl State {
     fn may(&self, alone: bool, most: usize) -> bool {
-        let idle = self.running == [0; 2];
         if alone {
-            return idle && (self.alone || self.waiting[0] == 0);
+            return self.running == [0; 2] && (self.alone || self.waiting[0] == 0);
         }
-        idle && !(self.alone && self.waiting[1] > 0)
-            || self.running[1] == 0 && (1..most).contains(&self.running[0])
+        let alone_first = self.alone && self.waiting[1] > 0;
+        self.running[1] == 0 && self.running[0] < most && !alone_first
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lasthop::programs::{Agent, Program};
-use lasthop_core::bindings::{LH_ACK, LH_PSH, LH_SYN};
-use lasthop_core::packet::{Ends, Tcp};
+use lasthop_core::bindings::{LH_ACK, LH_PSH};
+use lasthop_core::packet::Ends;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::memory::areas;
 use super::shrink::map;
-use super::{in_namespace_alone, load, run, setup};
+use super::{begin, in_namespace_alone, load, run, setup, tcp};
 
 /// An agent with one connection.
 struct Busy {
@@ -43,11 +43,7 @@ impl Flow {
 impl Busy {
     fn new() -> Self {
         let agent = load(&setup());
-        let ends = Ends::v4(1);
-        let syn = tcp(0, LH_SYN, 0).to_mh(&ends);
-        run(&agent, Program::Egress, &syn, 0);
-        let answer = tcp(0, LH_SYN | LH_ACK, 0).to_fh(&ends);
-        run(&agent, Program::Ingress, &answer, 0);
+        begin(&agent);
         let flow = Flow {
             index: agent.flows().expect("flows")[0].index,
             area: Arc::new(areas(&map("flows")).swap_remove(0)),
@@ -70,17 +66,6 @@ impl Busy {
 
     fn count(&self, name: &str) -> u64 {
         self.agent.counter(name).expect("counter")
-    }
-}
-
-fn tcp(seq: u32, flags: u32, payload_bytes: usize) -> Tcp {
-    Tcp {
-        ethernet: true,
-        seq,
-        ack: 1,
-        flags,
-        payload: vec![7; payload_bytes],
-        ..Tcp::default()
     }
 }
 

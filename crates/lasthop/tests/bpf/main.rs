@@ -25,7 +25,8 @@ use std::process::Command;
 use std::sync::{PoisonError, RwLock};
 
 use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
-use lasthop_core::bindings::lh_config;
+use lasthop_core::bindings::{LH_ACK, LH_SYN, lh_config};
+use lasthop_core::packet::{Ends, Tcp};
 use nix::sched::{CloneFlags, unshare};
 
 /// The programs' verdicts (TCX).
@@ -115,4 +116,24 @@ pub fn run(agent: &Agent, program: Program, packet: &[u8], now_ns: u64) -> Outco
         ..SkbContext::default()
     };
     agent.run(program, packet, &context, 1).expect("test run")
+}
+
+/// A segment that acknowledges the SYN of the other end.
+pub fn tcp(seq: u32, flags: u32, payload_bytes: usize) -> Tcp {
+    Tcp {
+        ethernet: true,
+        seq,
+        ack: 1,
+        flags,
+        payload: vec![7; payload_bytes],
+        ..Tcp::default()
+    }
+}
+
+/// The first connection begins.
+pub fn begin(agent: &Agent) {
+    let ends = Ends::v4(1);
+    run(agent, Program::Egress, &tcp(0, LH_SYN, 0).to_mh(&ends), 0);
+    let answer = tcp(0, LH_SYN | LH_ACK, 0).to_fh(&ends);
+    run(agent, Program::Ingress, &answer, 0);
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use lasthop::bytes;
 use lasthop::monotonic::now_ns;
 use lasthop::programs::{Agent, Program, Setup};
-use lasthop_core::bindings::{LH_ACK, LH_PSH, LH_SYN, lh_event, lh_flow_entry};
-use lasthop_core::packet::{Ends, Tcp};
+use lasthop_core::bindings::{LH_ACK, LH_PSH, lh_event, lh_flow_entry};
+use lasthop_core::packet::Ends;
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
-use super::{in_namespace, load, run, setup};
+use super::{begin, in_namespace, load, run, setup, tcp};
 
 struct Talk {
     agent: Agent,
@@ -46,10 +46,7 @@ impl Talk {
             agent,
             heard,
         };
-        let ends = Ends::v4(1);
-        let (syn, answer) = (tcp(0, LH_SYN, 0), tcp(0, LH_SYN | LH_ACK, 0));
-        run(&talk.agent, Program::Egress, &syn.to_mh(&ends), 0);
-        run(&talk.agent, Program::Ingress, &answer.to_fh(&ends), 0);
+        begin(&talk.agent);
         talk.heard();
         talk.send(0);
         talk
@@ -87,17 +84,6 @@ impl Talk {
 
     fn repairs(&self) -> u64 {
         self.agent.counter("retransmits_timer").expect("counter")
-    }
-}
-
-fn tcp(seq: u32, flags: u32, payload_bytes: usize) -> Tcp {
-    Tcp {
-        ethernet: true,
-        seq,
-        ack: 1,
-        flags,
-        payload: vec![7; payload_bytes],
-        ..Tcp::default()
     }
 }
 

@@ -39,7 +39,6 @@ mod top;
 mod tun;
 mod upgrade;
 
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,40 +52,25 @@ use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::switch::Gro;
 use serde_json::Value;
 
-use super::turn;
-
 /// Longest that any transfer here may take; a hung one must not hang the tests.
 pub const PATIENCE: Duration = Duration::from_secs(240);
+
+const TEST: &str = "end-to-end test of the agent";
 
 /// Whether this machine can run the tests, of which this one may have another beside it; says why not
 /// where it can't.
 pub fn able() -> bool {
-    let able = can_run();
-    if able {
-        turn::take(false);
-    }
-    able
+    super::may_run(TEST, why_not(), false)
 }
 
 /// As [`able`], for a test that runs alone.
 pub fn able_alone() -> bool {
-    let able = can_run();
-    if able {
-        turn::take(true);
-    }
-    able
+    super::may_run(TEST, why_not(), true)
 }
 
-fn can_run() -> bool {
-    why_not().inspect(|why| skip(why)).is_none()
-}
-
-/// Says why a test is skipped, past the test harness, which swallows what passing tests print.
+/// Says why a test is skipped.
 pub fn skip(why: &str) {
-    let _ = writeln!(
-        std::io::stderr(),
-        "skipped: end-to-end test of the agent: {why}"
-    );
+    super::skip(TEST, why);
 }
 
 /// A hop of 50 Mbit/s with 20 ms of round trip, half of it local, that loses `loss` both ways.

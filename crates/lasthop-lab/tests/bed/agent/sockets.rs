@@ -35,6 +35,20 @@ pub struct Line {
     pub mh: Socket,
 }
 
+/// The one before at this address is closed; but what another thread has forked meanwhile may have it until
+/// it runs its program.
+fn listen_at(listener: &Socket, at: &SockAddr) -> std::io::Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        match listener.bind(at).and_then(|()| listener.listen(1)) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < deadline => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            done => return done,
+        }
+    }
+}
+
 impl Line {
     /// `prepare` is called for the listening socket, whose options the accepted one inherits, and
     /// for the connecting one.
@@ -323,20 +337,6 @@ fn receive_until_aborted(mh: &Socket, abort: &AtomicBool) {
                 assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
                 return;
             }
-        }
-    }
-}
-
-/// The one before at this address is closed; but what another thread has forked meanwhile may have it until
-/// it runs its program.
-fn listen_at(listener: &Socket, at: &SockAddr) -> std::io::Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    loop {
-        match listener.bind(at).and_then(|()| listener.listen(1)) {
-            Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < deadline => {
-                thread::sleep(Duration::from_millis(1));
-            }
-            done => return done,
         }
     }
 }

@@ -51,11 +51,7 @@ fn followed(bed: &TestBed, mut agent: AgentHandle, says: (&str, Value)) {
     let created = counter(&mut agent, "flows_created");
     let old = find_binary("lasthop").expect("lasthop");
     let directory = tempfile::tempdir().expect("directory");
-    let new = directory.path().join("lasthop");
-    // By another process: what another thread forks meanwhile would have this one's copy open for writing,
-    // and nobody may run it until then.
-    let copied = Command::new("cp").args([&old, &new]).status();
-    assert!(copied.expect("cp").success());
+    let new = crate::for_everybody("lasthop", directory.path());
     let first = upgrade(bed, &new);
     assert_eq!(
         (&first["reload"], &first["from_pid"]),

@@ -7,11 +7,8 @@ mod crowd;
 mod page;
 mod rights;
 
-use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,36 +23,25 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::turn;
-
 const PORT: u16 = 9788;
 /// What was asked within a second is told again.
 const FRESH: Duration = Duration::from_millis(1_100);
 
-/// Whether this machine can run the tests, of which this one may have others beside it; says why not, past
-/// the test harness.
+const TEST: &str = "end-to-end test of the exporter";
+
+/// Whether this machine can run the tests, of which this one may have others beside it; says why not where
+/// it can't.
 pub fn able() -> bool {
-    able_to(false)
+    super::may_run(TEST, why_not(), false)
 }
 
 /// As [`able`], for a test that runs alone.
 pub fn able_alone() -> bool {
-    able_to(true)
-}
-
-fn able_to(alone: bool) -> bool {
-    let able = why_not().inspect(|why| skip(why)).is_none();
-    if able {
-        turn::take(alone);
-    }
-    able
+    super::may_run(TEST, why_not(), true)
 }
 
 pub fn skip(why: &str) {
-    let _ = writeln!(
-        std::io::stderr(),
-        "skipped: end-to-end test of the exporter: {why}"
-    );
+    super::skip(TEST, why);
 }
 
 /// 20 Mbit/s with 3 % of loss.
@@ -101,17 +87,6 @@ pub fn at_rest(agent: &mut AgentHandle) -> Value {
         let rests = empty.iter().all(|name| status[name] == 0) && status["queue_us"].is_null();
         rests.then_some(status)
     })
-}
-
-/// Puts a program where everybody may run it. By another process: what another thread forks meanwhile would
-/// have a copy of ours open for writing, and nobody may run it until then.
-pub fn for_everybody(name: &str, directory: &Path) -> PathBuf {
-    let to = directory.join(name);
-    let from = find_binary(name).expect(name);
-    let copied = Command::new("cp").args([&from, &to]).status();
-    assert!(copied.expect("cp").success());
-    fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).expect("mode");
-    to
 }
 
 /// Starts an exporter on BS by this command, which gets its address.

@@ -13,7 +13,8 @@ use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::data::host::Host;
 use tempfile::TempDir;
 
-use super::{able, bed, for_everybody, get, series, start};
+use super::{able, bed, get, series, start};
+use crate::for_everybody;
 
 const READERS: u32 = 64_123;
 const NOBODY: &str = "65534";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! End to end: what takes the agent's place, as series beside schemes, and what each costs.
 
-use std::io::Write;
 use std::process::{Command, Output};
 
 use lasthop_lab::bed::testbed::TestBed;
@@ -33,11 +32,6 @@ fn records(output: &Output) -> Vec<Value> {
     records.collect()
 }
 
-/// Says past the harness, which swallows what passing tests print, why one can't run.
-fn skip(test: &str, why: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
-}
-
 /// Whether BS has what `baseline` needs; says so where it has not.
 fn can(test: &str, baseline: Baseline) -> bool {
     let Err(error) = try_on_a_bed(baseline) else {
@@ -47,7 +41,7 @@ fn can(test: &str, baseline: Baseline) -> bool {
     // What a kernel lacks is a reason to skip, and all else is not.
     let lacks = ["nft refuses", "the kernel has none", "NFQUEUE", "TPROXY"];
     assert!(lacks.iter().any(|what| said.contains(what)), "{said}");
-    skip(test, &said);
+    super::skip(test, &said);
     false
 }
 
@@ -165,7 +159,7 @@ fn pepsal_where_there_is_one() {
         return;
     }
     if std::env::var_os("LASTHOP_PEPSAL").is_none() {
-        return skip(TEST, "LASTHOP_PEPSAL names none");
+        return super::skip(TEST, "LASTHOP_PEPSAL names none");
     }
     if !can(TEST, Baseline::Pepsal) {
         return;

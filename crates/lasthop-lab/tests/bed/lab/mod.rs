@@ -23,32 +23,19 @@ mod topology;
 mod traffic;
 mod wireshark;
 
-use std::io::Write;
+use super::{may_run, skip};
 
-use super::turn;
-
-/// Whether this test cannot run here; says why, past the harness, which swallows what passing
-/// tests print. Others may run beside it.
+/// Whether this test cannot run here; says why. Others may run beside it.
 pub fn skipped(test: &str) -> bool {
-    skipped_or(test, false)
+    !may_run(test, why_not(), false)
 }
 
 /// As [`skipped`], for a test that runs alone.
 pub fn skipped_alone(test: &str) -> bool {
-    skipped_or(test, true)
+    !may_run(test, why_not(), true)
 }
 
-fn skipped_or(test: &str, alone: bool) -> bool {
-    let able = nix::unistd::geteuid().is_root();
-    if able {
-        turn::take(alone);
-    } else {
-        skip(test, "network namespaces need root");
-    }
-    !able
-}
-
-/// Says why a test is skipped.
-pub fn skip(test: &str, why: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
+fn why_not() -> Option<&'static str> {
+    let root = nix::unistd::geteuid().is_root();
+    (!root).then_some("network namespaces need root")
 }

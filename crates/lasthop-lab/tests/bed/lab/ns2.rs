@@ -8,13 +8,9 @@ use serde_json::Value;
 /// Without ns-2 a test is skipped, and says so past the harness.
 fn skipped(test: &str) -> bool {
     let missing = lasthop_lab::engines::ns2::find().is_err();
-    if missing {
-        super::skip(test, "no ns-2, which `scripts/setup.sh ns2` installs");
-    } else {
-        // It has a core for itself.
-        super::turn::take(true);
-    }
-    missing
+    let why = "no ns-2, which `scripts/setup.sh ns2` installs";
+    // It has a core for itself.
+    !super::may_run(test, missing.then_some(why), true)
 }
 
 fn lab(words: &[&str]) -> String {

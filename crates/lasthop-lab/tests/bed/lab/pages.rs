@@ -29,7 +29,7 @@ fn skipped(test: &str) -> bool {
     let missing =
         ["nginx", "curl", "openssl"].map(|tool| lasthop_lab::bed::page::find_tool(tool).err());
     if let Some(error) = missing.into_iter().flatten().next() {
-        eprintln!("skipped: {test}: {error}");
+        super::skip(test, &format!("{error}"));
         return true;
     }
     super::skipped(test)

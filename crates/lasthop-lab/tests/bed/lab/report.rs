@@ -2,7 +2,6 @@
 //! `report` on results that this test makes up: no root, and no picture where matplotlib is not.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -113,7 +112,7 @@ fn generate(out: &Path) {
 }
 
 fn report(out: &Path) -> Command {
-    super::turn::take(false); // it draws, which takes a core
+    crate::turn::take(false); // it draws, which takes a core
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop-lab"));
     command.arg("report").arg(out);
     command
@@ -149,9 +148,9 @@ fn pictures_tables_and_the_page() {
         json!([[6.0, 7.0]])
     );
     if text(&output.stderr).contains("matplotlib is missing") {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: pictures_tables_and_the_page: the pictures: no matplotlib"
+        super::skip(
+            "pictures_tables_and_the_page",
+            "the pictures: no matplotlib",
         );
         return;
     }

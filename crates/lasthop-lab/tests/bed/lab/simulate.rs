@@ -12,13 +12,9 @@ use super::small::Small;
 /// Without the simulator a test is skipped, and says so past the harness.
 fn skipped(test: &str) -> bool {
     let missing = lasthop_lab::engines::ns3::find().is_err();
-    if missing {
-        super::skip(test, "no lasthop-simulate, which `make sim` builds");
-    } else {
-        // It has a core for itself.
-        super::turn::take(true);
-    }
-    missing
+    let why = "no lasthop-simulate, which `make sim` builds";
+    // It has a core for itself.
+    !super::may_run(test, missing.then_some(why), true)
 }
 
 fn lab(words: &[&str]) -> Output {

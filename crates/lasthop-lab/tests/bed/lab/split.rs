@@ -41,10 +41,7 @@ fn bed(link: &LinkOptions) -> Option<TestBed> {
                   meta nfproto ipv4 meta l4proto tcp tproxy ip to :1; }; }";
     let bs = bed.station("bs").unwrap();
     if let Err(error) = output(Some(bs), &["nft", script]) {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: {test}: no TPROXY here: {error:#}"
-        );
+        super::skip(&test, &format!("no TPROXY here: {error:#}"));
         return None;
     }
     output(Some(bs), &["nft", "delete table inet try"]).unwrap();
