@@ -30,9 +30,9 @@ else
 	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --lib --bins
 	# The same packages each time: of others the features of what they share differ, and all is compiled anew.
 	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bpf --test exporter -- --test-threads 1
-	# End to end, more threads than tests run at once: which may, and which run alone, they say themselves
+	# End to end, many more threads than tests run at once: which may, and which run alone, they say themselves
 	# (tests/bed/turn.rs).
-	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bed -- --test-threads 8
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bed -- --test-threads 40
 fi
 
 sum() { grep -E '^test result:' "$log" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'; }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Whose turn it is. Most tests move some megabits a second and count: as many run beside each other as
-//! the machine has cores. Those that load it run alone, and those that compare what only a quiet one
-//! shows: where one loads its programs, another one's daemon may wait for a core for a tenth of a second.
+//! Whose turn it is. Most tests move some megabits a second and count, and take a seventh of a core: two run
+//! beside each other for each core of the machine. Those that load it run alone, and those that go by what
+//! only a quiet one shows: where one loads its programs, another one's process may wait for a core for a
+//! tenth of a second.
 //!
 //! Who is to run alone waits until nobody else wants to run, and all who wait for that then run one after
-//! the other: so the machine stands half empty a few times only. scripts/test.sh gives the harness more
-//! threads than tests run at once, which is where they gather.
+//! the other: so the machine stands half empty a few times only. scripts/test.sh gives the harness many more
+//! threads than tests run at once, which is where they gather: with as many as there are tests that run
+//! alone, that is once, at the end.
 
 use std::cell::RefCell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
-/// More than so many beside each other have not been tried.
+/// Tests beside each other for each core.
+const PER_CORE: usize = 2;
+/// More than so many have not been tried.
 const MOST: usize = 6;
 
 static TURNS: Turns = Turns::new();
@@ -32,7 +36,7 @@ pub fn take(alone: bool) {
 }
 
 fn most() -> usize {
-    available_parallelism().map_or(1, |cores| cores.get().min(MOST))
+    available_parallelism().map_or(1, |cores| MOST.min(PER_CORE * cores.get()))
 }
 
 struct Turns {

@@ -19,8 +19,8 @@ use super::sockets::{self, TcpInfo};
 pub struct Connection {
     /// What it carries.
     pub content: Content,
-    /// How much of that; none: it goes on until stopped.
-    pub wanted_bytes: Option<u64>,
+    /// How much of that; as long as there is nothing, it goes on.
+    wanted_bytes: OnceLock<u64>,
     /// Bytes read by the receiving application and found right.
     pub received_bytes: AtomicU64,
     /// When the opener called connect(); `u64::MAX` before.
@@ -44,6 +44,8 @@ pub struct Shared {
     pub parallel: usize,
     /// Zero of all times.
     pub epoch: Instant,
+    /// Senders whose connections go on write no more.
+    pub ended: AtomicBool,
     /// Both sides leave their loops.
     pub stop: AtomicBool,
     /// When they do so by themselves, in nanoseconds since the transfer began; none: never.
@@ -56,10 +58,11 @@ pub struct Shared {
 }
 
 impl Connection {
+    /// `wanted_bytes` of that content; none: it goes on until it is ended or stopped.
     pub(super) fn new(content: Content, wanted_bytes: Option<u64>) -> Self {
         Self {
             content,
-            wanted_bytes,
+            wanted_bytes: wanted_bytes.map_or_else(OnceLock::new, OnceLock::from),
             received_bytes: AtomicU64::new(0),
             opened_ns: AtomicU64::new(u64::MAX),
             last_byte_ns: AtomicU64::new(0),
@@ -67,6 +70,16 @@ impl Connection {
             failure: OnceLock::new(),
             sender: OnceLock::new(),
         }
+    }
+
+    /// How much of its content it is to carry; none: that is not known yet.
+    pub fn wanted_bytes(&self) -> Option<u64> {
+        self.wanted_bytes.get().copied()
+    }
+
+    /// Its sender has written so much, and that is all.
+    pub(super) fn set_wanted_bytes(&self, bytes: u64) {
+        let _ = self.wanted_bytes.set(bytes);
     }
 
     /// Why it failed, if it did.
@@ -91,6 +104,7 @@ impl Shared {
             parallel,
             epoch: Instant::now(),
             stop: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             end_ns,
             nr_finished: AtomicUsize::new(0),
             opener: OnceLock::new(),

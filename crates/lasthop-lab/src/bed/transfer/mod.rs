@@ -480,12 +480,28 @@ impl RunningTransfer {
             Some(_) => self.spec.deadline,
             None => self.spec.duration,
         };
+        self.wait_within(limit)
+    }
+
+    /// The same, for so long after it began.
+    fn wait_within(self, limit: Duration) -> Result<TransferReport> {
         let end = self.shared.epoch + limit;
         while !self.is_finished() && Instant::now() < end {
             interrupt::check()?;
             thread::sleep(Duration::from_millis(1));
         }
         self.stop()
+    }
+
+    /// As [`RunningTransfer::wait`] of one that goes on until stopped: the senders write no more, and what
+    /// they have written arrives.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn end(self) -> Result<TransferReport> {
+        self.shared.ended.store(true, Ordering::SeqCst);
+        let limit = self.spec.deadline;
+        self.wait_within(limit)
     }
 
     /// Ends it now and reports.

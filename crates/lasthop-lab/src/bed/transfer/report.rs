@@ -140,7 +140,7 @@ impl TransferReport {
             let opened_ns = flow.opened_ns.load(Ordering::SeqCst);
             let last_ns = flow.last_byte_ns.load(Ordering::Relaxed);
             let complete = flow.finished.load(Ordering::SeqCst) && flow.failure().is_none();
-            let failure = match (flow.failure(), flow.wanted_bytes) {
+            let failure = match (flow.failure(), flow.wanted_bytes()) {
                 (Some(failure), _) => Some(failure.to_owned()),
                 (None, Some(wanted)) if !complete => {
                     let quiet_s = end.at_ns.saturating_sub(last_ns) as f64 / 1e9;

@@ -307,7 +307,14 @@ impl Side {
     fn send(&mut self, index: usize, socket: &Arc<Socket>, mut sent: u64) {
         let connection = &self.shared.connections[index];
         let content = connection.content;
-        let target = connection.wanted_bytes.unwrap_or(u64::MAX);
+        let wanted = || match self.shared.ended.load(Ordering::SeqCst) {
+            true => {
+                connection.set_wanted_bytes(sent);
+                sent
+            }
+            false => u64::MAX,
+        };
+        let target = connection.wanted_bytes().unwrap_or_else(wanted);
         let turn_end = sent.saturating_add(TURN_BYTES as u64).min(target);
         while sent < turn_end {
             let chunk = (turn_end - sent).min(BUFFER_BYTES as u64) as usize;
@@ -350,7 +357,7 @@ impl Side {
                 .store(self.shared.now_ns(), Ordering::Relaxed);
         };
         self.slots[index] = Slot::Open(Arc::clone(socket), received);
-        let wanted = state.wanted_bytes;
+        let wanted = state.wanted_bytes();
         match end {
             Err(reason) => self.fail(index, &reason),
             Ok(_) if wanted.is_some_and(|wanted| received > wanted) => {

@@ -11,7 +11,7 @@ use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 
-use super::{PATIENCE, able_alone, check, counter, lost};
+use super::{PATIENCE, able, able_alone, check, counter, lost};
 
 const PER_SECOND: u64 = 2_000;
 const BYTES: u64 = 3_000_000;
@@ -80,7 +80,7 @@ fn forgery(kinds: &[Kind], numbers: Numbers, from: Host) -> Forgery {
 /// Who does not see the packets changes nothing: what the agent does for the connection stays.
 #[test]
 fn blind_forgers_take_no_help_away() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let none = under(None, None);
@@ -103,7 +103,7 @@ fn blind_forgers_take_no_help_away() {
 /// numbers end or corrupt the connection itself.
 #[test]
 fn forgers_on_the_link_are_no_stronger_for_the_agent() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let attack = |kinds: &[Kind]| forgery(kinds, Numbers::Exact, Host::Mh);

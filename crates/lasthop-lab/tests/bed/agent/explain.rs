@@ -7,7 +7,7 @@ use lasthop_lab::bed::transfer::Transfer;
 use lasthop_lab::data::host::Host;
 use serde_json::Value;
 
-use super::{PATIENCE, able, check, fast_link, run, wait_until};
+use super::{able, end, fast_link, run, start_endless, wait_until};
 
 fn why(bed: &TestBed, more: &[&str]) -> String {
     let binary = find_binary("lasthop").expect("lasthop");
@@ -30,16 +30,15 @@ fn words(bed: &TestBed) -> Vec<String> {
 
 /// Runs connections that lose packets until one of them is told to be so, and none to be as in `not`.
 fn told(bed: &TestBed, so: &str, not: &[&str]) {
-    let transfer = Transfer::new().flows(4).bytes(6_000_000).deadline(PATIENCE);
-    let running = transfer.start(bed).expect("transfer");
+    let running = start_endless(bed, 4);
     wait_until(so, || {
         let words = words(bed);
         let wrong = words.iter().find(|word| not.contains(&word.as_str()));
         assert_eq!(wrong, None, "of {words:?}");
         let done = words.iter().any(|word| word == so);
-        (done, format!("{words:?}, over: {}", running.is_finished()))
+        (done, format!("{words:?}"))
     });
-    check(&running.wait().expect("transfer"));
+    end(running);
 }
 
 #[test]
@@ -75,17 +74,16 @@ fn what_is_excluded_or_older_is_told() {
     assert!(text.contains("bypass_filtered"), "{text}");
     agent.expect("agent").stop().expect("stop");
 
-    let transfer = Transfer::new().bytes(24_000_000).deadline(PATIENCE);
-    let running = transfer.start(&bed).expect("transfer");
+    let running = start_endless(&bed, 1);
     running.wait_for_all_flows().expect("flows");
     let agent = bed.start_agent("rack", &[]).expect("agent");
     wait_until("midstream", || {
         let words = words(&bed);
         (
             words.iter().any(|word| word == "midstream"),
-            format!("{words:?}, over: {}", running.is_finished()),
+            format!("{words:?}"),
         )
     });
-    check(&running.wait().expect("transfer"));
+    end(running);
     agent.stop().expect("stop");
 }

@@ -15,7 +15,7 @@ use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::topology::Family;
 use socket2::SockRef;
 
-use super::{PATIENCE, able, able_alone, check, counter, fast_link};
+use super::{PATIENCE, able_alone, check, counter, fast_link};
 
 /// Reads so many bytes at a time, so often.
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ fn play(bed: &TestBed, pace: Pace, turns: usize) {
 }
 
 fn hardly_anything_is_sent_twice(pace: Pace, turns: usize) {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let bed = TestBed::up(&near()).expect("test bed");

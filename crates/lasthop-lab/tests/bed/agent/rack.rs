@@ -11,7 +11,7 @@ use lasthop_lab::data::switch::{Gro, Switch};
 use lasthop_lab::data::way::Opener;
 use serde_json::json;
 
-use super::{able, able_alone, counter, fast_link, goodput, lost, run};
+use super::{able, counter, fast_link, goodput, lost, run};
 
 /// 20 Mbit/s, 110 ms, 2 % both ways: CUBIC alone gets a twentieth of it.
 #[test]
@@ -28,7 +28,7 @@ fn several_times_the_goodput() {
 /// Hidden losses take no brake away: at 0 % the sender is as fast, and the queue is short.
 #[test]
 fn no_harm_without_loss() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let link = LinkOptions {
@@ -43,7 +43,7 @@ fn no_harm_without_loss() {
 /// A repair per loss, of whichever reason; the sender repairs next to nothing.
 #[test]
 fn hardly_more_repairs_than_losses() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = TestBed::up(&LinkOptions::default()).expect("test bed");
@@ -173,7 +173,7 @@ fn eight_flows_share() {
 /// The way over the hop becomes 20 ms longer: that is no queue, and nobody is throttled for it.
 #[test]
 fn a_longer_way_is_no_queue() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let link = LinkOptions {

@@ -8,11 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use flate2::read::GzDecoder;
 use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
-use lasthop_lab::bed::transfer::Transfer;
 use lasthop_lab::data::host::Host;
 use serde_json::Value;
 
-use super::{PATIENCE, able, check, fast_link, flows};
+use super::{able, end, fast_link, flows, start_endless};
 
 const KEY: &str = "00112233445566778899aabbccddeeff";
 
@@ -33,9 +32,7 @@ fn a_report_has_neither_addresses_nor_keys() {
     );
     fs::write(&config, text).expect("file");
     let agent = bed.start_daemon(&config).expect("daemon");
-    let transfer = Transfer::new().flows(2).bytes(12_000_000);
-    let running = transfer.deadline(PATIENCE).start(&bed);
-    let running = running.expect("transfer");
+    let running = start_endless(&bed, 2);
     running.wait_for_all_flows().expect("flows");
     let known = flows(&bed);
     assert_eq!(known.len(), 2);
@@ -47,8 +44,7 @@ fn a_report_has_neither_addresses_nor_keys() {
     let words = [&binary, &config, &archive].map(|path| path.to_str().expect("path"));
     let words = [words[0], "report", "--config", words[1], "-o", words[2]];
     bed.command(Host::Bs, &words).expect("report");
-    assert!(!running.is_finished(), "it came too late");
-    check(&running.wait().expect("transfer"));
+    end(running);
     let again = bed.command(Host::Bs, &words).expect_err("it is there");
     assert!(
         format!("{again:#}").contains("say another with -o FILE"),

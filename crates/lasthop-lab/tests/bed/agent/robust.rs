@@ -9,7 +9,7 @@ use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::topology::{self, Family};
 
-use super::{PATIENCE, able, able_alone, check, counter, fast_link, lost, resent, run};
+use super::{PATIENCE, able, check, counter, fast_link, lost, resent, run};
 
 fn start(bed: &TestBed, transfer: Transfer) -> RunningTransfer {
     transfer.deadline(PATIENCE).start(bed).expect("transfer")
@@ -18,7 +18,7 @@ fn start(bed: &TestBed, transfer: Transfer) -> RunningTransfer {
 /// A repair per loss over IPv6 as over IPv4 (`compare --family 6` measures).
 #[test]
 fn ipv6_repairs_as_many_as_are_lost() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = TestBed::up(&LinkOptions::default()).expect("test bed");
@@ -152,7 +152,7 @@ impl<'a> Detour<'a> {
 /// From the handshake on, the packets of one host never pass the agent: the connection must be
 /// none the worse for an agent that sees half of it. `unseen` counts what the agent does not see.
 fn half_seen(detoured: Host, unseen: &str) {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let time_ns = |scheme: Option<&str>| {

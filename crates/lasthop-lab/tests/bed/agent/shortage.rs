@@ -12,17 +12,20 @@ use lasthop_lab::data::way::Way;
 use nix::sys::signal::Signal;
 
 use super::devices::programs_attached;
-use super::{PATIENCE, able_alone, fast_link, run};
+use super::{PATIENCE, able, fast_link, run};
 
 /// So many descriptors are enough.
 const DESCRIPTORS: u64 = 84;
+
+/// Seconds after which one that attached is ended: what attaching takes while others load their programs.
+const LONG_ENOUGH: &str = "6";
 
 /// Runs `lasthop attach wl0 ARGS`, ended by SIGTERM if it works.
 fn attach(bed: &TestBed, prepare: impl FnOnce(&mut Command) + Send) -> Output {
     let binary = find_binary("lasthop").expect("lasthop");
     bed.run_in(Host::Bs, || {
         let mut command = Command::new("timeout");
-        command.args(["--preserve-status", "4"]);
+        command.args(["--preserve-status", LONG_ENOUGH]);
         command.arg(&binary).args(["attach", "wl0", "--once"]);
         prepare(&mut command);
         command.output()
@@ -52,7 +55,7 @@ fn attached(bed: &TestBed, what: &str, output: &Output) -> bool {
 
 #[test]
 fn descriptors_run_out() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
@@ -90,7 +93,7 @@ fn attach_traced(bed: &TestBed, n: Option<usize>) -> (Output, Vec<String>) {
     let output = bed
         .run_in(Host::Bs, || {
             let mut command = Command::new("timeout");
-            command.args(["--preserve-status", "3", "strace", "-f", "-qq"]);
+            command.args(["--preserve-status", LONG_ENOUGH, "strace", "-f", "-qq"]);
             command.arg("-o").arg(log.path()).args(["-e", "trace=bpf"]);
             if let Some(n) = n {
                 command.args(["-e", &format!("inject=bpf:error=ENOMEM:when={n}+")]);
@@ -131,7 +134,7 @@ fn calls_that_matter(calls: &[String]) -> Vec<(usize, &str)> {
 /// The kernel has no memory for a map, a program, an entry or a link.
 #[test]
 fn memory_of_the_kernel_runs_out() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
@@ -161,7 +164,7 @@ fn memory_of_the_kernel_runs_out() {
 /// The runtime directory's file system has no room for the locks, or for the sockets, of the device and of the process.
 #[test]
 fn the_disk_is_full() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
@@ -175,7 +178,7 @@ fn the_disk_is_full() {
     for inodes in 1..=8 {
         // In a mount namespace of its own, which goes with the process.
         let script = format!(
-            "mount -t tmpfs -o nr_inodes={inodes},mode=755 full {} && exec timeout --preserve-status 4 \"$0\" attach wl0 --once --config {}",
+            "mount -t tmpfs -o nr_inodes={inodes},mode=755 full {} && exec timeout --preserve-status {LONG_ENOUGH} \"$0\" attach wl0 --once --config {}",
             disk.display(),
             config.display()
         );
@@ -201,7 +204,7 @@ fn the_disk_is_full() {
 /// packets for anything but a host's.
 #[test]
 fn two_agents_in_series() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.02)).expect("test bed");

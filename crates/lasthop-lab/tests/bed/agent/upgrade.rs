@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 use lasthop_lab::bed::agent::AgentHandle;
 use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
-use lasthop_lab::bed::transfer::Transfer;
 use lasthop_lab::data::host::Host;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,7 +17,7 @@ use serde_json::Value;
 
 use super::devices::programs_attached;
 use super::reload::runtime_files;
-use super::{PATIENCE, able, check, counter, fast_link, wait_until};
+use super::{able, counter, end, fast_link, start_endless, wait_until};
 
 /// `lasthop reload --upgrade` by that file: its first line that tells of one who serves.
 fn upgrade(bed: &TestBed, binary: &Path) -> Value {
@@ -45,8 +44,7 @@ fn upgrade(bed: &TestBed, binary: &Path) -> Value {
 /// connections as the first one had them. Who is of the same file reads its files. `says`: what the last one
 /// says of wl0 that it can only know by its words.
 fn followed(bed: &TestBed, mut agent: AgentHandle, says: (&str, Value)) {
-    let transfer = Transfer::new().flows(4).bytes(16_000_000);
-    let running = transfer.deadline(PATIENCE).start(bed).expect("transfer");
+    let running = start_endless(bed, 4);
     running.wait_for_all_flows().expect("flows");
     let created = counter(&mut agent, "flows_created");
     let old = find_binary("lasthop").expect("lasthop");
@@ -73,8 +71,7 @@ fn followed(bed: &TestBed, mut agent: AgentHandle, says: (&str, Value)) {
     );
     assert_eq!(status["counters"]["resynchronised"], 0);
     assert_eq!(status[says.0], says.1);
-    assert!(!running.is_finished(), "it came too late");
-    check(&running.wait().expect("transfer"));
+    end(running);
     let pid = second["to_pid"].as_i64().expect("a process") as i32;
     kill(Pid::from_raw(pid), Signal::SIGINT).expect("SIGINT");
     wait_until("it has ended", || {

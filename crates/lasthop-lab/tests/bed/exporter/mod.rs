@@ -210,7 +210,7 @@ fn what_is_scraped_is_what_the_agent_counts() {
 /// Goodput and queue are there while data flow, and what they are said to be.
 #[test]
 fn goodput_and_queue_are_the_links() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = bed();
@@ -219,10 +219,10 @@ fn goodput_and_queue_are_the_links() {
         &bed,
         Command::new(find_binary("lasthop-exporter").expect("it")),
     );
-    let transfer = Transfer::new().bytes(40_000_000).cc("cubic");
+    let transfer = Transfer::new().cc("cubic");
     let running = transfer.deadline(Duration::from_secs(200)).start(&bed);
     let running = running.expect("transfer");
-    running.wait_for_bytes(20_000_000).expect("half of it");
+    running.wait_for_bytes(15_000_000).expect("bytes");
     let text = get(&bed, "/metrics");
     let of = |name: &str| series(&text, &format!("lasthop_{name}{{device=\"wl0\"}}"));
     let goodput = of("goodput_bytes_per_second").expect("goodput");
@@ -234,6 +234,6 @@ fn goodput_and_queue_are_the_links() {
     let queue = of("queue_seconds").expect("queue");
     assert!(queue < 1.0, "{queue} s");
     assert_eq!(of("receivers"), Some(1.0));
-    running.wait().expect("the rest");
+    running.stop().expect("stopped");
     agent.stop().expect("stop");
 }

@@ -55,7 +55,7 @@ fn try_on_a_bed(baseline: Baseline) -> anyhow::Result<()> {
 fn series_beside_schemes_move_the_right_bytes_and_tell_their_cost() {
     const TEST: &str = "series_beside_schemes_move_the_right_bytes_and_tell_their_cost";
     let both = [Baseline::Split, Baseline::Passthrough];
-    if super::skipped_alone(TEST) || !both.into_iter().all(|one| can(TEST, one)) {
+    if super::skipped(TEST) || !both.into_iter().all(|one| can(TEST, one)) {
         return;
     }
     let words = "compare --cc cubic --rtt 40ms --loss 2% --flows 2 --bytes 2MB -j \

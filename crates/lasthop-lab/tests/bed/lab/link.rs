@@ -39,7 +39,7 @@ fn list(record: &Value, field: &str) -> Vec<f64> {
 
 #[test]
 fn a_slow_receiver_keeps_its_queue_to_itself() {
-    if super::skipped_alone("a_slow_receiver_keeps_its_queue_to_itself") {
+    if super::skipped("a_slow_receiver_keeps_its_queue_to_itself") {
         return;
     }
     let record = compare(
@@ -158,7 +158,7 @@ fn the_return_path_has_a_rate_and_a_queue_of_its_own() {
 
 #[test]
 fn codel_keeps_the_queue_short_and_its_drops_are_counted_apart() {
-    if super::skipped_alone("codel_keeps_the_queue_short_and_its_drops_are_counted_apart") {
+    if super::skipped("codel_keeps_the_queue_short_and_its_drops_are_counted_apart") {
         return;
     }
     let run = |words: &str| {
@@ -189,7 +189,7 @@ fn codel_keeps_the_queue_short_and_its_drops_are_counted_apart() {
 
 #[test]
 fn acks_give_up_their_places_on_a_slow_return_path() {
-    if super::skipped_alone("acks_give_up_their_places_on_a_slow_return_path") {
+    if super::skipped("acks_give_up_their_places_on_a_slow_return_path") {
         return;
     }
     // An ACK of 66 bytes takes 5.3 ms; the data of two segments 1.2 ms.

@@ -36,7 +36,7 @@ fn run(bed: &TestBed, transfer: Transfer) -> TransferReport {
 
 #[test]
 fn twenty_megabytes_without_loss() {
-    if super::skipped_alone("twenty_megabytes_without_loss") {
+    if super::skipped("twenty_megabytes_without_loss") {
         return;
     }
     let bed = TestBed::up(&link(0.0)).unwrap();
@@ -75,7 +75,7 @@ fn five_percent_loss_both_ways_both_families_both_openers() {
 
 #[test]
 fn same_seed_loses_the_same_frames() {
-    if super::skipped_alone("same_seed_loses_the_same_frames") {
+    if super::skipped("same_seed_loses_the_same_frames") {
         return;
     }
     // Data loss only and a paced sender far below the rate: then the first losses do not depend

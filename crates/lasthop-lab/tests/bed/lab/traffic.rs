@@ -61,7 +61,7 @@ fn number(record: &Value, name: &str) -> f64 {
 
 #[test]
 fn short_transfers_arrive_beside_long_ones() {
-    if super::skipped_alone("short_transfers_arrive") {
+    if super::skipped("short_transfers_arrive") {
         return;
     }
     let words = "--scheme none --cc cubic --rate 20mbit --rtt 40ms --loss 0 --flows 2 \
@@ -104,7 +104,7 @@ fn what_does_not_arrive_never_came_and_is_no_failure() {
 
 /// Two neighbours one after the other, and what remains when they have left.
 #[test]
-fn neighbours_come_and_go_and_the_agent_leaves_them_alone() {
+fn neighbours_come_and_go_and_the_agent_leaves_them() {
     if super::skipped_alone("neighbours_come") {
         return;
     }
