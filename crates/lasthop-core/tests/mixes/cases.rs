@@ -166,25 +166,39 @@ fn slow_p95_ms(report: &Report) -> f64 {
     slow.map(|f| f.rtt_p95_ms).fold(0.0, f64::max)
 }
 
-/// Each receiver has a queue of its own.
+/// Each receiver has a queue of its own, with `n` flows each, beside one of `fast` Mbit/s.
+fn a_slow_receiver_has_a_short_queue(fast: f64, n: usize) {
+    both(&stations(fast, n, 0.02), |none, rack| {
+        let slow = rack.flows.iter().filter(|f| f.station == 0);
+        let mbit: f64 = slow.map(|f| f.mbit).sum();
+        assert!(mbit >= 0.93 * 5.0 * 0.98 * 1448.0 / 1514.0, "{mbit}");
+        // Base, what is allowed beyond it, and two and a half segments of each flow.
+        let most = 42.4 + 25.0 + 2.5 * n as f64 * 2.4;
+        let p95 = slow_p95_ms(rack);
+        // A queue that stood before the first loss may be an AQM's, whose drops are FH's:
+        // as without the agent then.
+        let as_none = slow_p95_ms(none);
+        assert!(p95 <= f64::max(most, as_none), "{p95} of {most}, {as_none}");
+        assert!(rack.efficiency() >= 0.97, "{}", rack.efficiency());
+    });
+}
+
+// Several tests: they run beside each other.
+
 #[test]
-fn a_slow_receiver_beside_a_fast_one_has_a_short_queue() {
-    for fast in [100.0, 300.0] {
-        for n in [1, 4] {
-            both(&stations(fast, n, 0.02), |none, rack| {
-                let slow = rack.flows.iter().filter(|f| f.station == 0);
-                let mbit: f64 = slow.map(|f| f.mbit).sum();
-                assert!(mbit >= 0.93 * 5.0 * 0.98 * 1448.0 / 1514.0, "{mbit}");
-                // Base, what is allowed beyond it, and two and a half segments of each flow.
-                let most = 42.4 + 25.0 + 2.5 * n as f64 * 2.4;
-                let p95 = slow_p95_ms(rack);
-                // A queue that stood before the first loss may be an AQM's, whose drops are FH's:
-                // as without the agent then.
-                let as_none = slow_p95_ms(none);
-                assert!(p95 <= f64::max(most, as_none), "{p95} of {most}, {as_none}");
-                assert!(rack.efficiency() >= 0.97, "{}", rack.efficiency());
-            });
-        }
+fn a_receiver_beside_one_of_300_mbit_has_a_short_queue_one_flow_each() {
+    a_slow_receiver_has_a_short_queue(300.0, 1);
+}
+
+#[test]
+fn a_receiver_beside_one_of_300_mbit_has_a_short_queue_four_flows_each() {
+    a_slow_receiver_has_a_short_queue(300.0, 4);
+}
+
+#[test]
+fn a_receiver_beside_one_of_100_mbit_has_a_short_queue() {
+    for n in [1, 4] {
+        a_slow_receiver_has_a_short_queue(100.0, n);
     }
 }
 
