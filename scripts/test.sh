@@ -26,10 +26,10 @@ export LASTHOP_BIN_DIR=$PWD/target/debug
 if [ "${1:-}" = --long ]; then
 	run cargo test --workspace --locked -- --ignored --test-threads 1
 else
-	run cargo test --locked -p hwsim-medium -p lasthop-core -p lasthop-fuzz -p lasthop-pages -p lasthop-units -p linkemu -p xtask
+	# The exporter each time: without it the features of what they share differ, and all is compiled anew.
+	run cargo test --locked -p hwsim-medium -p lasthop-core -p lasthop-exporter -p lasthop-fuzz -p lasthop-pages -p lasthop-units -p linkemu -p xtask
 	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --lib --bins
-	# The same packages each time: of others the features of what they share differ, and all is compiled anew.
-	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bpf --test exporter -- --test-threads 1
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bpf -- --test-threads 1
 	# End to end, many more threads than tests run at once: which may, and which run alone, they say themselves
 	# (tests/bed/turn.rs).
 	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bed -- --test-threads 40
