@@ -136,7 +136,7 @@ fn up_at_one_and_five_percent() {
 
 #[test]
 fn at_ten_and_twenty_percent() {
-    if able_alone() {
+    if able() {
         repaired(Way::Down, Family::V4, 0.1, 4_000_000);
         repaired(Way::Up, Family::V4, 0.2, 1_000_000);
     }
@@ -190,7 +190,7 @@ fn both_ways_at_once() {
 /// More flows than packets that may wait: nobody does, and nothing is lost by that.
 #[test]
 fn two_hundred_flows_overflow_the_buffer() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let mut hop = Ends::start("dproxy", &link(0.05));

@@ -16,7 +16,7 @@ use super::{PATIENCE, able, able_alone, check, counter, fast_link, flows, run};
 
 #[test]
 fn two_hundred_connections() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
@@ -79,7 +79,7 @@ fn two_hundred_connections_both_ways_by_the_mac() {
 /// A table of 16 flows for 60: what finds no room passes unassisted and is counted.
 #[test]
 fn full_table_passes() {
-    if !able_alone() {
+    if !able() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.01)).expect("test bed");

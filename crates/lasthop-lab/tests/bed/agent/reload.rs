@@ -407,9 +407,11 @@ pub(super) fn runtime_files(bed: &TestBed) -> Vec<String> {
         .collect()
 }
 
+/// Alone: the programs of the other scheme are loaded with the least priority, and where others load theirs
+/// that takes half a minute.
 #[test]
 fn another_process_takes_over() {
-    if able() {
+    if able_alone() {
         taken_over(FEW);
     }
 }

@@ -268,7 +268,7 @@ fn packets_sent(bed: &TestBed, host: Host, device: &str) -> u64 {
 
 #[test]
 fn two_hundred_flows() {
-    if super::skipped_alone("two_hundred_flows") {
+    if super::skipped("two_hundred_flows") {
         return;
     }
     let bed = TestBed::up(&link(0.01)).unwrap();

@@ -25,7 +25,7 @@ const OF_THE_MACHINE: [&str; 5] = [
 
 #[test]
 fn half_a_minute_of_it() {
-    if super::skipped_alone("soak") {
+    if super::skipped("soak") {
         return;
     }
     if let Some(why) = why_not() {

@@ -169,7 +169,7 @@ fn bin_dir() -> String {
 /// More flows than the shell allows descriptors, and the lab is not what keeps the machine busy.
 #[test]
 fn hundreds_of_flows_take_no_setting_up_and_little_time() {
-    if super::skipped_alone("hundreds_of_flows") {
+    if super::skipped("hundreds_of_flows") {
         return;
     }
     let lab = env!("CARGO_BIN_EXE_lasthop-lab");
