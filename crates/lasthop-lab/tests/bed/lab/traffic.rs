@@ -104,7 +104,7 @@ fn what_does_not_arrive_never_came_and_is_no_failure() {
 
 /// Two neighbours one after the other, and what remains when they have left.
 #[test]
-fn neighbours_come_and_go_and_the_agent_leaves_them() {
+fn neighbours_come_and_go_and_the_agent_leaves_them_alone() {
     if super::skipped_alone("neighbours_come") {
         return;
     }
@@ -166,10 +166,11 @@ fn bin_dir() -> String {
     lab.parent().unwrap().display().to_string()
 }
 
-/// More flows than the shell allows descriptors, and the lab is not what keeps the machine busy.
+/// More flows than the shell allows descriptors, and the lab is not what keeps the machine busy. Alone:
+/// the time of this process's children would be that of other tests as well.
 #[test]
 fn hundreds_of_flows_take_no_setting_up_and_little_time() {
-    if super::skipped("hundreds_of_flows") {
+    if super::skipped_alone("hundreds_of_flows") {
         return;
     }
     let lab = env!("CARGO_BIN_EXE_lasthop-lab");
