@@ -150,11 +150,7 @@ pub fn wait_until_empty(agent: &mut AgentHandle) {
 
 /// Runs the transfer to its end; its content must be right.
 pub fn run(bed: &TestBed, transfer: Transfer) -> TransferReport {
-    let report = transfer
-        .deadline(PATIENCE)
-        .start(bed)
-        .and_then(lasthop_lab::bed::transfer::RunningTransfer::wait)
-        .expect("transfer");
+    let report = start(bed, transfer).wait().expect("transfer");
     check(&report);
     report
 }

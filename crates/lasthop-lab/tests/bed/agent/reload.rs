@@ -105,23 +105,23 @@ fn longest_pause(running: &RunningTransfer, mut over: impl FnMut() -> bool) -> D
     longest.max(at.elapsed())
 }
 
-/// So many connections go on for as long as they are needed.
-const FEW: usize = 20;
-
 /// Bytes per second of all connections from `since` on.
 fn rate(running: &RunningTransfer, (since, bytes): (Instant, u64)) -> f64 {
     (running.received_bytes() - bytes) as f64 / since.elapsed().as_secs_f64()
 }
 
+/// So many connections go on for as long as they are needed.
+const FEW: usize = 20;
+
 /// Starts connections, and waits until all are known, and have brought some. Not until each has: of two
 /// hundred, a few find the queue full for half a minute.
 fn under_way(bed: &TestBed, agent: &mut AgentHandle, flows: usize) -> RunningTransfer {
-    let transfer = Transfer::new().flows(flows);
-    let running = match flows > FEW {
+    let mut transfer = Transfer::new().flows(flows);
+    if flows > FEW {
         // What they have written when they are to end would take minutes.
-        true => start(bed, transfer.bytes(2_000_000)),
-        false => start(bed, transfer),
-    };
+        transfer = transfer.bytes(2_000_000);
+    }
+    let running = start(bed, transfer);
     wait_until("all connections known", || {
         let status = agent.status().expect("status");
         (status["flows"] == flows, status.to_string())
@@ -383,6 +383,7 @@ fn taken_over(flows: usize) {
         let status = agent.status().expect("status");
         (status["scheme"] == "sack", status.to_string())
     });
+    assert!(!running.is_finished(), "it came too late");
     end(running);
     assert_eq!(counter(&mut agent, "flows_created"), created);
     assert_eq!(counter(&mut agent, "resynchronised"), 0);

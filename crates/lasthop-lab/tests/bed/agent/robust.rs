@@ -4,16 +4,12 @@
 
 use lasthop_lab::bed::agent::AgentHandle;
 use lasthop_lab::bed::testbed::TestBed;
-use lasthop_lab::bed::transfer::{RunningTransfer, Transfer};
+use lasthop_lab::bed::transfer::Transfer;
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::topology::{self, Family};
 
-use super::{PATIENCE, able, check, counter, fast_link, lost, resent, run};
-
-fn start(bed: &TestBed, transfer: Transfer) -> RunningTransfer {
-    transfer.deadline(PATIENCE).start(bed).expect("transfer")
-}
+use super::{able, check, counter, fast_link, lost, resent, run, start};
 
 /// A repair per loss over IPv6 as over IPv4 (`compare --family 6` measures).
 #[test]
