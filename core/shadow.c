@@ -34,6 +34,7 @@ LH_INLINE enum lh_shadow_sender lh_shadow_sender_of(const struct lh_flow *f)
 LH_INLINE void lh_shadow_look(struct lh_env *env, struct lh_flow *f)
 {
 	const struct lh_peer *p = lh_peer_of(env, f);
+	struct lh_shadow *w = &f->shadow;
 	u64 q = p ? p->queue_ns : 0, longest = p ? lh_queue_longest(p) : 0;
 	u32 mark = 0;
 	int i;
@@ -42,7 +43,22 @@ LH_INLINE void lh_shadow_look(struct lh_env *env, struct lh_flow *f)
 		mark += q >= LH_MSEC << i;
 	if (q >= LH_MSEC && q >= longest - longest / 4)
 		mark |= LH_MARK_FULL;
-	f->shadow.mark = mark;
+	w->mark = mark;
+	if (!lh_ack_at_once(&env->ack) || env->ack.sample_ns <= w->met_tx_ns[0])
+		return;
+	w->met[1] = w->met[0];
+	w->met_tx_ns[1] = w->met_tx_ns[0];
+	w->met[0] = mark;
+	w->met_tx_ns[0] = env->ack.sample_ns;
+}
+
+/* The queue that @e met, which is lost: as the nearer one of the last two samples shows it. What follows
+ * the end of a burst departs when the queue that the burst has filled is empty again. */
+LH_INLINE u32 lh_shadow_met(const struct lh_shadow *w, const struct lh_seg *e)
+{
+	u64 after_ns = lh_since(w->met_tx_ns[0], e->last_tx_ns);
+
+	return w->met[lh_since(e->last_tx_ns, w->met_tx_ns[1]) < after_ns];
 }
 
 /* Books @n losses, which may be taken back (-1). */
@@ -228,7 +244,7 @@ LH_ENTRY int lh_shadow_again(struct lh_env *env, struct lh_flow *f, u32 pos)
 			w->sums.late_ns += lh_since(env->now_ns, w->due_ns);
 			w->sums.late++;
 		}
-		e->behind = f->shadow.mark;
+		e->behind = lh_shadow_met(w, e);
 		lh_shadow_recovery(f, false);
 	}
 	e->arrived = 1;
@@ -246,7 +262,7 @@ LH_INLINE void lh_shadow_filled(struct lh_env *env, struct lh_flow *f)
 LH_INLINE void lh_shadow_convict(struct lh_env *env, struct lh_flow *f, struct lh_seg *e)
 {
 	e->flags |= LH_SEG_LOST;
-	e->behind = f->shadow.mark;
+	e->behind = lh_shadow_met(&f->shadow, e);
 	e->delivered = env->now_ns >> 10;
 	lh_shadow_recovery(f, true);
 }

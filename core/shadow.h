@@ -8,8 +8,8 @@
  *
  * Whose a loss is the numbers tell in the end: those of the link come whatever the queue, those of a
  * queue that overflows come while it is near its longest, an AQM's while one stands. So departures
- * and losses are counted by the queue that they met, as the ACK shows it that tells of them; the
- * reckoning is user space's.
+ * and losses are counted by the queue that they met, as prompt ACKs show it of segments that departed
+ * with them or nearly so; the reckoning is user space's.
  */
 #ifndef LH_SHADOW_H
 #define LH_SHADOW_H
@@ -75,6 +75,8 @@ struct lh_shadow {
 	u32 train_bytes;
 	u32 train_departed, train_delivered; /* at that ACK */
 	u32 mark; /* the queue before the hop as the last ACK showed it: LH_MARK_* */
+	u32 met[2]; /* and as the last two prompt ones did, the later one first */
+	u64 met_tx_ns[2]; /* when the segments of those had departed */
 	u32 booked; /* losses taken back of which a DSACK may still tell */
 	/* What FH makes of a loss: its flight, as a round trip that wired.h measures shows it. */
 	u32 asked; /* ACK number of the ACK by which that one began */

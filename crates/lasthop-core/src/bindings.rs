@@ -1306,6 +1306,10 @@ pub struct lh_shadow {
     pub train_delivered: u32,
     #[doc = " the queue before the hop as the last ACK showed it: LH_MARK_*"]
     pub mark: u32,
+    #[doc = " and as the last two prompt ones did, the later one first"]
+    pub met: [u32; 2usize],
+    #[doc = " when the segments of those had departed"]
+    pub met_tx_ns: [u64; 2usize],
     #[doc = " losses taken back of which a DSACK may still tell"]
     pub booked: u32,
     #[doc = " ACK number of the ACK by which that one began"]
@@ -1338,7 +1342,7 @@ pub struct lh_shadow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shadow"][::core::mem::size_of::<lh_shadow>() - 320usize];
+    ["Size of lh_shadow"][::core::mem::size_of::<lh_shadow>() - 344usize];
     ["Alignment of lh_shadow"][::core::mem::align_of::<lh_shadow>() - 8usize];
     ["Offset of field: lh_shadow::sums"][::core::mem::offset_of!(lh_shadow, sums) - 0usize];
     ["Offset of field: lh_shadow::busy_from_ns"]
@@ -1362,30 +1366,33 @@ const _: () = {
     ["Offset of field: lh_shadow::train_delivered"]
         [::core::mem::offset_of!(lh_shadow, train_delivered) - 224usize];
     ["Offset of field: lh_shadow::mark"][::core::mem::offset_of!(lh_shadow, mark) - 228usize];
-    ["Offset of field: lh_shadow::booked"][::core::mem::offset_of!(lh_shadow, booked) - 232usize];
-    ["Offset of field: lh_shadow::asked"][::core::mem::offset_of!(lh_shadow, asked) - 236usize];
-    ["Offset of field: lh_shadow::flight"][::core::mem::offset_of!(lh_shadow, flight) - 240usize];
+    ["Offset of field: lh_shadow::met"][::core::mem::offset_of!(lh_shadow, met) - 232usize];
+    ["Offset of field: lh_shadow::met_tx_ns"]
+        [::core::mem::offset_of!(lh_shadow, met_tx_ns) - 240usize];
+    ["Offset of field: lh_shadow::booked"][::core::mem::offset_of!(lh_shadow, booked) - 256usize];
+    ["Offset of field: lh_shadow::asked"][::core::mem::offset_of!(lh_shadow, asked) - 260usize];
+    ["Offset of field: lh_shadow::flight"][::core::mem::offset_of!(lh_shadow, flight) - 264usize];
     ["Offset of field: lh_shadow::recovers"]
-        [::core::mem::offset_of!(lh_shadow, recovers) - 244usize];
-    ["Offset of field: lh_shadow::point"][::core::mem::offset_of!(lh_shadow, point) - 248usize];
+        [::core::mem::offset_of!(lh_shadow, recovers) - 268usize];
+    ["Offset of field: lh_shadow::point"][::core::mem::offset_of!(lh_shadow, point) - 272usize];
     ["Offset of field: lh_shadow::nr_ratios"]
-        [::core::mem::offset_of!(lh_shadow, nr_ratios) - 252usize];
+        [::core::mem::offset_of!(lh_shadow, nr_ratios) - 276usize];
     ["Offset of field: lh_shadow::ratio_1024"]
-        [::core::mem::offset_of!(lh_shadow, ratio_1024) - 256usize];
-    ["Offset of field: lh_shadow::tries"][::core::mem::offset_of!(lh_shadow, tries) - 260usize];
+        [::core::mem::offset_of!(lh_shadow, ratio_1024) - 280usize];
+    ["Offset of field: lh_shadow::tries"][::core::mem::offset_of!(lh_shadow, tries) - 284usize];
     ["Offset of field: lh_shadow::tried_ns"]
-        [::core::mem::offset_of!(lh_shadow, tried_ns) - 264usize];
+        [::core::mem::offset_of!(lh_shadow, tried_ns) - 288usize];
     ["Offset of field: lh_shadow::back_end"]
-        [::core::mem::offset_of!(lh_shadow, back_end) - 272usize];
+        [::core::mem::offset_of!(lh_shadow, back_end) - 296usize];
     ["Offset of field: lh_shadow::back_gap_ns"]
-        [::core::mem::offset_of!(lh_shadow, back_gap_ns) - 280usize];
-    ["Offset of field: lh_shadow::due_ns"][::core::mem::offset_of!(lh_shadow, due_ns) - 288usize];
+        [::core::mem::offset_of!(lh_shadow, back_gap_ns) - 304usize];
+    ["Offset of field: lh_shadow::due_ns"][::core::mem::offset_of!(lh_shadow, due_ns) - 312usize];
     ["Offset of field: lh_shadow::burst_bytes"]
-        [::core::mem::offset_of!(lh_shadow, burst_bytes) - 296usize];
+        [::core::mem::offset_of!(lh_shadow, burst_bytes) - 320usize];
     ["Offset of field: lh_shadow::burst_ns"]
-        [::core::mem::offset_of!(lh_shadow, burst_ns) - 304usize];
+        [::core::mem::offset_of!(lh_shadow, burst_ns) - 328usize];
     ["Offset of field: lh_shadow::burst_last_ns"]
-        [::core::mem::offset_of!(lh_shadow, burst_last_ns) - 312usize];
+        [::core::mem::offset_of!(lh_shadow, burst_last_ns) - 336usize];
 };
 #[doc = " The device's."]
 #[repr(C)]
@@ -2876,7 +2883,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4304usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4328usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -3650,7 +3657,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4896usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4920usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3683,15 +3690,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4424usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4448usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4432usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4456usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4464usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4488usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4496usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4520usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4624usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4648usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -235,3 +235,19 @@ fn trains_tell_the_rate() {
     assert_eq!(places, [(19 - 13) * 4 + 3], "{rates:?}");
     assert!(rates[places[0]] >= 24_000);
 }
+
+/// The end of a burst is lost in the queue that the burst has made, and what tells of it departs when that
+/// queue is empty again.
+#[test]
+fn the_end_of_a_burst_met_its_queue() {
+    let mut rig = watched();
+    sends(&mut rig, 300, 10_000, 6);
+    acks(&mut rig, 330, 12_000, &[]);
+    acks(&mut rig, 332, 14_000, &[]);
+    sends(&mut rig, 335, 16_000, 2);
+    acks(&mut rig, 347, 14_000, &[(16_000, 18_000)]);
+    sends(&mut rig, 440, 14_000, 2);
+    acks(&mut rig, 452, 18_000, &[]);
+    let sums = sums(&rig);
+    assert_eq!((sums.lost, sums.lost_full), (2, 2));
+}

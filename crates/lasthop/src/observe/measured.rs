@@ -3,6 +3,7 @@
 //! the core has added them up by kind of sender, and of those that go on.
 
 use std::mem::offset_of;
+use std::ops::Add;
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
@@ -73,6 +74,17 @@ impl Seen {
     /// Part that was lost; 0 of nothing.
     pub fn loss(self) -> f64 {
         self.lost as f64 / self.departed().max(1) as f64
+    }
+}
+
+impl Add for Seen {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            arrived: self.arrived + other.arrived,
+            lost: self.lost + other.lost,
+        }
     }
 }
 

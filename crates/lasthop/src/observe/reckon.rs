@@ -21,6 +21,8 @@ const TELLING: u64 = 300;
 /// By so many standard deviations two rates of loss differ. Few are enough: where it is chance after all the
 /// link's rate is that of a part of what departed, which is as right and a little less exact.
 const SIGNIFICANT: f64 = 2.0;
+/// A queue that such a part of all met is no exception.
+const OFTEN: f64 = 0.02;
 /// Queues shorter than 4 ms: below those at which an AQM drops.
 const SHORT_QUEUES: usize = 3;
 /// Of trains this part is left out at either end.
@@ -29,6 +31,8 @@ const TRIMMED: f64 = 0.2;
 const LINK_LOSSES: u64 = 2;
 /// So much of what comes in a row comes at nearly the same rate where that is the way's.
 const ALIKE: f64 = 0.6;
+/// What the way to us carries may have been measured a little too low.
+const SOME_LESS: f64 = 0.8;
 /// Where so little of all that arrived came in a row it tells nothing.
 const IN_A_ROW: f64 = 0.1;
 
@@ -113,7 +117,7 @@ pub fn reckon(measured: &Measured) -> Reckoned {
     let limited = part(all.acks_limited, all.acks);
     // Where the link loses nothing `rack` does nothing.
     let room = match losses.link >= LINK_LOSSES {
-        true => room(measured, &all, link_rate, &losses),
+        true => room(measured, goodput, link_rate, &losses),
         false => Some(goodput),
     };
     // At a time so many connections were busy.
@@ -143,14 +147,13 @@ pub fn reckon(measured: &Measured) -> Reckoned {
 }
 
 /// What would get through with `rack`, all together; none: no rate has shown.
-fn room(
-    measured: &Measured,
-    all: &lh_shadow_sums,
-    link_rate: Option<f64>,
-    losses: &Losses,
-) -> Option<f64> {
+fn room(measured: &Measured, goodput: f64, link_rate: Option<f64>, losses: &Losses) -> Option<f64> {
     let carried = link_rate.map(|rate| rate * (1.0 - losses.link_rate));
-    let bound = match (carried, upstream_rate(&measured.bursts, all.bytes)) {
+    let arrived = measured.all().bytes;
+    // It carries what came, whatever the pace of each of several senders (BBR's) may look like.
+    let upstream =
+        upstream_rate(&measured.bursts, arrived).filter(|upstream| *upstream > SOME_LESS * goodput);
+    let bound = match (carried, upstream) {
         (Some(carried), Some(upstream)) => carried.min(upstream),
         (carried, upstream) => carried.or(upstream)?,
     };
@@ -200,28 +203,39 @@ fn part(of: u64, all: u64) -> f64 {
     of as f64 / all.max(1) as f64
 }
 
-/// Whether `more` loses more than `less` does, and not by chance.
-fn more_often(more: Seen, less: Seen) -> bool {
-    let both = Seen {
-        arrived: more.arrived + less.arrived,
-        lost: more.lost + less.lost,
-    };
+/// By how many standard deviations `more` loses more often than `less` does; 0 where that tells nothing.
+fn deviations(more: Seen, less: Seen) -> f64 {
+    let both = more + less;
     let (n, m) = (more.departed() as f64, less.departed() as f64);
-    if n == 0.0 || m == 0.0 {
-        return false;
+    if less.departed() < TELLING || n == 0.0 || more.loss() <= 1.5 * less.loss() {
+        return 0.0;
     }
     let deviation = (both.loss() * (1.0 - both.loss()) * (1.0 / n + 1.0 / m)).sqrt();
-    more.loss() - less.loss() > SIGNIFICANT * deviation && more.loss() > 1.5 * less.loss()
+    (more.loss() - less.loss()) / deviation
+}
+
+/// What met no queue that overflows, if one does: it is told by the longest of late, and by the longest that
+/// are met time and again where that one was none, but a machine that was busy.
+fn below_overflow(measured: &Measured, full: Seen, below: Seen) -> Option<Seen> {
+    let all = sum(&measured.by_queue).departed() as f64;
+    let often = |seen: &Seen| seen.departed() as f64 >= OFTEN * all;
+    let longest = measured.by_queue.iter().rposition(often);
+    let (shorter, longer) = measured.by_queue.split_at(longest.unwrap_or(0));
+    let (longer, shorter) = (sum(longer), sum(shorter));
+    [(full, below), (longer, shorter)]
+        .map(|(more, less)| (less, deviations(more, less)))
+        .into_iter()
+        .filter(|(_, deviations)| *deviations > SIGNIFICANT)
+        .max_by(|one, other| one.1.total_cmp(&other.1))
+        .map(|(less, _)| less)
+}
+
+fn sum(queues: &[Seen]) -> Seen {
+    queues.iter().fold(Seen::default(), |sum, seen| sum + *seen)
 }
 
 /// Whose the hop's losses are.
 fn losses(measured: &Measured, all: &lh_shadow_sums) -> Losses {
-    let sum = |queues: &[Seen]| {
-        queues.iter().fold(Seen::default(), |sum, seen| Seen {
-            arrived: sum.arrived + seen.arrived,
-            lost: sum.lost + seen.lost,
-        })
-    };
     let every = Seen {
         arrived: all.segs,
         lost: all.lost,
@@ -236,13 +250,14 @@ fn losses(measured: &Measured, all: &lh_shadow_sums) -> Losses {
     };
     let short = sum(&measured.by_queue[..SHORT_QUEUES]);
     let standing = sum(&measured.by_queue[SHORT_QUEUES..]);
-    let managed = short.departed() >= TELLING && more_often(standing, short);
-    let overflows = below.departed() >= TELLING && more_often(full, below);
+    let below_overflow = below_overflow(measured, full, below);
+    // Short of what overflows, too, a queue that stands drops.
+    let managed = deviations(standing, short) > SIGNIFICANT
+        && deviations(below_overflow.unwrap_or(below), short) > SIGNIFICANT;
     // Where the queue has a part in it, the link's rate is that of what met none.
-    let link_rate = match (managed && more_often(below, short), overflows) {
-        (true, _) => short.loss(),
-        (false, true) => below.loss(),
-        (false, false) => every.loss(),
+    let link_rate = match managed {
+        true => short.loss(),
+        false => below_overflow.unwrap_or(every).loss(),
     };
     let link = match link_rate < every.loss() {
         true => (link_rate * every.departed() as f64).round() as u64,
@@ -253,10 +268,11 @@ fn losses(measured: &Measured, all: &lh_shadow_sums) -> Losses {
         link: link.min(every.lost),
         queue: every.lost - link.min(every.lost),
         link_rate,
-        managed: managed && more_often(below, short),
+        managed,
         unclear: every.departed() >= TELLING
             && below.departed() < TELLING
-            && short.departed() < TELLING,
+            && short.departed() < TELLING
+            && below_overflow.is_none(),
     }
 }
 
@@ -339,6 +355,19 @@ mod tests {
         assert_eq!((losses.link, losses.queue), (0, 90));
     }
 
+    /// One sample that a busy machine made late is the longest of late: then nothing was ever near it.
+    #[test]
+    fn one_late_sample_does_not_hide_where_a_queue_overflows() {
+        let by_queue = [(0, 400, 0), (4, 2_500, 0), (5, 1_200, 28), (6, 1, 0)];
+        let near = Seen {
+            arrived: 1,
+            lost: 0,
+        };
+        let losses = reckon(&measured(&by_queue, near)).losses;
+        assert_eq!((losses.link, losses.queue), (0, 28));
+        assert!(!losses.managed && !losses.unclear);
+    }
+
     #[test]
     fn where_a_queue_always_stands_nothing_is_clear() {
         let full = Seen {
@@ -391,6 +420,16 @@ mod tests {
             two.bursts[place] = 400_000;
         }
         assert_eq!(reckon(&two).expected, None);
+    }
+
+    /// Four senders that each keep a pace (BBR) come in rows of a quarter of all: that is not the way's rate.
+    #[test]
+    fn a_pace_is_no_bound_where_more_comes() {
+        let mut measured = measured(&[(0, 980, 20)], Seen::default());
+        measured.senders[0].bytes = 20_000_000; // 2 MB/s
+        let free = reckon(&measured).expected;
+        measured.bursts[(19 - 13) * 4] = 15_000_000; // half a megabyte per second and a little more
+        assert_eq!(reckon(&measured).expected, free);
     }
 
     /// A receiver that grants no more all the time gets no more; one that does half of the time, some.
