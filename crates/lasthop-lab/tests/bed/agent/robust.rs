@@ -155,7 +155,7 @@ fn half_seen(detoured: Host, unseen: &str) {
         let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
         Detour::new(&bed).take(detoured);
         let mut agent = scheme.map(|s| bed.start_agent(s, &[]).expect("agent"));
-        let report = run(&bed, Transfer::new().bytes(2_000_000).cc("bbr"));
+        let report = run(&bed, Transfer::new().bytes(8_000_000).cc("bbr"));
         if let Some(agent) = &mut agent {
             for name in [unseen, "suppressed_acks", "windows_edited", "ce_marks"] {
                 assert_eq!(counter(agent, name), 0, "{name}");
