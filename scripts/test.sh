@@ -29,7 +29,7 @@ else
 	# The exporter each time: without it the features of what they share differ, and all is compiled anew.
 	run cargo test --locked -p hwsim-medium -p lasthop-core -p lasthop-exporter -p lasthop-fuzz -p lasthop-pages -p lasthop-units -p linkemu -p xtask
 	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --lib --bins
-	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bpf -- --test-threads 1
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bpf -- --test-threads 2
 	# End to end, many more threads than tests run at once: which may, and which run alone, they say themselves
 	# (tests/bed/turn.rs).
 	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bed -- --test-threads 40
