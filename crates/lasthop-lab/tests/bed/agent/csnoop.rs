@@ -98,7 +98,7 @@ fn up_is_repaired_by_the_mobile_end_alone_v6() {
 /// the sender is held, and the queue hardly overflows; what it drops nobody repairs in either case.
 #[test]
 fn with_the_brake_the_hops_queue_hardly_overflows() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let link = LinkOptions {
