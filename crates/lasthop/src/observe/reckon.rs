@@ -115,9 +115,12 @@ pub fn reckon(measured: &Measured) -> Reckoned {
     let link_rate = rate_of(&measured.rates);
     let goodput = per_second(all.bytes, measured.busy_ns).unwrap_or(0.0);
     let limited = part(all.acks_limited, all.acks);
+    // It carries what came, whatever the pace of each of several senders (BBR's) may look like.
+    let upstream_rate = upstream_rate(&measured.bursts, all.bytes)
+        .filter(|upstream| *upstream > SOME_LESS * goodput);
     // Where the link loses nothing `rack` does nothing.
     let room = match losses.link >= LINK_LOSSES {
-        true => room(measured, goodput, link_rate, &losses),
+        true => room(link_rate, &losses, upstream_rate),
         false => Some(goodput),
     };
     // At a time so many connections were busy.
@@ -147,13 +150,9 @@ pub fn reckon(measured: &Measured) -> Reckoned {
 }
 
 /// What would get through with `rack`, all together; none: no rate has shown.
-fn room(measured: &Measured, goodput: f64, link_rate: Option<f64>, losses: &Losses) -> Option<f64> {
+fn room(link_rate: Option<f64>, losses: &Losses, upstream_rate: Option<f64>) -> Option<f64> {
     let carried = link_rate.map(|rate| rate * (1.0 - losses.link_rate));
-    let arrived = measured.all().bytes;
-    // It carries what came, whatever the pace of each of several senders (BBR's) may look like.
-    let upstream =
-        upstream_rate(&measured.bursts, arrived).filter(|upstream| *upstream > SOME_LESS * goodput);
-    let bound = match (carried, upstream) {
+    let bound = match (carried, upstream_rate) {
         (Some(carried), Some(upstream)) => carried.min(upstream),
         (carried, upstream) => carried.or(upstream)?,
     };
@@ -203,15 +202,15 @@ fn part(of: u64, all: u64) -> f64 {
     of as f64 / all.max(1) as f64
 }
 
-/// By how many standard deviations `more` loses more often than `less` does; 0 where that tells nothing.
-fn deviations(more: Seen, less: Seen) -> f64 {
+/// By how many standard deviations `more` loses more often than `less` does; none: by chance, or it does not.
+fn more_often(more: Seen, less: Seen) -> Option<f64> {
     let both = more + less;
     let (n, m) = (more.departed() as f64, less.departed() as f64);
     if less.departed() < TELLING || n == 0.0 || more.loss() <= 1.5 * less.loss() {
-        return 0.0;
+        return None;
     }
     let deviation = (both.loss() * (1.0 - both.loss()) * (1.0 / n + 1.0 / m)).sqrt();
-    (more.loss() - less.loss()) / deviation
+    Some((more.loss() - less.loss()) / deviation).filter(|deviations| *deviations > SIGNIFICANT)
 }
 
 /// What met no queue that overflows, if one does: it is told by the longest of late, and by the longest that
@@ -223,11 +222,10 @@ fn below_overflow(measured: &Measured, full: Seen, below: Seen) -> Option<Seen> 
     let (shorter, longer) = measured.by_queue.split_at(longest.unwrap_or(0));
     let (longer, shorter) = (sum(longer), sum(shorter));
     [(full, below), (longer, shorter)]
-        .map(|(more, less)| (less, deviations(more, less)))
         .into_iter()
-        .filter(|(_, deviations)| *deviations > SIGNIFICANT)
-        .max_by(|one, other| one.1.total_cmp(&other.1))
-        .map(|(less, _)| less)
+        .filter_map(|(more, less)| Some((more_often(more, less)?, less)))
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, less)| less)
 }
 
 fn sum(queues: &[Seen]) -> Seen {
@@ -252,8 +250,8 @@ fn losses(measured: &Measured, all: &lh_shadow_sums) -> Losses {
     let standing = sum(&measured.by_queue[SHORT_QUEUES..]);
     let below_overflow = below_overflow(measured, full, below);
     // Short of what overflows, too, a queue that stands drops.
-    let managed = deviations(standing, short) > SIGNIFICANT
-        && deviations(below_overflow.unwrap_or(below), short) > SIGNIFICANT;
+    let managed = more_often(standing, short).is_some()
+        && more_often(below_overflow.unwrap_or(below), short).is_some();
     // Where the queue has a part in it, the link's rate is that of what met none.
     let link_rate = match managed {
         true => short.loss(),

@@ -181,6 +181,16 @@ pub fn goodput(link: &LinkOptions, scheme: Option<&str>, cc: &str, bytes: u64) -
     bytes as f64 * 8.0 / report.completion_ns().expect("completed") as f64
 }
 
+/// Of CUBIC's goodput without agent, what `scheme` leaves of it on a link that loses nothing.
+pub fn left_without_loss(scheme: &str, bytes: u64) -> f64 {
+    let link = LinkOptions {
+        loss: 0.0,
+        ..LinkOptions::default()
+    };
+    let none = goodput(&link, None, "cubic", bytes);
+    goodput(&link, Some(scheme), "cubic", bytes) / none
+}
+
 /// Whether two of three runs come to what is `good`, which is to say the one in the middle does: a pause of
 /// a busy machine may spoil one. The third is run where the first two do not agree. What they came to is for
 /// the message.

@@ -11,7 +11,7 @@ use lasthop_lab::data::switch::{Gro, Switch};
 use lasthop_lab::data::way::Opener;
 use serde_json::json;
 
-use super::{able, counter, fast_link, goodput, lost, run, two_of_three};
+use super::{able, counter, fast_link, goodput, left_without_loss, lost, run, two_of_three};
 
 /// 20 Mbit/s, 110 ms, 2 % both ways: CUBIC alone gets a twentieth of it.
 #[test]
@@ -31,17 +31,10 @@ fn no_harm_without_loss() {
     if !able() {
         return;
     }
-    let link = LinkOptions {
-        loss: 0.0,
-        ..LinkOptions::default()
-    };
     // Of one CUBIC flow: a pause of the machine, as other tests make it, overflows a queue of either.
-    let run = || {
-        let none = goodput(&link, None, "cubic", 12_000_000);
-        goodput(&link, Some("rack"), "cubic", 12_000_000) / none
-    };
-    let (good, ratios) = two_of_three(run, |ratio| ratio > 0.95);
-    assert!(good, "rack to none {ratios:?}");
+    let ratio = || left_without_loss("rack", 20_000_000);
+    let (good, ratios) = two_of_three(ratio, |ratio| ratio > 0.95);
+    assert!(good, "rack over none: {ratios:.3?}");
 }
 
 /// A repair per loss, of whichever reason; the sender repairs next to nothing.

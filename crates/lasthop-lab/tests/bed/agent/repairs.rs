@@ -7,7 +7,9 @@ use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::profile::Profile;
 use lasthop_lab::data::topology::Family;
 
-use super::{able, counter, fast_link, goodput, run, two_of_three, wait_until_empty};
+use super::{
+    able, counter, fast_link, goodput, left_without_loss, run, two_of_three, wait_until_empty,
+};
 
 /// The papers' sender (docs/design.md, section 11.3) over the default link: 20 Mbit/s, 110 ms, 2 %
 /// both ways.
@@ -90,14 +92,7 @@ fn no_harm_without_loss() {
     if !able() {
         return;
     }
-    let link = LinkOptions {
-        loss: 0.0,
-        ..LinkOptions::default()
-    };
-    let ratio = || {
-        let none = goodput(&link, None, "cubic", 15_000_000);
-        goodput(&link, Some("snoop"), "cubic", 15_000_000) / none
-    };
+    let ratio = || left_without_loss("snoop", 15_000_000);
     let (good, ratios) = two_of_three(ratio, |ratio| ratio >= 0.8);
     assert!(good, "snoop over none: {ratios:.3?}");
 }
