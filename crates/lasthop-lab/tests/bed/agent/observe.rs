@@ -53,7 +53,7 @@ fn observed(bed: &TestBed, work: impl FnOnce()) -> Value {
 /// Losses by the emulator and by the sender's retransmissions are the same; nothing else is made of them.
 #[test]
 fn losses_are_those_of_the_hop() {
-    if !able() {
+    if !able_alone() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.02)).expect("test bed");
@@ -62,11 +62,17 @@ fn losses_are_those_of_the_hop() {
             run(&bed, Transfer::new().bytes(4_000_000).cc(cc));
         }
     });
-    let there = lost(&bed);
-    let seen = last["link_lost"].as_u64().expect("a number");
-    eprintln!("lost {there}, seen {last}");
-    assert!(there > 80, "the hop lost only {there}");
-    assert!(seen.abs_diff(there) * 10 <= there, "{seen} of {there}");
+    let air = bed.emulator_stats().expect("emulator").air.a_to_b;
+    eprintln!("lost {}, seen {last}", air.data_lost);
+    assert!(air.data_lost > 80, "the hop lost only {}", air.data_lost);
+    // The link's are the link's, and all are the link's and its queue's, which a busy machine may overflow.
+    for (name, there) in [("link_lost", air.data_lost), ("lost", lost(&bed))] {
+        let seen = last[name].as_u64().expect("a number");
+        assert!(
+            seen.abs_diff(there) * 10 <= there,
+            "{name} {seen} of {there}"
+        );
+    }
     assert_eq!(last["flows"], 2);
     assert_eq!(last["verdict"][0]["finding"], "worth_it", "{last}");
     assert_eq!(last["settings"]["scheme"], "rack");
