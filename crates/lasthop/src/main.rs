@@ -315,11 +315,14 @@ fn start_log(debug: bool) {
         .init();
 }
 
-/// libbpf's own messages are for who debugs; people get our one line.
+/// libbpf's own messages are for who debugs; people get our one line. Nobody else has them put together:
+/// a line for each of some thousand relocations.
 fn quiet_libbpf() {
-    libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Debug, |level, text| {
+    let print: libbpf_rs::PrintCallback = |level, text| {
         tracing::debug!("libbpf {level:?}: {}", text.trim_end());
-    })));
+    };
+    let debugs = tracing::enabled!(tracing::Level::DEBUG);
+    libbpf_rs::set_print(debugs.then_some((libbpf_rs::PrintLevel::Debug, print)));
 }
 
 fn main() -> ExitCode {
