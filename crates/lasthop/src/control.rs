@@ -83,7 +83,7 @@ impl Question {
         };
         let send = move || {
             let _place = place;
-            priority::of_answers();
+            priority::of_thread();
             let mut out = BufWriter::new(Patient {
                 stream,
                 until: Instant::now() + ANSWER,

@@ -3,10 +3,10 @@
 
 /// Above this process, who carries other people's traffic.
 const FIRST: i32 = -10;
-/// Formatting a long table is nobody's traffic.
+/// Formatting a long table and loading programs, which takes a second or more of a core, is nobody's traffic:
+/// a ninth of the weight of who carries it. No less, for somebody waits: behind all else that a busy
+/// machine does a reload took more than its minute.
 const USUAL: i32 = 0;
-/// The verifier takes a second or more of a core, and nobody waits for it.
-const LAST: i32 = 10;
 
 fn set(nice: i32) -> bool {
     // SAFETY: no pointers; 0 means this process, or of a thread that has begun its work that alone.
@@ -20,12 +20,7 @@ pub fn raise() {
     }
 }
 
-/// Of this thread: it answers somebody.
-pub fn of_answers() {
+/// Of this thread: it answers somebody, or loads programs, while others have to be served.
+pub fn of_thread() {
     set(USUAL);
-}
-
-/// Of this thread: it loads programs, while others have to be served.
-pub fn of_loading() {
-    set(LAST);
 }

@@ -80,7 +80,7 @@ impl Place {
         let (maps, before) = (live.agent.maps()?, *live.agent.setup());
         let setup = settings.setup.on(before.ifindex, before.l2_bytes);
         let load = move || {
-            priority::of_loading();
+            priority::of_thread();
             Successor::load(&maps, &before, &setup)
         };
         self.following = Some(Following {

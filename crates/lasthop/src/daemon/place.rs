@@ -255,7 +255,7 @@ impl Place {
                     .resize(part.with_context(|| self.name.clone())?);
                 let setup = self.settings.setup.clone();
                 let load = move || {
-                    priority::of_loading();
+                    priority::of_thread();
                     load(&device, &setup)
                 };
                 self.loading = Some(std::thread::Builder::new().spawn(load)?);
