@@ -2,11 +2,15 @@
 //! End to end, on test beds in network namespaces: the agent, the exporter beside it, and the lab itself.
 //! One program, so that it is known who runs beside whom ([`turn`]).
 
+#[macro_use]
+mod quiet;
+
 mod agent;
 mod exporter;
 mod lab;
 mod turn;
 
+use std::env;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -15,11 +19,14 @@ use std::process::Command;
 
 use lasthop_lab::bed::process::find_binary;
 
+/// Environment: set, each test runs alone.
+const ALONE: &str = "LASTHOP_ALONE";
+
 /// Whether a test may run, which then has its turn, alone or not; says why not if there is a reason.
 fn may_run(test: &str, why_not: Option<&str>, alone: bool) -> bool {
     match why_not {
         Some(why) => skip(test, why),
-        None => turn::take(alone),
+        None => turn::take(alone || env::var_os(ALONE).is_some()),
     }
     why_not.is_none()
 }

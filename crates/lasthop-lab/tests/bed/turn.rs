@@ -13,6 +13,8 @@ use std::cell::RefCell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
+use super::quiet::Since;
+
 /// Tests beside each other for each core.
 const PER_CORE: usize = 2;
 /// More than so many have not been tried.
@@ -21,18 +23,23 @@ const MOST: usize = 6;
 static TURNS: Turns = Turns::new();
 
 thread_local! {
-    static TURN: RefCell<Option<Turn<'static>>> = const { RefCell::new(None) };
+    static TURN: RefCell<Option<(Turn<'static>, Since)>> = const { RefCell::new(None) };
 }
 
 /// Waits until this thread's test may run, alone or not, and holds the others back until the thread ends.
 pub fn take(alone: bool) {
     TURN.with_borrow_mut(|turn| {
-        if turn.as_ref().is_some_and(|turn| turn.alone || !alone) {
+        if turn.as_ref().is_some_and(|(turn, _)| turn.alone || !alone) {
             return;
         }
         *turn = None; // also of the test before, where all run on one thread
-        *turn = Some(TURNS.take(alone, most()));
+        *turn = Some((TURNS.take(alone, most()), Since::now()));
     });
+}
+
+/// When the turn of this thread's test began.
+pub fn since() -> Option<Since> {
+    TURN.with_borrow(|turn| turn.as_ref().map(|(_, since)| *since))
 }
 
 fn most() -> usize {

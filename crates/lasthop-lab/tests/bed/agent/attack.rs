@@ -94,8 +94,8 @@ fn blind_forgers_take_no_help_away() {
         assert!(came.forged > 1_000, "{} packets", came.forged);
         let kept = (came.mbit - none.mbit) / (alone.mbit - none.mbit);
         // What two transfers of two seconds differ by, without forgers.
-        assert!(kept >= 0.6, "{kept:.2} of the help is left");
-        assert!(came.repairs as f64 <= 1.1 * came.lost as f64 + 20.0);
+        bound!(kept >= 0.6, "{kept:.2} of the help is left");
+        bound!(came.repairs as f64 <= 1.1 * came.lost as f64 + 20.0);
     }
 }
 
@@ -115,7 +115,7 @@ fn forgers_on_the_link_are_no_stronger_for_the_agent() {
             came.forged, came.mbit, none.mbit, came.repairs, came.lost
         );
         assert!(came.forged > 500, "{} packets", came.forged);
-        assert!(came.mbit >= 0.95 * none.mbit, "{kind:?}");
+        bound!(came.mbit >= 0.95 * none.mbit, "{kind:?}");
     }
 }
 

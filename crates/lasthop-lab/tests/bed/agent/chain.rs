@@ -76,16 +76,16 @@ fn repaired(way: Way, family: Family) {
     for (lost, repairs) in lost.iter().zip(repairs) {
         // 5,500 frames and more.
         assert!(*lost > 100, "a hop lost only {lost}");
-        assert!(repairs * 10 >= lost * 7, "{repairs} for {lost}");
-        assert!(repairs * 10 <= lost * 13, "{repairs} for {lost}");
+        bound!(repairs * 10 >= lost * 7, "{repairs} for {lost}");
+        bound!(repairs * 10 <= lost * 13, "{repairs} for {lost}");
     }
     let open = |of: [u64; HOPS]| of.iter().sum::<u64>();
     let gaps = open(given_up) + open(untold) + open(unsequenced);
     // Behind a gap comes what is on its way until the sender fills it: no more than two round trips
     // of the wire's rate, 166 segments.
-    assert!(late <= gaps * 170, "{late} out of order for {gaps} gaps");
+    bound!(late <= gaps * 170, "{late} out of order for {gaps} gaps");
     // What one hop gave up the next ones may miss and give up as well.
-    assert!(gaps * 5 <= lost.iter().sum(), "{gaps} gaps, {lost:?} lost");
+    bound!(gaps * 5 <= lost.iter().sum(), "{gaps} gaps, {lost:?} lost");
     for name in ["retransmit_errors", "release_errors", "suppressed_acks"] {
         assert_eq!(of(name), [(0, 0); HOPS], "{name}");
     }

@@ -54,7 +54,7 @@ fn ends(way: Way) -> (usize, usize) {
 fn passed(hop: &mut Ends, end: usize) -> u64 {
     let past = hop.count(end, "bypass_lock");
     let segments = hop.count(end, "data_segments") + hop.count(end, "ack_segments");
-    assert!(past * 100 <= segments, "{past} of {segments} passed");
+    bound!(past * 100 <= segments, "{past} of {segments} passed");
     past
 }
 
@@ -88,8 +88,8 @@ fn repaired(way: Way, family: Family, loss: f64, bytes: u64) -> TransferReport {
         resent(&report)
     );
     let of = |name: &str| counts.iter().find(|c| c.0 == name).expect("a name").1;
-    assert!(repairs * 10 >= lost * 7, "{repairs} for {lost}");
-    assert!(repairs * 10 <= lost * 13, "{repairs} for {lost}");
+    bound!(repairs * 10 >= lost * 7, "{repairs} for {lost}");
+    bound!(repairs * 10 <= lost * 13, "{repairs} for {lost}");
     assert_eq!(of("waited"), of("sequenced"));
     assert_eq!(of("unsequenced"), 0);
     let given_up = of("holes_given_up") + of("holes_untold");
@@ -100,10 +100,10 @@ fn repaired(way: Way, family: Family, loss: f64, bytes: u64) -> TransferReport {
         );
     }
     if loss <= 0.05 {
-        assert!(given_up * 10 <= lost, "{given_up} given up of {lost}");
+        bound!(given_up * 10 <= lost, "{given_up} given up of {lost}");
         // A repair that a busy machine delays is given up, comes after all, and from the sender, too.
         let agents = twice.saturating_sub(resent(&report));
-        assert!(
+        bound!(
             agents * 50 <= lost + past * 50,
             "{agents} came twice by the agents, {lost} lost, {past} passed"
         );

@@ -57,7 +57,7 @@ fn marks_brake_where_the_window_is_unknown() {
     let segments = counter(&mut agent, "data_segments");
     assert!(marks > 0, "no mark");
     // One a round trip at the most, which is 76 full frames at this rate.
-    assert!(marks * 50 < segments, "{marks} marks, {segments} segments");
+    bound!(marks * 50 < segments, "{marks} marks, {segments} segments");
     // With a wrong checksum MH would take none. The queue may have dropped some.
     assert!(
         received > 0 && received <= marks,
@@ -94,7 +94,7 @@ fn losses_are_hidden_all_the_same() {
     let report = run(&bed, Transfer::new().bytes(10_000_000));
     let (lost, resent) = (lost(&bed), resent(&report));
     assert!(lost > 50, "the link lost only {lost} frames");
-    assert!(resent * 5 <= lost, "{resent} resent for {lost} losses");
+    bound!(resent * 5 <= lost, "{resent} resent for {lost} losses");
     assert_eq!(counter(&mut agent, "ce_marks"), 0);
     agent.stop().expect("stop");
 }
@@ -147,12 +147,12 @@ fn marks_tell_of_queues_not_of_repairs() {
             marks,
         } = carried(Some("rack"), true, 0.01);
         assert!(lost > 40, "the air lost only {lost} frames");
-        assert!(marks * 10 < lost, "{marks} marks for {lost} losses");
+        bound!(marks * 10 < lost, "{marks} marks for {lost} losses");
         seconds
     };
     let unmarked = carried(Some("rack"), false, 0.01).seconds;
     let (good, marked) = two_of_three(marked, |seconds| seconds < 2.0 * unmarked);
-    assert!(
+    bound!(
         good,
         "8 MB took {marked:.1?} s with marks and {unmarked:.1} s without ECN"
     );
@@ -165,7 +165,7 @@ fn marks_do_no_harm_without_loss() {
         return;
     }
     let [rack, none] = [Some("rack"), None].map(|s| carried(s, true, 0.0).seconds);
-    assert!(
+    bound!(
         rack < 1.15 * none,
         "8 MB took {rack:.1} s with marks and {none:.1} s without the agent"
     );

@@ -88,7 +88,7 @@ fn the_sender_goes_on_as_soon_as_the_link_does() {
         "{} ms: no timeout",
         without.pause_ms
     );
-    assert!(
+    bound!(
         with.pause_ms * 3 <= without.pause_ms * 2,
         "{} ms",
         with.pause_ms

@@ -50,8 +50,8 @@ fn both_ways_at_once(scheme: &str, link: &LinkOptions, repairs: &str) {
         eprintln!("{scheme}: {flows} flows, {repaired} {repairs} for {lost}");
         assert_eq!(flows, 200);
         // 4,200 frames with data each way, of which 3 % are lost, and more by the queue.
-        assert!(repaired > 40, "{repaired} repairs for {lost}");
-        assert!(repaired * 10 <= lost * 11, "{repaired} repairs for {lost}");
+        bound!(repaired > 40, "{repaired} repairs for {lost}");
+        bound!(repaired * 10 <= lost * 11, "{repaired} repairs for {lost}");
         assert_eq!(counter(agent, "retransmit_errors"), 0);
     }
 }

@@ -68,7 +68,7 @@ fn losses_are_those_of_the_hop() {
     // The link's are the link's, and all are the link's and its queue's, which a busy machine may overflow.
     for (name, there) in [("link_lost", air.data_lost), ("lost", lost(&bed))] {
         let seen = last[name].as_u64().expect("a number");
-        assert!(
+        bound!(
             seen.abs_diff(there) * 10 <= there,
             "{name} {seen} of {there}"
         );
@@ -78,7 +78,7 @@ fn losses_are_those_of_the_hop() {
     assert_eq!(last["settings"]["scheme"], "rack");
     // 50 Mbit/s with headers, as far as a busy machine's emulator shows it.
     let link = last["link_mbit"].as_f64().expect("a number");
-    assert!((30.0..65.0).contains(&link), "{link}");
+    bound!((30.0..65.0).contains(&link), "{link}");
     assert!(!attached(&bed), "it is over");
     bed.down().expect("nothing is left");
 }
@@ -95,7 +95,7 @@ fn no_loss_is_not_worth_it() {
     });
     assert_eq!(last["verdict"][0]["finding"], "not_worth_it", "{last}");
     let pct = last["link_loss_pct"].as_f64().expect("a number");
-    assert!(pct <= 0.05, "{last}");
+    bound!(pct <= 0.05, "{last}");
     assert_eq!(last["settings"], serde_json::json!({}));
     bed.down().expect("nothing is left");
 }

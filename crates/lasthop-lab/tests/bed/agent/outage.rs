@@ -82,8 +82,8 @@ fn slack_averts_timeouts() {
     let (snoop, _, _) = through_outages("snoop");
     let (slack, bursts, mute) = through_outages("slack");
     assert!(snoop >= 2, "only {snoop} timeouts in three outages");
-    assert!(bursts >= 2, "only {bursts} bursts, {mute} without");
-    assert!(slack * 2 <= snoop, "{slack} timeouts, {snoop} with snoop");
+    bound!(bursts >= 2, "only {bursts} bursts, {mute} without");
+    bound!(slack * 2 <= snoop, "{slack} timeouts, {snoop} with snoop");
 }
 
 /// Today's sender, which bare copies don't move: the closed window must cost no content, and the
@@ -144,7 +144,7 @@ fn rack_finds_the_end_of_an_outage() {
         assert!(rack >= 2_000, "{cc}: {rack} ms is no outage");
         // What exceeds the outage itself: half of what it is without agent, or next to nothing.
         let (none_over, rack_over) = (none.saturating_sub(2_000), rack - 2_000);
-        assert!(
+        bound!(
             rack_over * 2 <= none_over.max(2_000 / 5),
             "{cc}: {rack} ms, without agent {none}"
         );

@@ -156,7 +156,7 @@ fn under_traffic(flows: usize, span: Duration, loss: f64) {
         let pause = longest_pause(&running, || child.try_wait().expect("wait").is_some());
         assert_eq!(of_wl0(read(child)), "changed", "{text}");
         eprintln!("{flows} flows, {text:?}: longest pause {pause:?}, {before:?} before");
-        assert!(
+        bound!(
             pause < (4 * before).max(Duration::from_millis(200)),
             "{pause:?}, {before:?} before"
         );
@@ -167,7 +167,7 @@ fn under_traffic(flows: usize, span: Duration, loss: f64) {
     assert!(!running.is_finished(), "the reloads came too late");
     let goodput = rate(&running, began) / rate_before;
     eprintln!("{flows} flows: goodput with reloads {goodput:.3} of that before");
-    assert!(goodput >= 1.0 - loss, "{goodput}");
+    bound!(goodput >= 1.0 - loss, "{goodput}");
     assert_eq!(of_wl0(reload(&served.bed)), "unchanged");
     end(running);
     assert_eq!(counter(&mut served.agent, "flows_created"), created);
@@ -362,7 +362,7 @@ fn taken_over(flows: usize) {
         let enough = Instant::now() + Duration::from_millis(500);
         let pause = longest_pause(&running, || Instant::now() > enough);
         eprintln!("{flows} flows: longest pause {pause:?} after that, {before:?} before");
-        assert!(pause < (4 * before).max(Duration::from_millis(200)));
+        bound!(pause < (4 * before).max(Duration::from_millis(200)));
         assert_eq!(programs_attached(&bed), 2);
         let owner = |of: &str| {
             let owner = || lasthop::control::owner_of(Path::new("/run/lasthop"), of);

@@ -41,10 +41,10 @@ fn repaired(way: Way, family: Family) -> TransferReport {
         ends.count(from, "suppressed_acks"),
     );
     assert!(lost > 100, "the hop lost only {lost}");
-    assert!(told * 4 >= lost, "{told} lists for {lost} losses");
-    assert!(asked * 10 >= lost * 8, "{asked} repairs for {lost} losses");
-    assert!(asked * 2 <= lost * 3, "{asked} repairs for {lost} losses");
-    assert!(
+    bound!(told * 4 >= lost, "{told} lists for {lost} losses");
+    bound!(asked * 10 >= lost * 8, "{asked} repairs for {lost} losses");
+    bound!(asked * 2 <= lost * 3, "{asked} repairs for {lost} losses");
+    bound!(
         resent(&report) * 4 <= lost,
         "{} for {lost}",
         resent(&report)
@@ -117,8 +117,8 @@ fn braked(way: Way) {
         ends.count(end, "overflow_suspected"),
     );
     assert!(lost > 100, "the air lost only {lost}");
-    assert!(repairs <= lost * 2, "{repairs} for {lost}");
-    assert!(repairs * 10 >= lost * 8, "{repairs} for {lost}");
+    bound!(repairs <= lost * 2, "{repairs} for {lost}");
+    bound!(repairs * 10 >= lost * 8, "{repairs} for {lost}");
     assert!(ends.count(end, "windows_edited") > 0);
     for end in 0..2 {
         assert_eq!(ends.count(end, "retransmit_errors"), 0);

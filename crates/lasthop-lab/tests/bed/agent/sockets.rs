@@ -163,7 +163,7 @@ fn mptcp_is_repaired_and_never_edited() {
     let lost = lost(&bed);
     let repairs = counter(&mut agent, "local_retransmits");
     assert!(lost > 30, "the link lost only {lost} frames");
-    assert!(repairs * 2 > lost, "{repairs} repairs for {lost} losses");
+    bound!(repairs * 2 > lost, "{repairs} repairs for {lost} losses");
     for name in ["suppressed_acks", "windows_edited", "window_updates"] {
         assert_eq!(counter(&mut agent, name), 0, "{name}");
     }
@@ -226,7 +226,7 @@ fn windows_that_shut_and_grow() {
     assert!(shut > 0, "no window was shut");
     let window = sockets::tcp_info(&line.fh).expect("TCP_INFO").window_bytes;
     assert!(window > 50_000, "the window has grown to {window} only");
-    assert!(
+    bound!(
         repairs * 2 >= lost && repairs <= 2 * lost,
         "{repairs} repairs for {lost} losses"
     );

@@ -196,7 +196,7 @@ fn over_tun(run: &str, from: &str) {
     assert!(arrived, "the content differs");
     assert!(lost >= 20, "only {lost} packets lost");
     // Without a window's worth of queue some losses are the sender's to repair; most are ours.
-    assert!(
+    bound!(
         repairs * 2 >= lost,
         "{repairs} repairs for {lost} losses: {status}"
     );

@@ -85,10 +85,10 @@ fn series_beside_schemes_move_the_right_bytes_and_tell_their_cost() {
     // Its sender's connection ends before the hop; a machine that stalls may have it probe.
     let sent_again = |n: usize| records[n]["sender_retransmits"].as_u64().unwrap();
     assert!(sent_again(0) > 10 && sent_again(2) > 10);
-    assert!(sent_again(1) * 5 <= sent_again(0), "{}", sent_again(1));
+    bound!(sent_again(1) * 5 <= sent_again(0), "{}", sent_again(1));
     // A packet each through user space costs more than splicing two sockets.
     let cost = |n: usize| records[n]["cpu_s_per_gb"].as_f64().unwrap();
-    assert!(cost(2) > 2.0 * cost(1), "{} and {}", cost(2), cost(1));
+    bound!(cost(2) > 2.0 * cost(1), "{} and {}", cost(2), cost(1));
 }
 
 #[test]

@@ -53,11 +53,11 @@ fn a_slow_receiver_keeps_its_queue_to_itself() {
     assert!((most[1] / most[0] - 20.0).abs() < 0.1, "{record}");
     for (got, most) in got.iter().zip(&most) {
         // Bytes that had waited behind a hole may be read within so short a time.
-        assert!((0.7..1.2).contains(&(got / most)), "{record}");
+        bound!((0.7..1.2).contains(&(got / most)), "{record}");
     }
     // 60 packets take 0.36 s at 2 Mbit/s, and a twentieth of it at 40 Mbit/s.
     let rtts = list(&record, "host_rtt_p50_ms");
-    assert!(rtts[0] > 3.0 * rtts[1], "{record}");
+    bound!(rtts[0] > 3.0 * rtts[1], "{record}");
     assert_eq!(record["hosts"], 2);
 }
 
@@ -72,7 +72,7 @@ fn each_receiver_loses_its_own_frames_in_either_family() {
              --warmup 0s --duration 2s"
         ));
         let got = list(&record, "host_goodput_mbit");
-        assert!(got[2] < 0.5 * got[0].min(got[1]), "{record}");
+        bound!(got[2] < 0.5 * got[0].min(got[1]), "{record}");
         assert!(record["link_lost"].as_u64() > Some(0), "{record}");
     }
 }
@@ -88,7 +88,7 @@ fn losses_come_in_bursts_either_way() {
         ));
         // Some 60 bursts: their lengths alone make it vary by a sixth.
         let share = number(&record, "link_lost") / number(&record, "sender_segments");
-        assert!((0.04..0.14).contains(&share), "{way}: {record}");
+        bound!((0.04..0.14).contains(&share), "{way}: {record}");
         assert!(record["mobile_energy_j"].is_null(), "{record}");
     }
 }
@@ -109,8 +109,8 @@ fn a_medium_has_its_own_repairs_or_more_room() {
     assert_eq!(number(&repaired, "link_lost"), 0.0, "{repaired}");
     let exposed = cell("no_ack", "5%");
     let share = number(&exposed, "link_lost") / number(&exposed, "sender_segments");
-    assert!((0.02..0.09).contains(&share), "{exposed}");
-    assert!(goodput(&repaired) > goodput(&exposed));
+    bound!((0.02..0.09).contains(&share), "{exposed}");
+    bound!(goodput(&repaired) > goodput(&exposed));
     let bound = |record: &Value| number(record, "bound_mbit");
     assert!(bound(&exposed) > 1.02 * bound(&repaired));
     assert!(goodput(&repaired) < bound(&repaired));

@@ -69,7 +69,7 @@ fn short_transfers_arrive_beside_long_ones() {
     let small = record(lab(&format!("{words} 3kB")));
     // 80 on average; 6 standard deviations.
     let count = number(&small, "arrivals");
-    assert!((27.0..133.0).contains(&count), "{small}");
+    bound!((27.0..133.0).contains(&count), "{small}");
     // A handshake and a segment or two: two round trips, and the queue of the long flows, which
     // is one bandwidth-delay product.
     let (p50, p95) = (
@@ -81,8 +81,8 @@ fn short_transfers_arrive_beside_long_ones() {
     assert!(small["neighbour_goodput_mbit"].is_null());
     // The same seed: the same arrivals, but thirty times as long, which the long flows feel.
     let large = record(lab(&format!("{words} 90kB")));
-    assert!(number(&large, "arrival_p50_ms") > p50, "{large}");
-    assert!(
+    bound!(number(&large, "arrival_p50_ms") > p50, "{large}");
+    bound!(
         number(&large, "goodput_mbit") < number(&small, "goodput_mbit"),
         "{large}"
     );
@@ -128,7 +128,7 @@ fn neighbours_come_and_go_and_the_agent_leaves_them_alone() {
         .collect();
     // UDP does not give way: all but what the full queue drops.
     let sent_mbit = 10.0 * 1472.0 / 1514.0;
-    assert!(
+    bound!(
         (0.8 * sent_mbit..1.02 * sent_mbit).contains(&each[0]),
         "{record}"
     );
