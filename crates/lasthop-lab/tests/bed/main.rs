@@ -19,14 +19,20 @@ use std::process::Command;
 
 use lasthop_lab::bed::process::find_binary;
 
+use turn::Company;
+
 /// Environment: set, each test runs alone.
 const ALONE: &str = "LASTHOP_ALONE";
 
-/// Whether a test may run, which then has its turn, alone or not; says why not if there is a reason.
-fn may_run(test: &str, why_not: Option<&str>, alone: bool) -> bool {
+/// Whether a test may run, which then has its turn, in company; says why not if there is a reason.
+fn may_run(test: &str, why_not: Option<&str>, company: Company) -> bool {
     match why_not {
         Some(why) => skip(test, why),
-        None => turn::take(alone || env::var_os(ALONE).is_some()),
+        None => turn::take(if env::var_os(ALONE).is_some() {
+            Company::Nobody
+        } else {
+            company
+        }),
     }
     why_not.is_none()
 }

@@ -10,7 +10,7 @@ use lasthop_lab::data::way::Way;
 use linkemu::DirectionStats;
 use linkemu::mac::MacConfig;
 
-use super::{able, able_alone, counter, resent, run};
+use super::{able, able_in_peace, counter, resent, run};
 
 /// A hop on 802.11a whose MAC makes `tries` attempts per frame; the wire is the bottleneck, so that
 /// no queue of the hop's loses anything.
@@ -82,14 +82,14 @@ fn repaired(way: Way, family: Family) {
 
 #[test]
 fn down_is_repaired_by_the_base_alone() {
-    if able_alone() {
+    if able_in_peace() {
         repaired(Way::Down, Family::V4);
     }
 }
 
 #[test]
 fn up_is_repaired_by_the_mobile_end_alone_v6() {
-    if able_alone() {
+    if able_in_peace() {
         repaired(Way::Up, Family::V6);
     }
 }
@@ -98,7 +98,7 @@ fn up_is_repaired_by_the_mobile_end_alone_v6() {
 /// the sender is held, and the queue hardly overflows; what it drops nobody repairs in either case.
 #[test]
 fn with_the_brake_the_hops_queue_hardly_overflows() {
-    if !able_alone() {
+    if !able_in_peace() {
         return;
     }
     let link = LinkOptions {

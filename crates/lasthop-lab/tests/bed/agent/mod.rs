@@ -52,6 +52,8 @@ use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::switch::Gro;
 use serde_json::Value;
 
+use super::turn::Company;
+
 /// Longest that any transfer here may take; a hung one must not hang the tests.
 pub const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -60,12 +62,17 @@ const TEST: &str = "end-to-end test of the agent";
 /// Whether this machine can run the tests, of which this one may have another beside it; says why not
 /// where it can't.
 pub fn able() -> bool {
-    super::may_run(TEST, why_not(), false)
+    super::may_run(TEST, why_not(), Company::Many)
+}
+
+/// As [`able`], for a test that goes by what a core to spare shows.
+pub fn able_in_peace() -> bool {
+    super::may_run(TEST, why_not(), Company::Few)
 }
 
 /// As [`able`], for a test that runs alone.
 pub fn able_alone() -> bool {
-    super::may_run(TEST, why_not(), true)
+    super::may_run(TEST, why_not(), Company::Nobody)
 }
 
 /// Says why a test is skipped.

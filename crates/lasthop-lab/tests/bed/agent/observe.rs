@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Sets, able, able_alone, counter, fast_link, flows, lasthop, lost, run, wait_until};
+use super::{Sets, able, able_in_peace, counter, fast_link, flows, lasthop, lost, run, wait_until};
 
 fn attached(bed: &TestBed) -> bool {
     let status = lasthop(bed, &["status", "-j"]).expect("status");
@@ -53,7 +53,7 @@ fn observed(bed: &TestBed, work: impl FnOnce()) -> Value {
 /// Losses by the emulator and by the sender's retransmissions are the same; nothing else is made of them.
 #[test]
 fn losses_are_those_of_the_hop() {
-    if !able_alone() {
+    if !able_in_peace() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.02)).expect("test bed");
@@ -86,7 +86,7 @@ fn losses_are_those_of_the_hop() {
 /// A hop that loses nothing is not worth an agent, and who says so is right: "not worth it" is a verdict.
 #[test]
 fn no_loss_is_not_worth_it() {
-    if !able_alone() {
+    if !able_in_peace() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");

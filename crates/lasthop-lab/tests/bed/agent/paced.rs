@@ -15,7 +15,7 @@ use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::topology::Family;
 use socket2::SockRef;
 
-use super::{PATIENCE, able_alone, check, counter, fast_link};
+use super::{PATIENCE, able_in_peace, check, counter, fast_link};
 
 /// Reads so many bytes at a time, so often.
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ fn play(bed: &TestBed, pace: Pace, turns: usize) {
 }
 
 fn hardly_anything_is_sent_twice(pace: Pace, turns: usize) {
-    if !able_alone() {
+    if !able_in_peace() {
         return;
     }
     let bed = TestBed::up(&near()).expect("test bed");
@@ -117,7 +117,7 @@ fn what_a_disk_takes_is_sent_once() {
 /// What a film's player keeps its ACKs for is no queue to the download beside it.
 #[test]
 fn a_download_beside_a_film_is_as_fast() {
-    if !able_alone() {
+    if !able_in_peace() {
         return;
     }
     let bed = TestBed::up(&near()).expect("test bed");

@@ -408,11 +408,9 @@ pub(super) fn runtime_files(bed: &TestBed) -> Vec<String> {
         .collect()
 }
 
-/// Alone: the programs of the other scheme are loaded with the least priority, and where others load theirs
-/// that takes half a minute.
 #[test]
 fn another_process_takes_over() {
-    if able_alone() {
+    if able() {
         taken_over(FEW);
     }
 }

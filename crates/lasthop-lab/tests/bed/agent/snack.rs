@@ -9,7 +9,7 @@ use lasthop_lab::data::topology::Family;
 use lasthop_lab::data::way::Way;
 
 use super::both::Ends;
-use super::{able, able_alone, fast_link, resent, run};
+use super::{able, able_in_peace, fast_link, resent, run};
 
 /// What the hop lost is repaired from the end that sent it, because the other end says so, and little
 /// of it comes to the sender's notice.
@@ -58,14 +58,14 @@ fn repaired(way: Way, family: Family) -> TransferReport {
 
 #[test]
 fn down_is_repaired_from_the_base() {
-    if able_alone() {
+    if able_in_peace() {
         repaired(Way::Down, Family::V4);
     }
 }
 
 #[test]
 fn up_is_repaired_from_the_mobile_end_v6() {
-    if able_alone() {
+    if able_in_peace() {
         repaired(Way::Up, Family::V6);
     }
 }

@@ -23,6 +23,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use super::turn::Company;
+
 const PORT: u16 = 9788;
 /// What was asked within a second is told again.
 const FRESH: Duration = Duration::from_millis(1_100);
@@ -32,12 +34,12 @@ const TEST: &str = "end-to-end test of the exporter";
 /// Whether this machine can run the tests, of which this one may have others beside it; says why not where
 /// it can't.
 pub fn able() -> bool {
-    super::may_run(TEST, why_not(), false)
+    super::may_run(TEST, why_not(), Company::Many)
 }
 
 /// As [`able`], for a test that runs alone.
 pub fn able_alone() -> bool {
-    super::may_run(TEST, why_not(), true)
+    super::may_run(TEST, why_not(), Company::Nobody)
 }
 
 pub fn skip(why: &str) {

@@ -23,16 +23,17 @@ mod topology;
 mod traffic;
 mod wireshark;
 
+use super::turn::Company;
 use super::{may_run, skip};
 
 /// Whether this test cannot run here; says why. Others may run beside it.
 pub fn skipped(test: &str) -> bool {
-    !may_run(test, why_not(), false)
+    !may_run(test, why_not(), Company::Many)
 }
 
 /// As [`skipped`], for a test that runs alone.
 pub fn skipped_alone(test: &str) -> bool {
-    !may_run(test, why_not(), true)
+    !may_run(test, why_not(), Company::Nobody)
 }
 
 fn why_not() -> Option<&'static str> {

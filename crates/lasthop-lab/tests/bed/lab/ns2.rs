@@ -10,7 +10,7 @@ fn skipped(test: &str) -> bool {
     let missing = lasthop_lab::engines::ns2::find().is_err();
     let why = "no ns-2, which `scripts/setup.sh ns2` installs";
     // It has a core for itself.
-    !super::may_run(test, missing.then_some(why), true)
+    !super::may_run(test, missing.then_some(why), crate::turn::Company::Nobody)
 }
 
 fn lab(words: &[&str]) -> String {

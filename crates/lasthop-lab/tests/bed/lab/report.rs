@@ -112,7 +112,7 @@ fn generate(out: &Path) {
 }
 
 fn report(out: &Path) -> Command {
-    crate::turn::take(false); // it draws, which takes a core
+    crate::turn::take(crate::turn::Company::Many); // it draws, which takes a core
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop-lab"));
     command.arg("report").arg(out);
     command

@@ -14,7 +14,7 @@ fn skipped(test: &str) -> bool {
     let missing = lasthop_lab::engines::ns3::find().is_err();
     let why = "no lasthop-simulate, which `make sim` builds";
     // It has a core for itself.
-    !super::may_run(test, missing.then_some(why), true)
+    !super::may_run(test, missing.then_some(why), crate::turn::Company::Nobody)
 }
 
 fn lab(words: &[&str]) -> Output {
