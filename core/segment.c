@@ -53,6 +53,12 @@ LH_INLINE u32 lh_parse_ipv6(const struct lh_hdr *h, u32 off, bool to_mh, struct 
 	*why = LH_PARSED_MALFORMED;
 	if (lh_get8(h, off) >> 4 != 6)
 		return 0;
+	/* Before the walk, behind which the verifier goes through it once for each way that it ended. */
+	key->family = 6;
+	for (i = 0; i < 16; i++) {
+		key->fh[i] = lh_get8(h, off + (to_mh ? 8 : 24) + i);
+		key->mh[i] = lh_get8(h, off + (to_mh ? 24 : 8) + i);
+	}
 	for (i = 0; i < 4 && (next == 0 || next == 43 || next == 60); i++) {
 		next = lh_get8(h, at);
 		at += (lh_get8(h, at + 1) + 1) * 8;
@@ -63,11 +69,6 @@ LH_INLINE u32 lh_parse_ipv6(const struct lh_hdr *h, u32 off, bool to_mh, struct 
 	if (next != 6)
 		return 0;
 	*l3_bytes = lh_get16(h, off + 4) + 40;
-	key->family = 6;
-	for (i = 0; i < 16; i++) {
-		key->fh[i] = lh_get8(h, off + (to_mh ? 8 : 24) + i);
-		key->mh[i] = lh_get8(h, off + (to_mh ? 24 : 8) + i);
-	}
 	return at;
 }
 
