@@ -33,10 +33,9 @@ bed() { run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --
 # else failed has failed (tests/bed/quiet.rs).
 again=0
 bed_with_bounds() {
-	local missed
-	missed=$(mktemp -p "$scratch")
+	local missed=$scratch/missed names
+	: >"$missed"
 	LASTHOP_MISSED=$missed bed && return
-	local names
 	mapfile -t names < <(sort -u "$missed")
 	[ "${#names[@]}" -gt 0 ] && [ "$(sum failed)" = "${#names[@]}" ] || return
 	again=${#names[@]}

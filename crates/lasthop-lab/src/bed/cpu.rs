@@ -93,24 +93,45 @@ fn run_time_ns<'a>(descriptors: impl Iterator<Item = &'a str>) -> u64 {
 }
 
 fn machine_ns() -> Result<u64> {
-    let text = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
     let per_second = sysconf(SysconfVar::CLK_TCK)?.context("no clock ticks")?;
-    let ticks = busy_ticks(&text).context("/proc/stat: no line about all processors")?;
-    Ok(ticks * 1_000_000_000 / per_second as u64)
+    Ok(Ticks::now()?.busy * 1_000_000_000 / per_second as u64)
 }
 
-/// Of all processors: user, nice, system, interrupts, softirqs; not idle, waiting or stolen.
-fn busy_ticks(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let fields: Vec<u64> = line
-        .split_whitespace()
-        .map_while(|word| word.parse().ok())
-        .collect();
-    match fields[..] {
-        [user, nice, system, _idle, _iowait, irq, softirq, ..] => {
-            Some(user + nice + system + irq + softirq)
+/// What all processors did since the machine started, in clock ticks (proc_stat(5)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticks {
+    /// user, nice, system, interrupts, softirqs; what guests take is in user's already.
+    pub busy: u64,
+    /// Nothing, or waiting for a device.
+    pub idle: u64,
+    /// What the hypervisor gave to others.
+    pub stolen: u64,
+}
+
+impl Ticks {
+    /// Until now.
+    ///
+    /// # Errors
+    /// /proc/stat can't be read, or looks otherwise.
+    pub fn now() -> Result<Self> {
+        let text = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
+        Self::read(&text).context("/proc/stat: no line about all processors")
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let fields: Vec<u64> = line
+            .split_whitespace()
+            .map_while(|word| word.parse().ok())
+            .collect();
+        match fields[..] {
+            [user, nice, system, idle, iowait, irq, softirq, ..] => Some(Self {
+                busy: user + nice + system + irq + softirq,
+                idle: idle + iowait,
+                stolen: fields.get(7).copied().unwrap_or(0),
+            }),
+            _ => None,
         }
-        _ => None,
     }
 }
 
@@ -163,8 +184,14 @@ mod tests {
     #[test]
     fn what_processors_are_busy_with() {
         let text = "cpu  10 1 20 1000 7 3 5 9 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
-        assert_eq!(busy_ticks(text), Some(39));
-        assert_eq!(busy_ticks("intr 1 2 3\n"), None);
+        let ticks = Ticks {
+            busy: 39,
+            idle: 1007,
+            stolen: 9,
+        };
+        assert_eq!(Ticks::read(text), Some(ticks));
+        assert_eq!(Ticks::read("intr 1 2 3\n"), None);
+        assert_eq!(Ticks::read("cpu  1 2\n"), None);
     }
 
     #[test]

@@ -7,11 +7,13 @@
 
 use std::collections::VecDeque;
 use std::env;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use lasthop_lab::bed::cpu::Ticks;
 
 /// Environment: where the names of tests go that missed a bound on a busy machine.
 const MISSED: &str = "LASTHOP_MISSED";
@@ -45,7 +47,7 @@ macro_rules! bound {
 #[derive(Clone, Copy)]
 pub struct Since {
     at: Instant,
-    cpu: Option<Cpu>,
+    cpu: Option<Ticks>,
 }
 
 impl Since {
@@ -54,7 +56,7 @@ impl Since {
         WATCH.call_once(|| drop(thread::spawn(watch)));
         Self {
             at: Instant::now(),
-            cpu: Cpu::now(),
+            cpu: Ticks::now().ok(),
         }
     }
 
@@ -63,9 +65,10 @@ impl Since {
         let pauses = PAUSES.lock().unwrap_or_else(PoisonError::into_inner);
         let since = pauses.iter().filter(|(at, _)| *at >= self.at);
         let longest = since.map(|(_, pause)| *pause).max();
-        let idle = Cpu::now()
-            .zip(self.cpu)
-            .and_then(|(now, then)| now.idle_since(then));
+        let idle = self
+            .cpu
+            .zip(Ticks::now().ok())
+            .and_then(|(then, now)| idle_between(then, now));
         says_busy(longest, idle)
     }
 }
@@ -112,39 +115,12 @@ fn watch() {
     }
 }
 
-/// What all cores did since the machine started, in ticks.
-#[derive(Clone, Copy)]
-struct Cpu {
-    idle: u64,
-    all: u64,
-}
-
-impl Cpu {
-    fn now() -> Option<Self> {
-        Self::read(&fs::read_to_string("/proc/stat").ok()?)
-    }
-
-    /// The first line of /proc/stat (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq, steal;
-    /// what guests take is in user's already.
-    fn read(stat: &str) -> Option<Self> {
-        let words = stat
-            .lines()
-            .next()?
-            .strip_prefix("cpu ")?
-            .split_whitespace();
-        let ticks: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
-        Some(Self {
-            idle: ticks.get(3)? + ticks.get(4)?,
-            all: ticks.iter().sum(),
-        })
-    }
-
-    /// The share of the time in which a core had nothing to do; none for too few ticks.
-    fn idle_since(self, then: Self) -> Option<f64> {
-        let all = self.all.checked_sub(then.all)?;
-        let idle = self.idle.saturating_sub(then.idle);
-        (all >= LEAST_TICKS).then(|| idle as f64 / all as f64)
-    }
+/// The share of the time in which a core had nothing to do; none for too few ticks.
+fn idle_between(then: Ticks, now: Ticks) -> Option<f64> {
+    let all = |ticks: Ticks| ticks.busy + ticks.idle + ticks.stolen;
+    let all = all(now).checked_sub(all(then))?;
+    let idle = now.idle.saturating_sub(then.idle);
+    (all >= LEAST_TICKS).then(|| idle as f64 / all as f64)
 }
 
 #[cfg(test)]
@@ -153,12 +129,10 @@ mod tests {
 
     #[test]
     fn idle_is_what_no_core_was_needed_for() {
-        let read = |stat| Cpu::read(stat).expect("a line");
-        let then = read("cpu  100 0 50 800 50 0 0 0 0 0\ncpu0 1 2 3 4\n");
-        let now = read("cpu  600 0 250 900 150 50 50 0 300 0\n");
-        assert_eq!(now.idle_since(then), Some(0.2));
-        assert_eq!(then.idle_since(then), None);
-        assert!(Cpu::read("intr 5\n").is_none() && Cpu::read("cpu  1 2\n").is_none());
+        let ticks = |busy, idle, stolen| Ticks { busy, idle, stolen };
+        let (then, now) = (ticks(150, 850, 0), ticks(900, 1_050, 50));
+        assert_eq!(idle_between(then, now), Some(0.2));
+        assert_eq!(idle_between(then, then), None);
     }
 
     #[test]

@@ -67,16 +67,15 @@ pub(super) fn judge(course: &Course) -> Vec<Condition> {
     let second = course.samples.iter();
     let second = second.filter(|s| s.at_s >= course.load_s / 2.0 && !s.reloading);
     let second: Vec<&Sample> = second.collect();
-    let fds = growth(&series(&second, |s| s.fds)).unwrap_or(f64::NAN);
-    let maps = growth(&series(&second, |s| s.maps_bytes)).unwrap_or(f64::NAN);
+    let grown = |of: fn(&Sample) -> u64| growth(&series(&second, of)).unwrap_or(f64::NAN);
     let mut all = told(course);
     all.extend(of_load(course));
     all.extend(of_daemon(course));
     all.extend([
         memory("RSS, growth in KiB", &second, |s| s.rss_bytes),
         memory("anonymous, growth in KiB", &second, |s| s.anonymous_bytes),
-        at_most("descriptors, growth", fds, 0.5),
-        at_most("maps, growth in bytes", maps, 0.0),
+        at_most("descriptors, growth", grown(|s| s.fds), 0.5),
+        at_most("maps, growth in bytes", grown(|s| s.maps_bytes), 0.0),
     ]);
     all
 }

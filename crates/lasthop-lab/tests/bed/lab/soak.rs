@@ -15,13 +15,12 @@ fn soak(words: &str) -> Command {
 }
 
 /// What may depend on how much else this machine does, or on how short it is: told, not asked for here.
-const OF_THE_MACHINE: [&str; 6] = [
+const OF_THE_MACHINE: [&str; 5] = [
     "bypass_lock",
     "oldest heartbeat, ms",
     "RSS, growth in KiB",
     "anonymous, growth in KiB",
     "descriptors, growth",
-    "maps, growth in bytes",
 ];
 
 #[test]
@@ -59,7 +58,10 @@ fn half_a_minute_of_it() {
         "{failed:?} {errors}"
     );
     for what in failed {
-        bound!(OF_THE_MACHINE.contains(&what), "{what}: {text} {errors}");
+        // None where a busy machine took too few samples.
+        let unknown = what == "maps, growth in bytes" && conditions[what]["value"].is_null();
+        let told = unknown || OF_THE_MACHINE.contains(&what);
+        assert!(told, "{what}: {text} {errors}");
     }
     assert!(value("connections") > 1_000.0, "{text}");
     assert!(value("exchanges") > value("connections"), "{text}");
