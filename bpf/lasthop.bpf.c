@@ -30,6 +30,22 @@ LH_ENTRY int lh_cache_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_en
 	return !sc->cut.last;
 }
 
+/* The packet in sc->seg, which is one segment, goes through the core and into the cache. */
+LH_INLINE void lh_cache_whole(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
+			      struct lh_scratch *sc)
+{
+	const struct lh_segment *s = &sc->seg;
+	u32 id;
+
+	env->accepted = s->payload_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
+	if (!env->accepted)
+		lh_host_count(env, LH_C_uncached_size, 1);
+	lh_on_data(env, f, s, &sc->act);
+	id = sc->act.store_slot;
+	if (id != LH_NO_SLOT && !lh_store(skb, sc, id, s->hdr_bytes, s->payload_bytes))
+		lh_store_failed(env, f, sc->act.store_pos);
+}
+
 /* The packet in sc->seg is cached, cut into the segments that will be on the wire if it is a
  * super-packet (GRO, TSO), of @mss bytes; 0: it is none. */
 LH_INLINE void lh_cache_each(struct __sk_buff *skb, struct lh_flow_entry *v, struct lh_env *env,
@@ -40,7 +56,7 @@ LH_INLINE void lh_cache_each(struct __sk_buff *skb, struct lh_flow_entry *v, str
 	sc->cut.bytes = mss;
 	sc->cut.ce = 0;
 	if (!mss) {
-		lh_cache_one(skb, &v->flow, env, sc, 0);
+		lh_cache_whole(skb, &v->flow, env, sc);
 		return;
 	}
 	bpf_for (i, 0, LH_TRAIN_MOST)
@@ -172,12 +188,10 @@ LH_INLINE void lh_towards_mh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 	lh_leave(skb, v, sc, index);
 }
 
-/* One that is on the wire as it is: without a loop, which costs as much as a look-up. Not a branch of the
- * other: behind a loop of the same function Linux 6.8's verifier takes no two states for equal. */
-LH_FUNC int lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
+/* One that is on the wire as it is: without a loop, which costs as much as a look-up. */
+LH_INLINE void lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
 	lh_towards_mh(skb, sc, env, 0, false);
-	return 0;
 }
 
 /* A super-packet (GRO, TSO) that goes through the core and into the cache as one. @return 0: not this one,
@@ -212,7 +226,8 @@ LH_FUNC int lh_train_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 	return 1;
 }
 
-/* Another super-packet. */
+/* Another super-packet. Not a branch of lh_from_fh(): behind a loop of the same function Linux 6.8's verifier
+ * takes no two states for equal. */
 LH_FUNC int lh_super_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env,
 			     u32 mss)
 {
@@ -308,8 +323,8 @@ LH_INLINE bool lh_can_carry(const struct __sk_buff *skb, const struct lh_scratch
 }
 
 /* Copies of the passing duplicate stand for held ones: the same number, and
- * newer blocks. */
-LH_INLINE void lh_clone_ack(struct __sk_buff *skb, u32 copies)
+ * newer blocks. An entry of its own: lh_leave(). */
+LH_ENTRY int lh_clone_ack(struct __sk_buff *skb, u32 copies)
 {
 	u32 mark = skb->mark;
 	int i;
@@ -321,6 +336,7 @@ LH_INLINE void lh_clone_ack(struct __sk_buff *skb, u32 copies)
 		bpf_clone_redirect(skb, lh_setup.ifindex, BPF_F_INGRESS);
 	}
 	skb->mark = mark;
+	return 0;
 }
 
 /* The packet from MH in sc->seg has to wait for its turn: its bytes do, and it carries what goes on in
@@ -367,7 +383,7 @@ LH_INLINE bool lh_starts_here(const struct lh_segment *s)
 }
 
 /* A packet from MH. @return the program's verdict. */
-LH_FUNC int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
+LH_INLINE int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
 	struct lh_actions *act = &sc->act;
 	struct lh_flow_entry *v;

@@ -267,7 +267,7 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 	lh_env_time(env, f);
 	due = lh_ring_deadline(f);
 	if (due && env->now_ns >= due)
-		lh_ring_reclaim(env, f, LH_RECLAIM_IDLE_SEGS);
+		lh_ring_reclaim_more(env, f, LH_RECLAIM_IDLE_SEGS);
 	due = lh_send_deadline(env, f);
 	if (!due || env->now_ns < due)
 		goto done;
@@ -413,7 +413,7 @@ LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f)
 	if (lh_since(env->now_ns, f->progress_ns) > LH_SHARE_STALE_NS)
 		keep = lh_min(keep, (u32)LH_SHARE_LEAST);
 	lh_cache_shed(env, f, keep, LH_SWEEP_SHED);
-	return lh_ring_reclaim(env, f, LH_SWEEP_SHED);
+	return lh_ring_reclaim_more(env, f, LH_SWEEP_SHED);
 }
 
 LH_INLINE void lh_store_failed(struct lh_env *env, struct lh_flow *f, u32 pos)

@@ -32,7 +32,7 @@ LH_INLINE void lh_back_turn(struct lh_back *b, u64 now_ns, u32 tsval, s64 delay_
 	b->tsval = tsval;
 }
 
-LH_FUNC int lh_back_ack(struct lh_env *env, struct lh_flow *f, u32 tsval)
+LH_INLINE void lh_back_ack(struct lh_env *env, struct lh_flow *f, u32 tsval)
 {
 	struct lh_back *b = &f->back;
 	u64 age = env->now_ns - b->at_ns;
@@ -42,14 +42,14 @@ LH_FUNC int lh_back_ack(struct lh_env *env, struct lh_flow *f, u32 tsval)
 
 	if (!b->at_ns || ticks >> 31 || age > 6 * LH_BACK_PERIOD_NS) {
 		lh_back_begin(b, env->now_ns, tsval);
-		return 0;
+		return;
 	}
 	if (!b->hz) {
 		if (age >= LH_BACK_LEARN_NS) {
 			b->hz = lh_back_rate((u64)ticks * LH_SEC / age);
 			lh_back_begin(b, env->now_ns, tsval);
 		}
-		return 0;
+		return;
 	}
 	tick = LH_SEC / b->hz;
 	delay = (s64)age - (s64)(ticks * tick);
@@ -63,5 +63,4 @@ LH_FUNC int lh_back_ack(struct lh_env *env, struct lh_flow *f, u32 tsval)
 	b->now_ns = late > tick ? late - tick : 0;
 	if (age > LH_BACK_PERIOD_NS)
 		lh_back_turn(b, env->now_ns, tsval, delay);
-	return 0;
 }

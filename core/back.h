@@ -25,6 +25,6 @@ struct lh_back {
 };
 
 /* An ACK of @tsval has come. */
-LH_FUNC int lh_back_ack(struct lh_env *env, struct lh_flow *f, u32 tsval);
+LH_INLINE void lh_back_ack(struct lh_env *env, struct lh_flow *f, u32 tsval);
 
 #endif /* LH_BACK_H */

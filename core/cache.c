@@ -238,8 +238,8 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	out->store_pos = pos;
 }
 
-LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			  struct lh_actions *out)
+LH_INLINE void lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     struct lh_actions *out)
 {
 	u32 cap = lh_share_of(env, f);
 	bool fresh = !lh_before(s->seq, f->max);
@@ -250,7 +250,7 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	if (s->part_bytes) { /* one by one: lh_train_next() */
 		f->max = s->end;
 		out->nr_store = lh_train_segs(s);
-		return 0;
+		return;
 	}
 	if (env->pool_segments) {
 		lh_cache_shed(env, f, cap, LH_SHED_MOST);
@@ -271,18 +271,18 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	}
 	if (e && lh_before(e->seq, s->end)) {
 		lh_cache_resent(env, f, s, pos, e, out);
-		return 0;
+		return;
 	}
 	if (!env->accepted || lh_cached(f) >= cap) {
 		if (env->accepted)
 			lh_host_count(env, LH_C_uncached_full, 1);
 		lh_cache_block(f, s->seq, s->end);
-		return 0;
+		return;
 	}
 	if (fresh) {
 		if (!lh_cache_insert(env, f, s, pos, 0, out))
 			lh_cache_block(f, s->seq, s->end);
-		return 0;
+		return;
 	}
 	/* Below what has departed, but not here: lost or reordered upstream, or
 	 * forwarded uncached and now resent. Its duplicates are the sender's. */
@@ -293,7 +293,6 @@ LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh
 	lh_cache_block(f, s->seq, s->end);
 	lh_sack_forget(f); /* MH may have told of it already */
 	lh_cache_insert(env, f, s, pos, LH_SEG_CONG, out);
-	return 0;
 }
 
 LH_INLINE void lh_cache_echo(struct lh_env *env, struct lh_flow *f, u32 tsecr)

@@ -67,8 +67,8 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
  * earlier segment, which is needed first, still fits (Click's rule). Of a super-packet
  * (train.h) it only says that it is to be.
  */
-LH_FUNC int lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			  struct lh_actions *out);
+LH_INLINE void lh_cache_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			     struct lh_actions *out);
 
 /* The newest timestamp that MH has taken is @tsecr. */
 LH_INLINE void lh_cache_echo(struct lh_env *env, struct lh_flow *f, u32 tsecr);

@@ -366,12 +366,12 @@ LH_INLINE void lh_control_blind(struct lh_env *env, struct lh_flow *f)
  * edited, a guess. */
 LH_INLINE u64 lh_control_base(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 base = lh_base(env, f);
+	u64 base = lh_base_here(env, f);
 
 	return base ? base : 4 * lh_lmin(env, f);
 }
 
-LH_FUNC int lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_INLINE void lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_control *c = &f->control;
 	u64 base = lh_control_base(env, f);
@@ -386,7 +386,6 @@ LH_FUNC int lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		lh_control_cut(env, f, base);
 	if (c->state == LH_CONTROL_HELD && lh_control_starves(env, f, base))
 		c->calm = 1;
-	return 0;
 }
 
 LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f)
@@ -404,13 +403,13 @@ LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f)
 	lh_control_restart(env, f);
 }
 
-LH_FUNC int lh_control_interval(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_control *c = &f->control;
 	u64 base = lh_control_base(env, f), mean = c->sum_ns / lh_max(c->nr_samples, 1), q;
 
 	if (!c->nr_samples || env->now_ns - c->interval_ns < base + lh_target(env, f))
-		return 0;
+		return;
 	q = lh_queue(env, f, mean);
 	f->queue.gap_ns = f->queue.gap_ns
 				  ? f->queue.gap_ns - f->queue.gap_ns / 4 + f->queue.gap_now_ns / 4
@@ -425,7 +424,6 @@ LH_FUNC int lh_control_interval(struct lh_env *env, struct lh_flow *f)
 	c->settling = 0;
 	c->limited = c->limited << 1 & 2;
 	lh_control_restart(env, f);
-	return 0;
 }
 
 LH_INLINE void lh_control_data(struct lh_env *env, struct lh_flow *f)

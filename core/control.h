@@ -76,7 +76,7 @@ LH_INLINE bool lh_control_on_trial(struct lh_env *env, const struct lh_flow *f);
 LH_INLINE void lh_control_blind(struct lh_env *env, struct lh_flow *f);
 
 /* One sojourn sample @r on the way there. */
-LH_FUNC int lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r);
+LH_INLINE void lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r);
 
 /* The hop was out and is back. What is known of the way and of its rate still
  * holds, and so does C; what was measured, tried or asked meanwhile does not. */
@@ -84,7 +84,7 @@ LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f);
 
 /* Ends an interval of at least one sample, if it is over: what the samples say about the hop, and
  * C for the next. */
-LH_FUNC int lh_control_interval(struct lh_env *env, struct lh_flow *f);
+LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f);
 
 /*
  * Data comes: does FH go on after a pause? In one of less than a round trip it may have

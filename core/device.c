@@ -125,16 +125,14 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 	return 0;
 }
 
-/* Begins the bin of now, if another one was the newest; who is first empties
- * those in between. */
-LH_INLINE void lh_device_turn(struct lh_env *env, u64 bin)
+/* Empties the bins after @old, up to @bin. An entry of its own: lh_ring_reclaim_more(). */
+LH_ENTRY int lh_device_empty(struct lh_env *env, u64 old, u64 bin)
 {
 	struct lh_device *d = LH_DEVICE(env);
-	u64 old = d->bin;
 	int i;
 
-	if (old >= bin || __sync_val_compare_and_swap(&d->bin, old, bin) != old)
-		return;
+	if (!env)
+		return 0;
 	lh_for (i, LH_DEVICE_BINS) {
 		u32 k = (bin - i) & (LH_DEVICE_BINS - 1);
 
@@ -145,6 +143,18 @@ LH_INLINE void lh_device_turn(struct lh_env *env, u64 bin)
 		d->bytes[k] = 0;
 		d->flows[k] = 0;
 	}
+	return 0;
+}
+
+/* Begins the bin of now, if another one was the newest; who is first empties
+ * those in between. */
+LH_INLINE void lh_device_turn(struct lh_env *env, u64 bin)
+{
+	struct lh_device *d = LH_DEVICE(env);
+	u64 old = d->bin;
+
+	if (old < bin && __sync_val_compare_and_swap(&d->bin, old, bin) == old)
+		lh_device_empty(env, old, bin);
 }
 
 LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first)

@@ -62,29 +62,22 @@ LH_INLINE u64 lh_swapped(u64 x)
 	return __builtin_bswap64(x);
 }
 
-/* Six bytes as a number whose first byte is the lowest. */
-LH_INLINE u64 lh_hw(const u8 *b)
-{
-	u64 x = 0;
-	int i;
-
-	for (i = 5; i >= 0; i--)
-		x = x << 8 | b[i];
-	return x;
-}
-
 /* The MAC of the first @words words of @m. */
 LH_ENTRY u64 lh_message_mac(const struct lh_message *m, const struct lh_key *key, u32 words)
 {
 	struct lh_sip s;
+	u64 w[3];
 	int i;
 
 	if (!m || !key)
 		return 0;
+	/* As words: bytes spill, and this is the end of a long chain of calls. */
+	__builtin_memcpy(w, &m->from, sizeof(w));
 	lh_sip_begin(&s, key->k0, key->k1);
-	lh_sip_word(&s, lh_swapped(lh_half(m->from.addr)));
-	lh_sip_word(&s, lh_swapped(lh_half(m->from.addr + 8)));
-	lh_sip_word(&s, m->from.family | lh_hw(m->from.hw) << 16);
+	lh_sip_word(&s, lh_le64(w[0]));
+	lh_sip_word(&s, lh_le64(w[1]));
+	w[2] = lh_le64(w[2]); /* hw, family, hops */
+	lh_sip_word(&s, w[2] << 16 | (w[2] >> 48 & 0xff));
 	lh_for (i, LH_MESSAGE_WORDS) {
 		u32 at = i;
 

@@ -99,6 +99,7 @@ struct lh_keys {
 
 /* Where a message is from, as its packet says. */
 struct lh_sender {
+	/* These 24 bytes lh_message_mac() reads as words. */
 	u8 addr[16]; /* network byte order; IPv4 in the first four, the rest zero */
 	u8 hw[6]; /* layer 2, zeros where the device has none */
 	u8 family; /* 4 or 6 */

@@ -362,6 +362,19 @@ LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f)
 	}
 }
 
+/* A silence of so long may have been one. */
+LH_INLINE u64 lh_outage_quiet(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_quiet(env, f) + f->rtt.srtt_ns; /* the answer takes as long */
+}
+
+/* Whether MH was silent for as long. Others of the receiver's flows may have heard it meanwhile. */
+LH_INLINE bool lh_outage_was_quiet(struct lh_env *env, const struct lh_flow *f)
+{
+	return f->outage.heard_ns &&
+	       lh_since(env->now_ns, lh_outage_heard_ns(env, f)) >= lh_outage_quiet(env, f);
+}
+
 /*
  * Whether something like an outage has just ended that was not noticed: MH was silent
  * for as long, and lacks what left at the beginning. Either FH sent on until the end, so
@@ -373,37 +386,44 @@ LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f)
 LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 newest = lh_max(env->ack.xmit_ns, env->ack.rtx_xmit_ns);
-	u64 quiet = lh_quiet(env, f) + f->rtt.srtt_ns; /* the answer takes as long */
 	const struct lh_seg *e = lh_head(env, f);
 
-	/* Others of the receiver's flows may have heard it meanwhile. */
-	if (!f->outage.heard_ns || lh_since(env->now_ns, lh_outage_heard_ns(env, f)) < quiet || !e)
+	if (!lh_outage_was_quiet(env, f) || !e)
 		return false;
 	/* The way may take as long, or the hop has kept what it had. */
 	if (!f->rtt.srtt_ns || newest < lh_outage_horizon(env, f))
 		return false;
 	if (f->recovery.nr_probes)
 		return true;
-	return env->now_ns - e->last_tx_ns >= quiet && lh_after(f->sacked_max, f->una);
+	return env->now_ns - e->last_tx_ns >= lh_outage_quiet(env, f) &&
+	       lh_after(f->sacked_max, f->una);
 }
 
-LH_ENTRY int lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f)
+/* MH is heard in an outage, or after a silence that may have been one. An entry of its own: of hardly any ACK
+ * this is so. */
+LH_ENTRY int lh_outage_ends(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_peer *p;
-
 	if (!env || !f)
 		return 0;
-	p = lh_peer_of(env, f);
 	env->ack.ended = f->outage.since_ns || lh_outage_missed(env, f);
 	if (env->ack.ended)
 		lh_outage_over(env, f);
+	return 0;
+}
+
+LH_INLINE void lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	env->ack.ended = 0;
+	if (f->outage.since_ns || lh_outage_was_quiet(env, f))
+		lh_outage_ends(env, f);
 	if (p && lh_since(env->now_ns, p->heard_ns) >= LH_MSEC)
 		p->heard_ns = env->now_ns; /* all CPUs see this line: not each time */
 	f->outage.heard_ns = env->now_ns;
 	/* What departed before measured the outage, and no queue. */
 	if (env->ack.sample_ns < f->outage.ended_ns)
 		env->ack.sample_ns = 0;
-	return 0;
 }
 
 /* The link is down: no need to wait for failures. */

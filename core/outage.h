@@ -124,7 +124,7 @@ LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f);
 LH_INLINE void lh_outage_over(struct lh_env *env, struct lh_flow *f);
 
 /* An ACK has come from MH, scheme rack; before anything is learnt from it. */
-LH_ENTRY int lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f);
+LH_INLINE void lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f);
 
 /* The host's word on the link. */
 LH_INLINE void lh_outage_link(struct lh_env *env, struct lh_flow *f, u32 up,

@@ -91,6 +91,32 @@ LH_INLINE bool lh_ack_ordinary(struct lh_env *env, const struct lh_flow *f, u32 
 	       !(lh_policy(env) & LH_POLICY_SHADOW);
 }
 
+/* Segments that an ACK mostly covers; a search for the last of them costs as much as several. */
+#define LH_ACK_FEW 4
+
+/* How many of the first LH_ACK_FEW segments @ack covers, if it covers the last of them to its end; 0: none, or
+ * more. */
+LH_INLINE u32 lh_ack_few(struct lh_env *env, const struct lh_flow *f, u32 ack)
+{
+	u32 i;
+
+	for (i = 0; i < LH_ACK_FEW; i++) {
+		struct lh_seg *e = i < lh_cached(f) ? lh_seg_at(env, f, f->ring.head + i) : NULL;
+
+		if (!e || lh_after(e->end, ack))
+			return 0;
+		if (e->end == ack)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* How many @ack covers. An entry of its own: lh_ring_reclaim_more(). */
+LH_ENTRY u32 lh_ack_many(struct lh_env *env, struct lh_flow *f, u32 ack)
+{
+	return env && f ? lh_cache_find(env, f, ack) - f->ring.head : 0;
+}
+
 /* All that @ack covers at once, of a flow that is lh_ack_ordinary(): what lh_ack_pop() would have
  * learned of the last of them, which is the newest. */
 LH_ENTRY int lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
@@ -100,10 +126,14 @@ LH_ENTRY int lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
 
 	if (!env || !f || !lh_cached(f))
 		return 0;
-	n = lh_cache_find(env, f, ack) - f->ring.head;
+	n = lh_ack_few(env, f, ack);
+	if (!n)
+		n = lh_ack_many(env, f, ack);
+	if (!n)
+		return 0;
 	first = lh_seg_at(env, f, f->ring.head);
 	last = lh_seg_at(env, f, f->ring.head + n - 1);
-	if (!n || !first || !last)
+	if (!first || !last)
 		return 0;
 	span = last->end - first->seq;
 	lh_delivered_run(env, f, last, n, span);
@@ -132,12 +162,13 @@ LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
 
 LH_INLINE void lh_ack_take(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 {
+	if (lh_ack_ordinary(env, f, how)) {
+		lh_ack_run(env, f, ack);
+		return;
+	}
 	/* Two are what most ACKs cover: a loop costs as much as they do. */
 	if (!lh_ack_pop(env, f, ack, how) || !lh_ack_pop(env, f, ack, how) ||
 	    !lh_ack_pop(env, f, ack, how))
 		return;
-	if (lh_ack_ordinary(env, f, how))
-		lh_ack_run(env, f, ack);
-	else
-		lh_ack_pops(env, f, ack, how);
+	lh_ack_pops(env, f, ack, how);
 }

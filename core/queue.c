@@ -239,7 +239,7 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 	p->queue_ns = q;
 	p->queue_at_ns = env->now_ns;
 	p->ahead = p->delivered - env->ack.sample_delivered;
-	if (lh_since(env->now_ns, p->full_mark_at_ns) > lh_base(env, f)) {
+	if (lh_since(env->now_ns, p->full_mark_at_ns) > lh_base_here(env, f)) {
 		p->full_mark_before_ns = p->full_mark_ns;
 		p->full_mark_ns = lh_queue_longest(p);
 		p->full_mark_at_ns = env->now_ns;

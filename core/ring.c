@@ -150,15 +150,14 @@ LH_ENTRY int lh_ring_reclaim_more(struct lh_env *env, struct lh_flow *f, u32 mos
 	return 0;
 }
 
-LH_FUNC int lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most)
+LH_INLINE void lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most)
 {
 	if (f->ring.spent == f->ring.head)
-		return 0;
+		return;
 	f->ring.reclaimed_ns = env->now_ns;
 	lh_ring_reclaim_one(env, f); /* mostly there is no other, and a loop costs as much */
-	if (f->ring.spent == f->ring.head)
-		return 0;
-	return lh_ring_reclaim_more(env, f, most - 1);
+	if (f->ring.spent != f->ring.head)
+		lh_ring_reclaim_more(env, f, most - 1);
 }
 
 LH_INLINE u64 lh_ring_deadline(const struct lh_flow *f)
@@ -175,7 +174,7 @@ LH_FUNC int lh_cache_flush(struct lh_env *env, struct lh_flow *f)
 LH_FUNC int lh_cache_free(struct lh_env *env, struct lh_flow *f)
 {
 	lh_cache_flush(env, f);
-	return lh_ring_reclaim(env, f, LH_FLOW_CHUNKS * LH_CHUNK_SEGS);
+	return lh_ring_reclaim_more(env, f, LH_FLOW_CHUNKS * LH_CHUNK_SEGS);
 }
 
 LH_FUNC int lh_ring_shift(struct lh_env *env, struct lh_flow *f, u32 pos)

@@ -101,7 +101,7 @@ LH_INLINE void lh_chunk_unsack(struct lh_env *env, const struct lh_flow *f, u32 
 LH_INLINE void lh_ring_pop(struct lh_env *env, struct lh_flow *f, u32 n);
 
 /* Gives back the memory of at most @most popped segments. */
-LH_FUNC int lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most);
+LH_INLINE void lh_ring_reclaim(struct lh_env *env, struct lh_flow *f, u32 most);
 
 /* The same, for whom more than one is likely. */
 LH_ENTRY int lh_ring_reclaim_more(struct lh_env *env, struct lh_flow *f, u32 most);

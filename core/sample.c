@@ -423,7 +423,7 @@ LH_INLINE bool lh_prompt(struct lh_flow *f, const struct lh_ack_sum *sum)
 	return f->delivery.singles == LH_SINGLES_MOST && !sum->sample_lone;
 }
 
-LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f)
+LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_ack_sum *sum = &env->ack;
 	u64 bin = env->now_ns / LH_BIN_NS, r;

@@ -86,6 +86,6 @@ LH_INLINE bool lh_ack_at_once(const struct lh_ack_sum *sum);
 
 /* Books what the ACK of this call delivered. @return its sojourn sample, ns; 0:
  * none. */
-LH_FUNC u64 lh_learn(struct lh_env *env, struct lh_flow *f);
+LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f);
 
 #endif /* LH_SAMPLE_H */

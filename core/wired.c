@@ -21,15 +21,16 @@ LH_INLINE u64 lh_wired(const struct lh_flow *f)
 	return least ? least : w->rtt_ns;
 }
 
+LH_INLINE u64 lh_base_here(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 wired = lh_wired(f), lmin = lh_lmin(env, f);
+
+	return wired && lmin ? wired + lmin : 0;
+}
+
 LH_ENTRY u64 lh_base(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 wired, lmin;
-
-	if (!env || !f)
-		return 0;
-	wired = lh_wired(f);
-	lmin = lh_lmin(env, f);
-	return wired && lmin ? wired + lmin : 0;
+	return env && f ? lh_base_here(env, f) : 0;
 }
 
 /* The open sample of the wired round trip is answered, with data up to @end. */

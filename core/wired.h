@@ -31,6 +31,9 @@ LH_INLINE u64 lh_wired(const struct lh_flow *f);
 /* The unloaded round trip FH - agent - MH and back, 0: unknown. */
 LH_ENTRY u64 lh_base(struct lh_env *env, const struct lh_flow *f);
 
+/* The same, as part of its caller: where every packet comes by. */
+LH_INLINE u64 lh_base_here(struct lh_env *env, const struct lh_flow *f);
+
 /*
  * Data from FH: the first that echoes the timestamp of an ACK was sent after
  * that ACK came. Without timestamps, the first beyond an edge that held FH up.

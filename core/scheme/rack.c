@@ -153,6 +153,12 @@ LH_ENTRY int lh_rack_repair(struct lh_env *env, struct lh_flow *f, u32 kind, str
 	return 0;
 }
 
+/* Whether lh_rack_repair() could find anything to do: with SACK only while something is missing. */
+LH_INLINE bool lh_rack_may_repair(struct lh_env *env, const struct lh_flow *f)
+{
+	return f->outage.back_ns || !lh_flow_sack(f) || lh_order_disturbed(f) || env->ack.deprived;
+}
+
 /* A new ACK passes in any case; blocks above it only where FH has to act. */
 LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			   struct lh_actions *out)
@@ -192,7 +198,8 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 	if (kind == LH_ACK_DUPLICATE)
 		f->recovery.nr_dup++;
 	lh_brake_sample(env, f, r);
-	lh_rack_repair(env, f, kind, out);
+	if (lh_rack_may_repair(env, f))
+		lh_rack_repair(env, f, kind, out);
 	env->view.hides = lh_rack_hides(env, f);
 	if (kind == LH_ACK_NEW)
 		lh_rack_new(env, f, s, out);
