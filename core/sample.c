@@ -139,8 +139,8 @@ LH_INLINE void lh_delivered_run(struct lh_env *env, struct lh_flow *f, const str
 		return;
 	sum->sample_ns = last->last_tx_ns;
 	sum->sample_delivered = last->delivered;
-	/* A small one is mostly the last of a train, whose others are full. */
-	sum->sample_full = n > 1 || 2 * bytes >= f->conn.mss;
+	/* A small one among full ones is the last of a train. */
+	sum->sample_full = 2 * bytes >= n * f->conn.mss;
 }
 
 #define LH_SACK_NEWS 2

@@ -259,6 +259,26 @@ fn lmin_ns(rig: &Rig) -> u64 {
         .expect("one at least")
 }
 
+/// Small segments are serialised sooner: several in one ACK say as little about full ones as one does.
+#[test]
+fn lmin_is_of_full_segments() {
+    let mut rig = rig(true);
+    let mut stream = Stream::new();
+    for ms in 200..400 {
+        stream.step(&mut rig, ms, 10);
+    }
+    assert_eq!(lmin_ns(&rig), 10 * MSEC_NS);
+    rig.ack(410, stream.sent, &[]);
+    for (ms, n) in [(420, 1), (430, 2), (440, 3), (450, 6)] {
+        for i in 0..n {
+            rig.data(ms + i, stream.sent, 100);
+            stream.sent += 100;
+        }
+        rig.ack(ms + n + 2, stream.sent, &[]);
+        assert_eq!(lmin_ns(&rig), 10 * MSEC_NS, "{n} in one ACK");
+    }
+}
+
 /// Short flows are over before their controllers engage; they pass the queue of the
 /// long one all the same.
 #[test]
