@@ -198,19 +198,6 @@ pub fn left_without_loss(scheme: &str, bytes: u64) -> f64 {
     goodput(&link, Some(scheme), "cubic", bytes) / none
 }
 
-/// Whether two of three runs come to what is `good`, which is to say the one in the middle does: a pause of
-/// a busy machine may spoil one. The third is run where the first two do not agree. What they came to is for
-/// the message.
-pub fn two_of_three(mut run: impl FnMut() -> f64, good: impl Fn(f64) -> bool) -> (bool, Vec<f64>) {
-    let mut figures = vec![run(), run()];
-    let [first, second] = [figures[0], figures[1]].map(&good);
-    if first == second {
-        return (first, figures);
-    }
-    figures.push(run());
-    (good(figures[2]), figures)
-}
-
 /// The content of every flow must be right.
 pub fn check(report: &TransferReport) {
     assert!(report.content_ok(), "content: {:?}", report.first_failure());

@@ -155,7 +155,8 @@ fn half_seen(detoured: Host, unseen: &str) {
         let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
         Detour::new(&bed).take(detoured);
         let mut agent = scheme.map(|s| bed.start_agent(s, &[]).expect("agent"));
-        let report = run(&bed, Transfer::new().bytes(8_000_000).cc("bbr"));
+        // So many that BBR's first seconds, which a pause of the machine makes longer, are the lesser part.
+        let report = run(&bed, Transfer::new().bytes(24_000_000).cc("bbr"));
         if let Some(agent) = &mut agent {
             for name in [unseen, "suppressed_acks", "windows_edited", "ce_marks"] {
                 assert_eq!(counter(agent, name), 0, "{name}");
@@ -224,8 +225,7 @@ fn data_takes_another_way_for_a_while() {
     for_a_while(Host::Fh);
 }
 
-/// Every fifth ACK is lost as well: cumulative as they are, that may delay a repair, not more. A
-/// machine that stands still for a while sends senders into timeouts, hence the second try.
+/// Every fifth ACK is lost as well: cumulative as they are, that may delay a repair, not more.
 #[test]
 fn many_lost_acks() {
     if !able() {
@@ -236,26 +236,17 @@ fn many_lost_acks() {
         loss_up: Some(0.2),
         ..LinkOptions::default()
     };
-    let try_with = |seed: u64| {
-        let link = LinkOptions {
-            seed,
-            ..link.clone()
-        };
-        let bed = TestBed::up(&link).expect("test bed");
-        let mut agent = bed.start_agent("rack", &[]).expect("agent");
-        let report = run(&bed, Transfer::new().bytes(15_000_000));
-        let (lost, repairs) = (lost(&bed), counter(&mut agent, "local_retransmits"));
-        agent.stop().expect("stop");
-        assert!(lost > 60, "the link lost only {lost} frames");
-        // A repair may be made twice for want of an answer.
-        let all = repairs * 10 >= lost * 9 && repairs <= 2 * lost;
-        let resent = resent(&report);
-        let seen = format!("{repairs} repairs and {resent} resent for {lost} losses");
-        (all && resent * 5 <= lost).then_some(()).ok_or(seen)
-    };
-    if let Err(first) = try_with(1) {
-        try_with(2).unwrap_or_else(|second| panic!("{first}; {second}"));
-    }
+    let bed = TestBed::up(&link).expect("test bed");
+    let mut agent = bed.start_agent("rack", &[]).expect("agent");
+    let report = run(&bed, Transfer::new().bytes(15_000_000));
+    let (lost, repairs) = (lost(&bed), counter(&mut agent, "local_retransmits"));
+    agent.stop().expect("stop");
+    let resent = resent(&report);
+    let seen = format!("{repairs} repairs and {resent} resent for {lost} losses");
+    assert!(lost > 60, "the link lost only {lost} frames");
+    // A repair may be made twice for want of an answer.
+    bound!(repairs * 10 >= lost * 9 && repairs <= 2 * lost, "{seen}");
+    bound!(resent * 5 <= lost, "{seen}");
 }
 
 /// Mean of 200 transfers that hardly leave slow start. Most of their time is the handshake and
