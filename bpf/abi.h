@@ -144,7 +144,7 @@ struct lh_setup {
 	u32 nr_rules;
 	u32 has_match; /* 1: only flows that a match rule covers are assisted */
 	u32 test_clock; /* 1: the time is skb->tstamp (differential test) */
-	u32 pad;
+	u32 words; /* 1: words may stand anywhere: the kernel has HAVE_EFFICIENT_UNALIGNED_ACCESS */
 	u32 test_no_timers; /* 1: as if the kernel had no memory for any (tests) */
 	u32 realtime; /* 1: PREEMPT_RT: flows' timers are user space's, and runs may preempt each other */
 	u32 port; /* of messages between agents, 0: none are heard or sent */

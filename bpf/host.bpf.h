@@ -25,6 +25,15 @@ struct {
 	__type(value, u32); /* index into flows */
 } flow_ids SEC(".maps");
 
+/* Where flow_ids said last that flows are, by a hash of the key: two places each, the newer one in the low half. A
+ * place has the index in the low LH_HINT_BITS and a part of the hash above; any may be wrong. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} flow_hints SEC(".maps");
+
 /*
  * Pools that grow with need: maps of areas, each of which is an array of struct lh_flow_entry, lh_chunk or
  * lh_slot that user space adds (crates/lasthop/src/programs/pools.rs). Number n is entry n % size of area

@@ -67,14 +67,12 @@ LH_INLINE void lh_cache_each(struct __sk_buff *skb, struct lh_flow_entry *v, str
 
 /* Segment @i of the super-packet in sc->seg, which goes through the core as one, is cached. @return 0: there
  * is no memory for it and what follows. */
-LH_ENTRY int lh_cache_part(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
-			   struct lh_scratch *sc, u32 i)
+LH_INLINE int lh_cache_part(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
+			    struct lh_scratch *sc, u32 i)
 {
 	struct lh_slot *slot;
 	u32 at, n, id;
 
-	if (!f || !env || !sc)
-		return 0;
 	at = i * sc->seg.part_bytes;
 	n = lh_train_bytes(&sc->seg, i);
 	id = lh_train_next(env, f, &sc->seg, i);
@@ -86,6 +84,24 @@ LH_ENTRY int lh_cache_part(struct __sk_buff *skb, struct lh_flow *f, struct lh_e
 	else
 		lh_store_failed(env, f, f->ring.tail - 1);
 	return 1;
+}
+
+#define LH_PARTS 4 /* at once: a turn of the loop takes as long as a third of a segment */
+
+/* The next LH_PARTS segments of it from @i on, or as many as act.nr_store has. @return how many were cached. */
+LH_ENTRY int lh_cache_parts(struct __sk_buff *skb, struct lh_flow *f, struct lh_env *env,
+			    struct lh_scratch *sc, u32 i)
+{
+	u32 k;
+
+	if (!f || !env || !sc)
+		return 0;
+#pragma unroll
+	for (k = 0; k < LH_PARTS; k++) {
+		if (i + k >= sc->act.nr_store || !lh_cache_part(skb, f, env, sc, i + k))
+			break;
+	}
+	return k;
 }
 
 /* The ACK in @skb leaves with an option for the agent at the hop's other end, by which it grows. */
@@ -200,7 +216,7 @@ LH_FUNC int lh_train_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 {
 	struct lh_flow_entry *v;
 	u32 index = 0, before;
-	int i, n = 0, most;
+	int i, n = 0, most, got;
 
 	v = lh_flow_find(env, &sc->key, &index);
 	if (!v)
@@ -213,11 +229,12 @@ LH_FUNC int lh_train_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 		return 0;
 	}
 	lh_on_data(env, &v->flow, &sc->seg, &sc->act);
-	most = sc->act.nr_store;
+	most = (sc->act.nr_store + LH_PARTS - 1) / LH_PARTS;
 	bpf_for (i, 0, most) {
-		if (!lh_cache_part(skb, &v->flow, env, sc, i))
+		got = lh_cache_parts(skb, &v->flow, env, sc, i * LH_PARTS);
+		n += got;
+		if (got < LH_PARTS)
 			break;
-		n++;
 	}
 	lh_train_end(env, &v->flow, &sc->seg, n, &sc->act);
 	lh_count_weight(before, lh_weight(&v->flow));

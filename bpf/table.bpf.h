@@ -247,16 +247,71 @@ LH_INLINE void lh_set_room(struct lh_env *env, const struct lh_flow_entry *e)
 	env->room = LH_PENDING_MAX - lh_min(e->nr_pending, (u32)LH_PENDING_MAX);
 }
 
+#define LH_HINT_BITS 20 /* of an index: max_flows is no more than 1,000,000 */
+#define LH_HINT_INDEX ((1U << LH_HINT_BITS) - 1)
+
+/* Multilinear (Carter and Wegman 1979), cheaper than the table's own: who finds out how to let flows collide makes
+ * each of their packets ask the table, no more. */
+LH_INLINE u32 lh_hint_hash(const struct lh_flow_key *key)
+{
+	const u32 *w = (const u32 *)key;
+	u64 odd = 0x9e3779b97f4a7c15ULL, sum = 0;
+	u32 i;
+
+	_Static_assert(sizeof(*key) % 4 == 0, "taken by words");
+#pragma unroll
+	for (i = 0; i < sizeof(*key) / 4; i++) {
+		sum += w[i] * odd;
+		odd = odd << 7 | odd >> 57;
+	}
+	return sum >> 32;
+}
+
+/* Index of @key's flow by the table, which the hint at @hint keeps as @tag | index. @return index + 1, 0: there is
+ * none. A global function: mostly the hint is right. */
+LH_ENTRY u32 lh_flow_listed(const struct lh_flow_key *key, u64 *hint, u32 tag)
+{
+	u32 *id;
+
+	if (!key || !hint)
+		return 0;
+	id = bpf_map_lookup_elem(&flow_ids, key);
+	if (!id)
+		return 0;
+	*hint = *hint << 32 | tag | (*id & LH_HINT_INDEX);
+	return *id + 1;
+}
+
+/* Where the entry of @key is, or was: index + 1, 0: nowhere. */
+LH_INLINE u32 lh_flow_place(const struct lh_flow_key *key)
+{
+	u32 hash = lh_hint_hash(key), tag = hash & ~LH_HINT_INDEX, at, place;
+	struct lh_flow_entry *v;
+	u64 *hint;
+
+	at = (u64)(hash * 0x85ebca6bU) * lh_setup.nr_flows >> 32;
+	hint = bpf_map_lookup_elem(&flow_hints, &at);
+	if (!hint)
+		return 0;
+	place = *hint;
+	if ((place ^ tag) & ~LH_HINT_INDEX)
+		place = *hint >> 32;
+	v = (place ^ tag) & ~LH_HINT_INDEX ? NULL : lh_flow_at(place & LH_HINT_INDEX);
+	if (v && v->used && lh_key_equal(&v->key, key))
+		return (place & LH_HINT_INDEX) + 1;
+	return lh_flow_listed(key, hint, tag);
+}
+
 /* The locked entry of @key, NULL: none, or busy. @index is set with it. */
 LH_INLINE struct lh_flow_entry *lh_flow_find(struct lh_env *env, const struct lh_flow_key *key,
 					     u32 *index)
 {
+	u32 place = lh_flow_place(key);
 	struct lh_flow_entry *v;
-	u32 *id = bpf_map_lookup_elem(&flow_ids, key);
 
-	if (!id)
+	if (!place)
 		return NULL;
-	*index = *id;
+	*index = place - 1;
 	v = lh_flow_at(*index);
 	if (!v)
 		return NULL;

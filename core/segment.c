@@ -17,35 +17,69 @@ LH_INLINE u32 lh_get32(const struct lh_hdr *h, u32 off)
 	return lh_get16(h, off) << 16 | lh_get16(h, off + 2);
 }
 
+/* Two bytes at @off, which is even, in network byte order. All of the headers' fields are at even places. */
+LH_INLINE u16 lh_raw16(const struct lh_hdr *h, u32 off)
+{
+	u16 raw;
+
+	lh_barrier(off);
+	__builtin_memcpy(&raw, &h->b[off & LH_HDR_MASK & ~1U], 2);
+	return raw;
+}
+
+/* lh_get16() at an even place: one load, not two. */
+LH_INLINE u32 lh_even16(const struct lh_hdr *h, u32 off)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return __builtin_bswap16(lh_raw16(h, off));
+#else
+	return lh_raw16(h, off);
+#endif
+}
+
+LH_INLINE u32 lh_even32(const struct lh_hdr *h, u32 off)
+{
+	return lh_even16(h, off) << 16 | lh_even16(h, off + 2);
+}
+
+/* Copies @n bytes at @off, both even, to @to. */
+LH_INLINE void lh_copy_even(const struct lh_hdr *h, u32 off, u8 *to, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i += 2) {
+		u16 raw = lh_raw16(h, off + i);
+
+		__builtin_memcpy(to + i, &raw, 2);
+	}
+}
+
 /* IPv4 without fragments; returns the offset of layer 4, 0 to give up. */
 LH_INLINE u32 lh_parse_ipv4(const struct lh_hdr *h, u32 off, bool to_mh, struct lh_flow_key *key,
 			    u32 *l3_bytes, enum lh_parsed *why)
 {
 	u32 ihl = (lh_get8(h, off) & 15) * 4;
-	int i;
 
 	*why = LH_PARSED_MALFORMED;
 	if (lh_get8(h, off) >> 4 != 4 || ihl < 20)
 		return 0;
 	*why = LH_PARSED_FRAGMENT;
-	if (lh_get16(h, off + 6) & 0x3fff)
+	if (lh_even16(h, off + 6) & 0x3fff)
 		return 0;
 	*why = LH_PARSED_NOT_TCP;
 	if (lh_get8(h, off + 9) != 6)
 		return 0;
-	*l3_bytes = lh_get16(h, off + 2);
+	*l3_bytes = lh_even16(h, off + 2);
 	key->family = 4;
-	for (i = 0; i < 4; i++) {
-		key->fh[i] = lh_get8(h, off + (to_mh ? 12 : 16) + i);
-		key->mh[i] = lh_get8(h, off + (to_mh ? 16 : 12) + i);
-	}
+	lh_copy_even(h, off + (to_mh ? 12 : 16), key->fh, 4);
+	lh_copy_even(h, off + (to_mh ? 16 : 12), key->mh, 4);
 	return off + ihl;
 }
 
 /* IPv6; walks hop-by-hop, routing and destination headers, bypasses ESP, AH
  * and fragments. */
-LH_INLINE u32 lh_parse_ipv6(const struct lh_hdr *h, u32 off, bool to_mh, struct lh_flow_key *key,
-			    u32 *l3_bytes, enum lh_parsed *why)
+LH_INLINE u32 lh_parse_ipv6(const struct lh_hdr *h, u32 hdr_len, u32 off, bool to_mh,
+			    struct lh_flow_key *key, u32 *l3_bytes, enum lh_parsed *why)
 {
 	u32 next = lh_get8(h, off + 6), at = off + 40;
 	int i;
@@ -55,11 +89,11 @@ LH_INLINE u32 lh_parse_ipv6(const struct lh_hdr *h, u32 off, bool to_mh, struct 
 		return 0;
 	/* Before the walk, behind which the verifier goes through it once for each way that it ended. */
 	key->family = 6;
-	for (i = 0; i < 16; i++) {
-		key->fh[i] = lh_get8(h, off + (to_mh ? 8 : 24) + i);
-		key->mh[i] = lh_get8(h, off + (to_mh ? 24 : 8) + i);
-	}
+	lh_copy_even(h, off + (to_mh ? 8 : 24), key->fh, 16);
+	lh_copy_even(h, off + (to_mh ? 24 : 8), key->mh, 16);
 	for (i = 0; i < 4 && (next == 0 || next == 43 || next == 60); i++) {
+		if (at + 2 > hdr_len)
+			return 0; /* what stands there is another packet's */
 		next = lh_get8(h, at);
 		at += (lh_get8(h, at + 1) + 1) * 8;
 		if (at > LH_HDR_BYTES - 20)
@@ -68,7 +102,7 @@ LH_INLINE u32 lh_parse_ipv6(const struct lh_hdr *h, u32 off, bool to_mh, struct 
 	*why = next == 44 ? LH_PARSED_FRAGMENT : LH_PARSED_NOT_TCP;
 	if (next != 6)
 		return 0;
-	*l3_bytes = lh_get16(h, off + 4) + 40;
+	*l3_bytes = lh_even16(h, off + 4) + 40;
 	return at;
 }
 
@@ -198,8 +232,10 @@ LH_ENTRY int lh_parse_each(const struct lh_hdr *h, u32 at, u32 end, struct lh_se
 LH_INLINE bool lh_parse_options(const struct lh_hdr *h, u32 at, u32 end, struct lh_segment *s)
 {
 	/* Two NOPs and timestamps, as RFC 7323 appendix A has it and everybody sends it: without the loop. */
-	if (at + 12 <= end && lh_get32(h, at) == LH_TS_WORD) {
-		lh_parse_option(h, at + 2, 8, 10, s);
+	if (at + 12 <= end && lh_even32(h, at) == LH_TS_WORD) {
+		s->opts |= LH_OPT_TS;
+		s->tsval = lh_even32(h, at + 4);
+		s->tsecr = lh_even32(h, at + 8);
 		at += 12;
 		if (at == end)
 			return true;
@@ -219,13 +255,13 @@ LH_INLINE enum lh_parsed lh_parse_tcp(const struct lh_hdr *h, u32 hdr_len, u32 l
 		return LH_PARSED_MALFORMED;
 	s->hdr_bytes = at + doff;
 	s->payload_bytes = l3_bytes - headers;
-	s->seq = lh_get32(h, at + 4);
-	s->ack = lh_get32(h, at + 8);
-	s->flags = lh_get16(h, at + 12) & 0xfff;
-	s->window = lh_get16(h, at + 14);
+	s->seq = lh_even32(h, at + 4);
+	s->ack = lh_even32(h, at + 8);
+	s->flags = lh_even16(h, at + 12) & 0xfff;
+	s->window = lh_even16(h, at + 14);
 	s->end = s->seq + s->payload_bytes + !!(s->flags & LH_SYN) + !!(s->flags & LH_FIN);
-	key->fh_port = lh_get16(h, at + (to_mh ? 0 : 2));
-	key->mh_port = lh_get16(h, at + (to_mh ? 2 : 0));
+	key->fh_port = lh_even16(h, at + (to_mh ? 0 : 2));
+	key->mh_port = lh_even16(h, at + (to_mh ? 2 : 0));
 	if (doff > 20 && !lh_parse_options(h, at + 20, at + doff, s))
 		return LH_PARSED_MALFORMED;
 	return LH_PARSED_TCP;
@@ -261,7 +297,7 @@ LH_INLINE enum lh_parsed lh_parse(const struct lh_hdr *h, u32 hdr_len, u32 pkt_b
 		s->l4_offset = lh_parse_ipv4(h, at, to_mh, key, &l3_bytes, &why);
 	} else if (proto == 0x86dd) {
 		s->ecn = lh_get8(h, at + 1) >> 4 & 3;
-		s->l4_offset = lh_parse_ipv6(h, at, to_mh, key, &l3_bytes, &why);
+		s->l4_offset = lh_parse_ipv6(h, hdr_len, at, to_mh, key, &l3_bytes, &why);
 	} else {
 		return LH_PARSED_NOT_TCP;
 	}

@@ -23,10 +23,10 @@
 #define LH_MISSING_MOST 3 /* beside timestamps */
 #define LH_MISSING_BYTES(n) (4 + 8 * (n))
 
-/* The first bytes of a packet from layer 2 (or 3, on devices without it) on. */
+/* The first bytes of a packet from layer 2 (or 3, on devices without it) on. Aligned: they are read by words. */
 struct lh_hdr {
 	u8 b[LH_HDR_BYTES];
-};
+} __attribute__((aligned(8)));
 
 enum lh_tcp_flag {
 	LH_FIN = 0x01,

@@ -152,8 +152,9 @@ pub const LH_FAR: lh_accepted = 1;
 pub const LH_AHEAD: lh_accepted = 2;
 pub const LH_ACCEPTED: lh_accepted = 3;
 pub type lh_accepted = ::core::ffi::c_uint;
-#[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on."]
+#[doc = " The first bytes of a packet from layer 2 (or 3, on devices without it) on. Aligned: they are read by words."]
 #[repr(C)]
+#[repr(align(8))]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_hdr {
     pub b: [u8; 256usize],
@@ -162,7 +163,7 @@ pub struct lh_hdr {
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     ["Size of lh_hdr"][::core::mem::size_of::<lh_hdr>() - 256usize];
-    ["Alignment of lh_hdr"][::core::mem::align_of::<lh_hdr>() - 1usize];
+    ["Alignment of lh_hdr"][::core::mem::align_of::<lh_hdr>() - 8usize];
     ["Offset of field: lh_hdr::b"][::core::mem::offset_of!(lh_hdr, b) - 0usize];
 };
 impl Default for lh_hdr {
@@ -3798,7 +3799,8 @@ pub struct lh_setup {
     pub has_match: u32,
     #[doc = " 1: the time is skb->tstamp (differential test)"]
     pub test_clock: u32,
-    pub pad: u32,
+    #[doc = " 1: words may stand anywhere: the kernel has HAVE_EFFICIENT_UNALIGNED_ACCESS"]
+    pub words: u32,
     #[doc = " 1: as if the kernel had no memory for any (tests)"]
     pub test_no_timers: u32,
     #[doc = " 1: PREEMPT_RT: flows' timers are user space's, and runs may preempt each other"]
@@ -3844,7 +3846,7 @@ const _: () = {
         [::core::mem::offset_of!(lh_setup, has_match) - 252usize];
     ["Offset of field: lh_setup::test_clock"]
         [::core::mem::offset_of!(lh_setup, test_clock) - 256usize];
-    ["Offset of field: lh_setup::pad"][::core::mem::offset_of!(lh_setup, pad) - 260usize];
+    ["Offset of field: lh_setup::words"][::core::mem::offset_of!(lh_setup, words) - 260usize];
     ["Offset of field: lh_setup::test_no_timers"]
         [::core::mem::offset_of!(lh_setup, test_no_timers) - 264usize];
     ["Offset of field: lh_setup::realtime"][::core::mem::offset_of!(lh_setup, realtime) - 268usize];

@@ -26,6 +26,8 @@ const EVENTS_MOST_BYTES: u64 = 256 << 10;
 const PEERS_LEAST: u32 = 64;
 /// An element of map `slot_uses`: the kernel rounds four bytes up.
 const USES_BYTES: u64 = 8;
+/// An element of map `flow_hints`.
+const HINT_BYTES: usize = 8;
 /// Counters, scratch space and a message under way.
 const PER_CPU_BYTES: u64 = 5 << 10;
 /// Beside its records a ring buffer has three pages; .bss, keys and addresses take one or two each.
@@ -190,10 +192,10 @@ pub(crate) fn beside_bytes(flows: u32) -> u64 {
 const WAY_BYTES: usize = (size_of::<lh_flow_key>() + size_of::<u32>()).next_multiple_of(8) + 56;
 
 /// What a place for a flow takes beside its entry and the SYNs that are remembered in its stead: its timer, and
-/// the way to it.
+/// the ways to it.
 fn place_bytes() -> u64 {
     let free = size_of::<u32>();
-    (TIMER_BYTES + free + WAY_BYTES) as u64
+    (TIMER_BYTES + free + WAY_BYTES + HINT_BYTES) as u64
 }
 
 /// SYNs that are remembered of so many flows: in the hash that is always there, and in the one that is while

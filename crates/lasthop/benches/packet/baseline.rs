@@ -24,6 +24,7 @@ impl Baseline {
         let setup = lh_setup {
             l2_bytes: ETHERNET,
             mark_value: OWN_MARK,
+            words: 1,
             ..lh_setup::default()
         };
         for mut map in open.maps_mut() {

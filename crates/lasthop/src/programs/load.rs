@@ -123,7 +123,7 @@ fn prepare(open: &mut OpenObject, raw: &lh_setup) -> Result<()> {
         let name = map.name().to_string_lossy().into_owned();
         let entries = match name.as_str() {
             "flows" => flows.areas(raw.nr_flows),
-            "flow_ids" | "free_flows" | "timers" => raw.nr_flows,
+            "flow_ids" | "flow_hints" | "free_flows" | "timers" => raw.nr_flows,
             "chunks" => chunks.areas(raw.nr_chunks),
             "slots" => slots.areas(raw.nr_slots),
             "free_chunks" => raw.nr_chunks,

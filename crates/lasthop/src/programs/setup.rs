@@ -69,6 +69,10 @@ impl Default for Setup {
     }
 }
 
+/// Whether kernels of this processor let programs read words from any place; of others, loongarch64 and riscv64
+/// among them, some do not.
+const WORDS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
 impl Setup {
     /// The same for the programs.
     pub(crate) fn raw(&self) -> lh_setup {
@@ -99,7 +103,7 @@ impl Setup {
                     .any(|rule| rule.action == bindings::LH_RULE_MATCH),
             ),
             test_clock: u32::from(self.test_clock),
-            pad: 0,
+            words: u32::from(WORDS),
             test_no_timers: u32::from(self.test_no_timers),
             realtime: u32::from(self.realtime),
             port: u32::from(self.port),

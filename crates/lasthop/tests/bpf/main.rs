@@ -11,6 +11,7 @@ mod flood;
 mod follow;
 mod lists;
 mod memory;
+mod places;
 mod rack;
 mod shrink;
 mod stack;
