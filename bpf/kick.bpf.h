@@ -6,6 +6,7 @@
 #ifndef LH_KICK_BPF_H
 #define LH_KICK_BPF_H
 
+#include "read.bpf.h"
 #include "wait.bpf.h"
 
 /* Runs the flow's timer, or tells it of the link. With the lock; returns without it. */
@@ -104,15 +105,10 @@ int lh_kick(struct __sk_buff *skb)
 /* Copies and parses the headers of the frame that a report is of. True: a TCP segment, in @sc. */
 LH_INLINE bool lh_read_frame(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	u32 frame = skb->cb[LH_CB_FRAME] >> 8, at = lh_kick_offset(), len = skb->len;
+	u32 frame = skb->cb[LH_CB_FRAME] >> 8, at = lh_kick_offset(), len;
 
-	if (len < at || frame < at)
-		return false;
-	len -= at;
-	if (len > LH_HDR_BYTES)
-		len = LH_HDR_BYTES;
-	lh_barrier(len);
-	if (lh_outside(len, 40, LH_HDR_BYTES) || bpf_skb_load_bytes(skb, at, sc->hdr.b, len))
+	len = lh_read_copied(skb, sc, at);
+	if (!len || frame < at)
 		return false;
 	if (lh_parse_headers(sc, len, frame - at, 0, true) != LH_PARSED_TCP)
 		return false;
@@ -122,18 +118,16 @@ LH_INLINE bool lh_read_frame(struct __sk_buff *skb, struct lh_scratch *sc)
 
 LH_INLINE int lh_report_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	struct lh_flow_entry *v = NULL;
+	struct lh_flow_entry *v;
 	struct lh_env *env;
-	u32 *id;
+	u32 index;
 
 	if (!lh_read_frame(skb, sc) || !(env = lh_env(skb)))
 		return 0;
 	sc->report.event = skb->cb[LH_CB_FRAME] & 0xff;
 	sc->report.at_ns = (u64)skb->cb[LH_CB_AT_HIGH] << 32 | skb->cb[LH_CB_AT];
 	sc->report.queued_ns = (u64)skb->cb[LH_CB_QUEUED_HIGH] << 32 | skb->cb[LH_CB_QUEUED];
-	id = bpf_map_lookup_elem(&flow_ids, &sc->key);
-	if (id)
-		v = lh_flow_at(*id);
+	v = lh_flow_seek(&sc->key, &index);
 	if (!v) {
 		lh_host_count(env, LH_C_mac_strangers, 1);
 		return 0;

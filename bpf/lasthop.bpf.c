@@ -6,7 +6,16 @@
  * packet through it.
  */
 #include "kick.bpf.h"
-#include "read.bpf.h"
+
+/* @s goes through the core. What it says of memory is in sc->act. */
+LH_INLINE void lh_give_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			    struct lh_scratch *sc)
+{
+	env->accepted = s->payload_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
+	if (!env->accepted)
+		lh_host_count(env, LH_C_uncached_size, 1);
+	lh_on_data(env, f, s, &sc->act);
+}
 
 /* Segment @i of the packet goes through the core and into the cache. @return 1: there are others. A global
  * function: before Linux 6.12 the verifier finds no end of the loop around it. */
@@ -18,10 +27,7 @@ LH_ENTRY int lh_cache_one(struct __sk_buff *skb, struct lh_flow *f, struct lh_en
 	if (!f || !env || !sc || !lh_cut(sc, i))
 		return 0;
 	act = &sc->act;
-	env->accepted = sc->slice.payload_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
-	if (!env->accepted)
-		lh_host_count(env, LH_C_uncached_size, 1);
-	lh_on_data(env, f, &sc->slice, act);
+	lh_give_data(env, f, &sc->slice, sc);
 	sc->cut.ce |= act->mark_ce;
 	if (act->store_slot == LH_NO_SLOT)
 		return !sc->cut.last;
@@ -37,10 +43,7 @@ LH_INLINE void lh_cache_whole(struct __sk_buff *skb, struct lh_flow *f, struct l
 	const struct lh_segment *s = &sc->seg;
 	u32 id;
 
-	env->accepted = s->payload_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;
-	if (!env->accepted)
-		lh_host_count(env, LH_C_uncached_size, 1);
-	lh_on_data(env, f, s, &sc->act);
+	lh_give_data(env, f, s, sc);
 	id = sc->act.store_slot;
 	if (id != LH_NO_SLOT && !lh_store(skb, sc, id, s->hdr_bytes, s->payload_bytes))
 		lh_store_failed(env, f, sc->act.store_pos);
@@ -53,12 +56,12 @@ LH_INLINE void lh_cache_each(struct __sk_buff *skb, struct lh_flow_entry *v, str
 {
 	int i;
 
-	sc->cut.bytes = mss;
-	sc->cut.ce = 0;
 	if (!mss) {
 		lh_cache_whole(skb, &v->flow, env, sc);
 		return;
 	}
+	sc->cut.bytes = mss;
+	sc->cut.ce = 0;
 	bpf_for (i, 0, LH_TRAIN_MOST)
 		if (!lh_cache_one(skb, &v->flow, env, sc, i))
 			break;

@@ -43,15 +43,21 @@ LH_INLINE u32 lh_read_linear(struct __sk_buff *skb, struct lh_scratch *sc)
 	return rest + 8;
 }
 
-/* Counts a packet that is none of ours. */
-LH_INLINE void lh_count_bypass(struct lh_env *env, int parsed)
+/* Copies the first bytes from @at on, as many as the buffer has room for. @return how many, 0: none, or too few for
+ * an IP and a TCP header. */
+LH_INLINE u32 lh_read_copied(struct __sk_buff *skb, struct lh_scratch *sc, u32 at)
 {
-	if (parsed == LH_PARSED_NOT_TCP)
-		lh_host_count(env, LH_C_bypass_not_tcp, 1);
-	else if (parsed == LH_PARSED_FRAGMENT)
-		lh_host_count(env, LH_C_bypass_fragment, 1);
-	else
-		lh_host_count(env, LH_C_bypass_malformed, 1);
+	u32 len = skb->len;
+
+	if (len < at)
+		return 0;
+	len -= at;
+	if (len > LH_HDR_BYTES)
+		len = LH_HDR_BYTES;
+	lh_barrier(len);
+	if (lh_outside(len, 40, LH_HDR_BYTES) || bpf_skb_load_bytes(skb, at, sc->hdr.b, len))
+		return 0;
+	return len;
 }
 
 /* Copies and parses the headers. True: a TCP segment, in @sc. */
@@ -64,23 +70,19 @@ LH_INLINE bool lh_read(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	 * together from it again. Of others as much as tells what they are: to a UDP header's end. */
 	if (len && (len == skb->len || (skb->len > LH_HDR_BYTES && len >= lh_setup.l2_bytes + 48)))
 		parsed = lh_parse_headers(sc, len, skb->len, lh_vlan(skb), to_mh);
+	if (parsed == LH_PARSED_MALFORMED) { /* or longer than that */
+		len = lh_read_copied(skb, sc, 0);
+		parsed = len ? lh_parse_headers(sc, len, skb->len, lh_vlan(skb), to_mh)
+			     : LH_PARSED_NOT_TCP;
+	}
 	if (parsed == LH_PARSED_TCP)
 		return true;
-	if (parsed == LH_PARSED_MALFORMED) { /* or longer than that */
-		len = skb->len;
-		if (len > LH_HDR_BYTES)
-			len = LH_HDR_BYTES;
-		lh_barrier(len);
-		if (lh_outside(len, 40, LH_HDR_BYTES) ||
-		    bpf_skb_load_bytes(skb, 0, sc->hdr.b, len)) {
-			lh_host_count(env, LH_C_bypass_not_tcp, 1);
-			return false;
-		}
-		parsed = lh_parse_headers(sc, len, skb->len, lh_vlan(skb), to_mh);
-		if (parsed == LH_PARSED_TCP)
-			return true;
-	}
-	lh_count_bypass(env, parsed);
+	if (parsed == LH_PARSED_NOT_TCP)
+		lh_host_count(env, LH_C_bypass_not_tcp, 1);
+	else if (parsed == LH_PARSED_FRAGMENT)
+		lh_host_count(env, LH_C_bypass_fragment, 1);
+	else
+		lh_host_count(env, LH_C_bypass_malformed, 1);
 	return false;
 }
 

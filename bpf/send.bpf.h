@@ -20,15 +20,6 @@ LH_INLINE void lh_slot_put16(struct lh_slot *slot, u32 off, u16 v)
 	__builtin_memcpy(slot->pkt + off, &v, 2); /* @v is in network byte order */
 }
 
-LH_INLINE u16 lh_be16(u16 v)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return __builtin_bswap16(v);
-#else
-	return v;
-#endif
-}
-
 /* One's complement sum of pkt[off, off + len), added to @sum. The slot is
  * padded with zeros to a multiple of four. */
 LH_ENTRY u32 lh_slot_sum(struct lh_slot *slot, u32 off, u32 len, u32 sum)

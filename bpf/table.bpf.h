@@ -282,8 +282,25 @@ LH_ENTRY u32 lh_flow_listed(const struct lh_flow_key *key, u64 *hint, u32 tag)
 	return *id + 1;
 }
 
-/* Where the entry of @key is, or was: index + 1, 0: nowhere. */
-LH_INLINE u32 lh_flow_place(const struct lh_flow_key *key)
+/* The entry that the hint at @hint says has @key, NULL: none, or it is another's. Sets @index. */
+LH_INLINE struct lh_flow_entry *lh_flow_hinted(const struct lh_flow_key *key, const u64 *hint,
+					       u32 tag, u32 *index)
+{
+	struct lh_flow_entry *v;
+	u64 both = *hint;
+	u32 place = both;
+
+	if ((place ^ tag) & ~LH_HINT_INDEX)
+		place = both >> 32;
+	if ((place ^ tag) & ~LH_HINT_INDEX)
+		return NULL;
+	*index = place & LH_HINT_INDEX;
+	v = lh_flow_at(*index);
+	return v && v->used && lh_key_equal(&v->key, key) ? v : NULL;
+}
+
+/* The entry that has @key, or had it: not locked. NULL: none. @index is set with it. */
+LH_INLINE struct lh_flow_entry *lh_flow_seek(const struct lh_flow_key *key, u32 *index)
 {
 	u32 hash = lh_hint_hash(key), tag = hash & ~LH_HINT_INDEX, at, place;
 	struct lh_flow_entry *v;
@@ -292,27 +309,23 @@ LH_INLINE u32 lh_flow_place(const struct lh_flow_key *key)
 	at = (u64)(hash * 0x85ebca6bU) * lh_setup.nr_flows >> 32;
 	hint = bpf_map_lookup_elem(&flow_hints, &at);
 	if (!hint)
-		return 0;
-	place = *hint;
-	if ((place ^ tag) & ~LH_HINT_INDEX)
-		place = *hint >> 32;
-	v = (place ^ tag) & ~LH_HINT_INDEX ? NULL : lh_flow_at(place & LH_HINT_INDEX);
-	if (v && v->used && lh_key_equal(&v->key, key))
-		return (place & LH_HINT_INDEX) + 1;
-	return lh_flow_listed(key, hint, tag);
+		return NULL;
+	v = lh_flow_hinted(key, hint, tag, index);
+	if (v)
+		return v;
+	place = lh_flow_listed(key, hint, tag);
+	if (!place)
+		return NULL;
+	*index = place - 1;
+	return lh_flow_at(*index);
 }
 
 /* The locked entry of @key, NULL: none, or busy. @index is set with it. */
 LH_INLINE struct lh_flow_entry *lh_flow_find(struct lh_env *env, const struct lh_flow_key *key,
 					     u32 *index)
 {
-	u32 place = lh_flow_place(key);
-	struct lh_flow_entry *v;
+	struct lh_flow_entry *v = lh_flow_seek(key, index);
 
-	if (!place)
-		return NULL;
-	*index = place - 1;
-	v = lh_flow_at(*index);
 	if (!v)
 		return NULL;
 	/* Mostly nobody else has it: neither a call nor a loop for that. */

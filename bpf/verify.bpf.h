@@ -73,24 +73,23 @@ LH_INLINE u32 lh_sum_addresses(struct lh_scratch *sc)
 	return sc->key.family == 4 ? lh_hdr_halves(sc, l3 + 12, 8) : lh_hdr_halves(sc, l3 + 8, 32);
 }
 
-/* TCP's header, mostly with timestamps or without options. */
-LH_INLINE u32 lh_sum_tcp(struct __sk_buff *skb, struct lh_scratch *sc)
+/* TCP's header, mostly with timestamps or without options, added to @sum, which is no large one. */
+LH_INLINE u32 lh_sum_tcp(struct __sk_buff *skb, struct lh_scratch *sc, u32 sum)
 {
 	u32 l4 = sc->seg.l4_offset, len = sc->seg.hdr_bytes - l4;
 
 	if (len == 32)
-		return lh_hdr_halves(sc, l4, 32);
+		return sum + lh_hdr_halves(sc, l4, 32);
 	if (len == 20)
-		return lh_hdr_halves(sc, l4, 20);
-	return lh_hdr_sum(skb, sc, l4, len, 0);
+		return sum + lh_hdr_halves(sc, l4, 20);
+	return lh_hdr_sum(skb, sc, l4, len, sum);
 }
 
 /* Whether the checksums of the segment in sc->seg are right as far as anybody can tell. A
  * super-packet's parts were looked at when they were put together. */
 LH_ENTRY int lh_sums_right(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	u32 l3, l4, behind, bytes, summed, addresses;
-	u64 sum;
+	u32 l3, l4, behind, bytes, summed, addresses, sum;
 
 	if (!sc)
 		return 0;
@@ -111,8 +110,7 @@ LH_ENTRY int lh_sums_right(struct __sk_buff *skb, struct lh_scratch *sc)
 			return 0;
 	}
 	/* With the pseudo-header (RFC 9293 section 3.1, RFC 8200 section 8.1). */
-	sum = (u64)lh_sum_tcp(skb, sc) + addresses + lh_be16(6) + lh_be16(bytes);
-	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = lh_sum_tcp(skb, sc, addresses + lh_be16(6) + lh_be16(bytes));
 	if (sc->seg.payload_bytes)
 		sum = lh_skb_sum(skb, sc, behind, sc->seg.payload_bytes, sum);
 	return lh_fold(sum) == 0xffff;

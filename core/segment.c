@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "segment.h"
 
+LH_INLINE u16 lh_be16(u16 x)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return __builtin_bswap16(x);
+#else
+	return x;
+#endif
+}
+
 LH_INLINE u32 lh_get8(const struct lh_hdr *h, u32 off)
 {
 	lh_barrier(off);
@@ -30,11 +39,7 @@ LH_INLINE u16 lh_raw16(const struct lh_hdr *h, u32 off)
 /* lh_get16() at an even place: one load, not two. */
 LH_INLINE u32 lh_even16(const struct lh_hdr *h, u32 off)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return __builtin_bswap16(lh_raw16(h, off));
-#else
-	return lh_raw16(h, off);
-#endif
+	return lh_be16(lh_raw16(h, off));
 }
 
 LH_INLINE u32 lh_even32(const struct lh_hdr *h, u32 off)

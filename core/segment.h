@@ -105,6 +105,9 @@ struct lh_flow_key {
 	u8 pad[3];
 };
 
+/* To network byte order, and back. */
+LH_INLINE u16 lh_be16(u16 x);
+
 LH_INLINE u32 lh_get8(const struct lh_hdr *h, u32 off);
 LH_INLINE u32 lh_get16(const struct lh_hdr *h, u32 off);
 

@@ -35,7 +35,7 @@ use self::loaded::Loaded;
 pub use self::loaded::Maps;
 pub use self::program::Program;
 pub use self::reserve::Reserve;
-pub use self::setup::{PRIORITY, STALE, Setup};
+pub use self::setup::{PRIORITY, STALE, Setup, WORDS};
 use crate::bytes;
 use crate::mac_events::Record;
 use crate::monotonic::now_ns;

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use anyhow::{Context, Result};
 use lasthop::bytes;
-use lasthop::programs::{Outcome, Program, SkbContext, test_run};
+use lasthop::programs::{Outcome, Program, SkbContext, WORDS, test_run};
 use lasthop_core::bindings::lh_setup;
 use libbpf_rs::{Object, ObjectBuilder};
 
@@ -24,7 +24,7 @@ impl Baseline {
         let setup = lh_setup {
             l2_bytes: ETHERNET,
             mark_value: OWN_MARK,
-            words: 1,
+            words: u32::from(WORDS),
             ..lh_setup::default()
         };
         for mut map in open.maps_mut() {

@@ -71,7 +71,7 @@ impl Default for Setup {
 
 /// Whether kernels of this processor let programs read words from any place; of others, loongarch64 and riscv64
 /// among them, some do not.
-const WORDS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+pub const WORDS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 impl Setup {
     /// The same for the programs.
