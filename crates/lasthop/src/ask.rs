@@ -121,7 +121,7 @@ impl Owner {
     /// Why there is no answer; after the time in `bounds` at the latest.
     pub fn ask(&self, request: &str, bounds: Bounds) -> Result<Vec<String>, Refusal> {
         let process = || lock::owner(&self.socket.with_extension("lock"));
-        let text = ask(&self.socket, request, bounds).map_err(|error| Refusal {
+        let text = ask_again(&self.socket, request, bounds).map_err(|error| Refusal {
             silence: silence(error.kind()),
             text: format!("process {} {}", process(), why(&error)),
         })?;
@@ -251,6 +251,17 @@ fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(sockets)
 }
 
+/// As [`ask`], but who stood in the queue of a socket when it was closed, as that of a device that goes,
+/// has learned nothing of who serves it: looking once more tells.
+fn ask_again(socket: &Path, request: &str, bounds: Bounds) -> io::Result<String> {
+    match ask(socket, request, bounds).map_err(|error| (error.kind(), error)) {
+        Err((ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _)) => {
+            ask(socket, request, bounds)
+        }
+        asked => asked.map_err(|(_, error)| error),
+    }
+}
+
 fn ask(socket: &Path, request: &str, bounds: Bounds) -> io::Result<String> {
     let until = Instant::now() + bounds.whole;
     // A process that hangs takes no connections: with its queue full, connecting waits as well.
@@ -351,6 +362,11 @@ pub fn complain(silent: &[String]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixListener;
+
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
     use super::*;
     use crate::control::Control;
 
@@ -404,7 +420,6 @@ mod tests {
     /// each is over in time.
     #[test]
     fn nobody_holds_us_up() {
-        use std::os::unix::net::UnixListener;
         let dir = tempfile::tempdir().unwrap();
         let bounds = Bounds {
             whole: Duration::from_millis(300),
@@ -438,5 +453,21 @@ mod tests {
         serve.join().unwrap();
         fs::remove_file(&slow).unwrap();
         assert_eq!(asked(&slow), Silence::Gone);
+    }
+    /// A device that goes takes its socket along while somebody waits in its queue.
+    #[test]
+    fn whose_socket_closes_before_it_answers_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("wl0.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let asked = path.clone();
+        let asking = std::thread::spawn(move || {
+            ask_again(&asked, "status", Bounds::FOR_PEOPLE).unwrap_err()
+        });
+        let mut waits = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut waits, PollTimeout::NONE).unwrap(), 1);
+        fs::remove_file(&path).unwrap();
+        drop(listener);
+        assert_eq!(silence(asking.join().unwrap().kind()), Silence::Gone);
     }
 }
