@@ -15,6 +15,10 @@ use super::{PATIENCE, able, able_alone, check, counter, lost};
 
 const PER_SECOND: u64 = 2_000;
 const BYTES: u64 = 3_000_000;
+/// Transfers with an agent that are compared: of several seconds, so that one timeout does not decide.
+const COMPARED: u64 = 9_000_000;
+/// What a transfer is waited for that forgers may end: several times what it takes without an agent.
+const MAY_DIE: Duration = Duration::from_secs(40);
 /// Transfers under long attacks.
 const LONG: u64 = 30_000_000;
 /// What who sees the packets can forge without ending or corrupting the connection itself.
@@ -47,18 +51,24 @@ struct Came {
     lost: u64,
 }
 
-/// A transfer under attack, with the agent or without.
-fn under(forgery: Option<Forgery>, scheme: Option<&str>) -> Came {
+/// A transfer under attack, with the agent or without. Without, forgers on the link may have ended it:
+/// that is a rate of 0.
+fn under(forgery: Option<Forgery>, scheme: Option<&str>, bytes: u64) -> Came {
     let bed = TestBed::up(&link()).expect("test bed");
     let mut agent = scheme.map(|scheme| bed.start_agent(scheme, &[]).expect("agent"));
-    let transfer = Transfer::new().bytes(BYTES).cc("cubic").deadline(PATIENCE);
+    let patience = scheme.map_or(MAY_DIE, |_| PATIENCE);
+    let transfer = Transfer::new().bytes(bytes).cc("cubic").deadline(patience);
     let forger = forgery.map(|forgery| forgery.start(&bed).expect("forger"));
     let running = transfer.start(&bed).expect("transfer");
-    let report = running.wait().expect("all of it");
+    let report = running.wait().expect("a report");
     let forged = forger.map_or(0, |forger| forger.stop().expect("forger"));
-    check(&report);
+    if scheme.is_some() {
+        check(&report);
+    }
     Came {
-        mbit: BYTES as f64 * 8e3 / report.completion_ns().expect("completed") as f64,
+        mbit: report
+            .completion_ns()
+            .map_or(0.0, |ns| bytes as f64 * 8e3 / ns as f64),
         forged,
         repairs: agent
             .as_mut()
@@ -83,17 +93,18 @@ fn blind_forgers_take_no_help_away() {
     if !able() {
         return;
     }
-    let none = under(None, None);
-    let alone = under(None, Some("rack"));
+    let none = under(None, None, BYTES);
+    let alone = under(None, Some("rack"), COMPARED);
     for from in [Host::Mh, Host::Fh] {
-        let came = under(Some(forgery(&ALL, Numbers::Random, from)), Some("rack"));
+        let attack = forgery(&ALL, Numbers::Random, from);
+        let came = under(Some(attack), Some("rack"), COMPARED);
         println!(
             "random from {from:?}: {} packets, {:.2} Mbit/s, without attack {:.2}, without agent {:.2}, {} repairs for {} losses",
             came.forged, came.mbit, alone.mbit, none.mbit, came.repairs, came.lost
         );
         assert!(came.forged > 1_000, "{} packets", came.forged);
         let kept = (came.mbit - none.mbit) / (alone.mbit - none.mbit);
-        // What two transfers of two seconds differ by, without forgers.
+        // Their packets and what is answered take an eighth of the link.
         bound!(kept >= 0.6, "{kept:.2} of the help is left");
         bound!(came.repairs as f64 <= 1.1 * came.lost as f64 + 20.0);
     }
@@ -107,9 +118,9 @@ fn forgers_on_the_link_are_no_stronger_for_the_agent() {
         return;
     }
     let attack = |kinds: &[Kind]| forgery(kinds, Numbers::Exact, Host::Mh);
-    let none = under(Some(attack(&ON_THE_LINK)), None);
+    let none = under(Some(attack(&ON_THE_LINK)), None, BYTES);
     for kind in ON_THE_LINK {
-        let came = under(Some(attack(&[kind])), Some("rack"));
+        let came = under(Some(attack(&[kind])), Some("rack"), BYTES);
         println!(
             "exact {kind:?}: {} packets, {:.2} Mbit/s, without agent under all {:.2}, {} repairs for {} losses",
             came.forged, came.mbit, none.mbit, came.repairs, came.lost
