@@ -12,9 +12,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{LH_ACK, LH_FIN, LH_RST, LH_SYN};
+use lasthop_core::bindings::{LH_ACK, LH_FIN, LH_OPT_TS, LH_RST, LH_SYN};
 use lasthop_core::packet::{Ends, Tcp, option};
-use lasthop_core::parse;
+use lasthop_core::{Key, Segment, parse};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, recv, sendto, socket,
@@ -27,8 +27,8 @@ use crate::data::host::Host;
 
 /// Longest packet that is looked at.
 const SNIFF_BYTES: usize = 2_048;
-/// So far behind the newest data nothing is missing any more, nor waits for its third repair: an ACK
-/// of what MH lacks ends the connection, whoever is on the path.
+/// So far behind MH's newest ACK is what is acknowledged once more, and never more than MH has: an ACK of
+/// what it lacks ends the connection, whoever is on the path.
 const OLD_BYTES: u32 = 400_000;
 /// Packets in a row between two looks at the clock.
 const BATCH: u64 = 16;
@@ -160,6 +160,41 @@ struct Seen {
     ends: Ends,
     next: u32,
     mh: u32,
+    /// MH's own newest acknowledgement.
+    acked: u32,
+}
+
+impl Seen {
+    fn of(s: &Segment, key: &Key) -> Self {
+        Self {
+            ends: Ends {
+                fh: SocketAddr::new(key.fh_addr(), key.fh_port),
+                mh: SocketAddr::new(key.mh_addr(), key.mh_port),
+            },
+            next: s.end,
+            mh: s.ack,
+            acked: s.seq,
+        }
+    }
+
+    /// With newer data, of the same connection or the next.
+    fn and(&self, s: &Segment, key: &Key) -> Self {
+        let new = Self::of(s, key);
+        let acked = if new.ends == self.ends {
+            self.acked
+        } else {
+            new.acked
+        };
+        Self { acked, ..new }
+    }
+
+    /// Whether MH said so, and not we: what is forged has no timestamps. `key`: as if it went to MH.
+    fn is_answered(&self, s: &Segment, key: &Key) -> bool {
+        let from = SocketAddr::new(key.fh_addr(), key.fh_port);
+        let to = SocketAddr::new(key.mh_addr(), key.mh_port);
+        let timestamps = u32::from(s.opts) & LH_OPT_TS != 0;
+        timestamps && (from, to) == (self.ends.mh, self.ends.fh)
+    }
 }
 
 struct Station {
@@ -177,26 +212,20 @@ impl Station {
         Ok(Self { ears, mouth })
     }
 
-    /// The newest data towards MH since the last look.
-    fn listen(&self) -> Option<Seen> {
-        let mut seen = None;
+    /// What the packets since the last look show.
+    fn listen(&self, seen: &mut Option<Seen>) {
         let mut packet = [0; SNIFF_BYTES];
         while let Ok(length) = recv(self.ears.as_raw_fd(), &mut packet, MsgFlags::empty()) {
             let Ok((s, key)) = parse(&packet[..length], 0, None, true) else {
                 continue;
             };
-            if s.payload_bytes > 0 && !s.is_syn() {
-                seen = Some(Seen {
-                    ends: Ends {
-                        fh: SocketAddr::new(key.fh_addr(), key.fh_port),
-                        mh: SocketAddr::new(key.mh_addr(), key.mh_port),
-                    },
-                    next: s.end,
-                    mh: s.ack,
-                });
+            match seen {
+                Some(seen) if seen.is_answered(&s, &key) => seen.acked = s.ack,
+                _ if s.payload_bytes == 0 || s.is_syn() => {}
+                Some(seen) => *seen = seen.and(&s, &key),
+                None => *seen = Some(Seen::of(&s, &key)),
             }
         }
-        seen
     }
 
     fn forge(&self, what: &Forgery, stop: &AtomicBool, sent: &AtomicU64) -> Result<()> {
@@ -204,7 +233,7 @@ impl Station {
         let began = Instant::now();
         let mut seen = None;
         while !stop.load(Ordering::Relaxed) {
-            seen = self.listen().or(seen);
+            self.listen(&mut seen);
             let done = sent.load(Ordering::Relaxed);
             let due = (began.elapsed().as_secs_f64() * what.per_second as f64) as u64;
             let (Some(seen), true) = (seen, due >= done + BATCH) else {
@@ -242,6 +271,12 @@ fn numbers(what: &Forgery, seen: &Seen, random: &mut StdRng) -> (u32, u32) {
 
 fn packet(what: &Forgery, kind: Kind, seen: &Seen, random: &mut StdRng) -> Vec<u8> {
     let (seq, ack) = numbers(what, seen, random);
+    // Of MH's; FH's are about what MH sends, of which nothing is missing.
+    let newest = match (what.numbers, what.from) {
+        (Numbers::Exact, Host::Mh) => seen.acked,
+        _ => ack,
+    };
+    let old = newest.wrapping_sub(OLD_BYTES);
     let scale = || [option::mss(1_460), option::wscale(14), option::sack_ok()].concat();
     let mut tcp = Tcp {
         seq,
@@ -256,7 +291,7 @@ fn packet(what: &Forgery, kind: Kind, seen: &Seen, random: &mut StdRng) -> Vec<u
         Kind::Rst => tcp.flags = LH_RST | LH_ACK,
         Kind::Fin => tcp.flags = LH_FIN | LH_ACK,
         // What it acknowledges has long been acknowledged: anything newer is harm enough itself.
-        Kind::Ack => tcp.ack = ack.wrapping_sub(OLD_BYTES),
+        Kind::Ack => tcp.ack = old,
         Kind::Checksum => {}
         Kind::Sack => {
             let block = |n: u32| {
@@ -266,7 +301,7 @@ fn packet(what: &Forgery, kind: Kind, seen: &Seen, random: &mut StdRng) -> Vec<u
                 )
             };
             tcp.options = option::sack(&[block(1), block(2), block(3)]);
-            tcp.ack = ack.wrapping_sub(OLD_BYTES);
+            tcp.ack = old;
         }
         Kind::Data => tcp.payload = vec![0xee; 1_000],
     }
