@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Bounds on rates and counts, [`bound!`]. They hold on a machine that gives the tests its cores: one that
-//! stands still for as long as the hop's queue is long loses segments that nobody repairs, and one without a
-//! core to spare is slower than the link. So a bound that was missed says what the machine did meanwhile,
+//! stands still for as long as the hop's queue is long loses segments that nobody repairs, half as long ends a
+//! sender's start, and one without a core to spare is slower than the link. So a bound that was missed says what the machine did meanwhile,
 //! and where it was busy, the test's name goes into the file that [`MISSED`] names: scripts/test.sh runs
 //! those once more, alone, and there they have to hold. Whatever else fails has failed.
 
@@ -19,8 +19,9 @@ use lasthop_lab::bed::cpu::Ticks;
 const MISSED: &str = "LASTHOP_MISSED";
 /// As often as this is looked whether the machine stands still.
 const LOOK: Duration = Duration::from_millis(2);
-/// As long as the shortest queue of a hop here: who stands still for longer overflows it.
-const PAUSE: Duration = Duration::from_millis(20);
+/// Half of the shortest queue of a hop here, which a longer pause overflows with what comes anyway; and what
+/// CUBIC takes for a queue at 80 ms and more (HyStart), so that its start is over.
+const PAUSE: Duration = Duration::from_millis(10);
 /// With less of its time to spare, what wants a core waits for it. Tests beside each other leave a third.
 const LEAST_IDLE: f64 = 0.15;
 /// Fewer ticks of all cores say nothing: one is a hundredth of a core's second.
