@@ -9,9 +9,7 @@ use lasthop_core::bindings::{LH_ACK, LH_PSH};
 use lasthop_core::packet::Ends;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::memory::areas;
-use super::shrink::map;
-use super::{begin, in_namespace_alone, load, run, setup, tcp};
+use super::{areas, begin, in_namespace_alone, load, map, run, setup, tcp};
 
 /// An agent with one connection.
 struct Busy {

@@ -27,7 +27,8 @@ use std::sync::{PoisonError, RwLock};
 
 use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::bindings::{LH_ACK, LH_SYN, lh_config};
-use lasthop_core::packet::{Ends, Tcp};
+use lasthop_core::packet::{Ends, Tcp, option};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use nix::sched::{CloneFlags, unshare};
 
 /// The programs' verdicts (TCX).
@@ -137,4 +138,60 @@ pub fn begin(agent: &Agent) {
     run(agent, Program::Egress, &tcp(0, LH_SYN, 0).to_mh(&ends), 0);
     let answer = tcp(0, LH_SYN | LH_ACK, 0).to_fh(&ends);
     run(agent, Program::Ingress, &answer, 0);
+}
+
+/// A map of this process, by its name.
+pub fn map(name: &str) -> MapHandle {
+    let ids = held("map_id:", "map_type:").into_keys();
+    let mut maps = ids.filter_map(|id| MapHandle::from_map_id(id as u32).ok());
+    maps.find(|map| map.name().to_string_lossy() == name)
+        .unwrap_or_else(|| panic!("no map {name}"))
+}
+
+/// The areas of a map of maps.
+pub fn areas(map: &MapHandle) -> Vec<MapHandle> {
+    let area = |index: u32| {
+        let value = map.lookup(&index.to_ne_bytes(), MapFlags::ANY).ok()??;
+        let id = u32::from_ne_bytes(value.try_into().ok()?);
+        MapHandle::from_map_id(id).ok()
+    };
+    (0..map.max_entries()).filter_map(area).collect()
+}
+
+/// FH sends `n` full segments on connection `of`, after its handshake.
+pub fn sends(agent: &Agent, of: u16, n: u32) {
+    let ends = Ends::v4(of);
+    let tcp = |seq, ack, flags| Tcp {
+        seq,
+        ack,
+        flags,
+        window: 60_000,
+        ethernet: true,
+        ..Tcp::default()
+    };
+    let syn = |ack, flags| Tcp {
+        options: option::wscale(7),
+        ..tcp(0, ack, flags)
+    };
+    run(agent, Program::Egress, &syn(0, LH_SYN).to_mh(&ends), 1);
+    run(
+        agent,
+        Program::Ingress,
+        &syn(1, LH_SYN | LH_ACK).to_fh(&ends),
+        2,
+    );
+    let data = |i: u32| Tcp {
+        payload: vec![1; 1_000],
+        ..tcp(1 + i * 1_000, 1, LH_ACK)
+    };
+    run(agent, Program::Egress, &data(0).to_mh(&ends), 3);
+    run(
+        agent,
+        Program::Ingress,
+        &tcp(1, 1_001, LH_ACK).to_fh(&ends),
+        4,
+    );
+    for i in 1..=n {
+        run(agent, Program::Egress, &data(i).to_mh(&ends), 5);
+    }
 }

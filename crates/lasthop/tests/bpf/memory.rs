@@ -3,12 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lasthop::programs::{Agent, Program, Setup, SkbContext};
-use lasthop_core::bindings::{LH_ACK, LH_SLOT_BYTES, LH_SYN, lh_flow_entry};
-use lasthop_core::packet::{Ends, Tcp, option};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
+use lasthop::programs::{Program, Setup, SkbContext};
+use lasthop_core::bindings::{LH_SLOT_BYTES, lh_flow_entry};
+use libbpf_rs::{MapHandle, MapType};
 
-use super::{held, in_namespace, in_namespace_alone, load, run, setup};
+use super::{areas, held, in_namespace, in_namespace_alone, load, sends, setup};
 
 /// Bytes of each map that this process has, by its number: of areas, too, of which it has no descriptors, but
 /// which maps of theirs name.
@@ -24,15 +23,6 @@ fn maps() -> HashMap<u64, u64> {
     let bytes = held("map_id:", "memlock:");
     drop(areas);
     bytes
-}
-
-pub fn areas(map: &MapHandle) -> Vec<MapHandle> {
-    let area = |index: u32| {
-        let value = map.lookup(&index.to_ne_bytes(), MapFlags::ANY).ok()??;
-        let id = u32::from_ne_bytes(value.try_into().ok()?);
-        MapHandle::from_map_id(id).ok()
-    };
-    (0..map.max_entries()).filter_map(area).collect()
 }
 
 fn about(taken: u64, reckoned: u64) {
@@ -65,44 +55,6 @@ fn memory_is_as_reckoned() {
             about(taken(), agent.memory_bytes());
         }
     });
-}
-
-/// FH sends `n` full segments on connection `of`, after its handshake.
-pub fn sends(agent: &Agent, of: u16, n: u32) {
-    let ends = Ends::v4(of);
-    let tcp = |seq, ack, flags| Tcp {
-        seq,
-        ack,
-        flags,
-        window: 60_000,
-        ethernet: true,
-        ..Tcp::default()
-    };
-    let syn = |ack, flags| Tcp {
-        options: option::wscale(7),
-        ..tcp(0, ack, flags)
-    };
-    run(agent, Program::Egress, &syn(0, LH_SYN).to_mh(&ends), 1);
-    run(
-        agent,
-        Program::Ingress,
-        &syn(1, LH_SYN | LH_ACK).to_fh(&ends),
-        2,
-    );
-    let data = |i: u32| Tcp {
-        payload: vec![1; 1_000],
-        ..tcp(1 + i * 1_000, 1, LH_ACK)
-    };
-    run(agent, Program::Egress, &data(0).to_mh(&ends), 3);
-    run(
-        agent,
-        Program::Ingress,
-        &tcp(1, 1_001, LH_ACK).to_fh(&ends),
-        4,
-    );
-    for i in 1..=n {
-        run(agent, Program::Egress, &data(i).to_mh(&ends), 5);
-    }
 }
 
 /// The pool begins small, and grows by as much as is asked for, up to its limit.

@@ -8,18 +8,9 @@ use std::time::{Duration, Instant};
 
 use lasthop::programs::{Agent, Program, Setup};
 use lasthop_core::bindings::lh_counters;
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::{MapCore, MapFlags};
 
-use super::memory::sends;
-use super::{held, in_namespace_alone, load, run, setup};
-
-/// A map of this process, by its name.
-pub fn map(name: &str) -> MapHandle {
-    let ids = held("map_id:", "map_type:").into_keys();
-    let mut maps = ids.filter_map(|id| MapHandle::from_map_id(id as u32).ok());
-    maps.find(|map| map.name().to_string_lossy() == name)
-        .unwrap_or_else(|| panic!("no map {name}"))
-}
+use super::{in_namespace_alone, load, map, run, sends, setup};
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let words = bytes.chunks_exact(4);
