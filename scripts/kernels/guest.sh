@@ -190,19 +190,21 @@ try_stacked() {
 	fi
 }
 
-# Seconds in which nothing gets over the hop, from the first bytes on: only timers end that. At a rate by
-# which there is something left to send then.
+# Seconds in which nothing gets over the hop, from the first bytes on: only timers end that. A small window and
+# a long way leave something to send for then. A slow link would, too, but with a queue that stands, before
+# which losses may be those of who manages it.
 try_outage() {
 	rm -f /tmp/got
-	tc qdisc change dev lossy0 root netem loss 2% rate 4mbit limit 10000
+	ip netns exec mh sh -c 'echo "4096 32768 32768" >/proc/sys/net/ipv4/tcp_rmem'
+	tc qdisc change dev lossy0 root netem delay 40ms loss 2% limit 10000
 	(
 		for _ in $(seq $((6000 * slow))); do
 			[ ! -s /tmp/got ] || break
 			usleep 10000
 		done
-		tc qdisc change dev lossy0 root netem loss 100% limit 10000
+		tc qdisc change dev lossy0 root netem delay 40ms loss 100% limit 10000
 		sleep 3
-		tc qdisc change dev lossy0 root netem loss 2% limit 10000
+		tc qdisc change dev lossy0 root netem delay 40ms loss 2% limit 10000
 	) &
 	event=$!
 	helped lossy0 "an outage"
