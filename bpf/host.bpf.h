@@ -291,16 +291,22 @@ LH_INLINE void lh_cpu_done(struct lh_scratch *sc)
 		__sync_lock_test_and_set(&sc->claimed, 0);
 }
 
-/* Parses the headers in sc->hdr. A global function, for the verifier's sake. */
+/* Parses the headers in sc->hdr. @return enum lh_parsed. */
+LH_INLINE int lh_parse_here(struct lh_scratch *sc, u32 hdr_len, u32 pkt_bytes, u32 vlan, bool to_mh)
+{
+	__builtin_memset(&sc->seg, 0, sizeof(sc->seg));
+	__builtin_memset(&sc->key, 0, sizeof(sc->key));
+	return lh_parse(&sc->hdr, hdr_len, pkt_bytes, lh_setup.l2_bytes, vlan, to_mh, &sc->seg,
+			&sc->key);
+}
+
+/* As lh_parse_here(), for who does so seldom. A global function, for the verifier's sake. */
 LH_ENTRY int lh_parse_headers(struct lh_scratch *sc, u32 hdr_len, u32 pkt_bytes, u32 vlan,
 			      u32 to_mh)
 {
 	if (!sc)
 		return LH_PARSED_MALFORMED;
-	__builtin_memset(&sc->seg, 0, sizeof(sc->seg));
-	__builtin_memset(&sc->key, 0, sizeof(sc->key));
-	return lh_parse(&sc->hdr, hdr_len, pkt_bytes, lh_setup.l2_bytes, vlan, to_mh, &sc->seg,
-			&sc->key);
+	return lh_parse_here(sc, hdr_len, pkt_bytes, vlan, to_mh);
 }
 
 LH_INLINE u64 lh_now(const struct __sk_buff *skb)

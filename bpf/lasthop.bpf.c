@@ -161,6 +161,18 @@ LH_ENTRY int lh_leave(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_
 	return 0;
 }
 
+/* The same of one that is on the wire as it is, of which mostly nothing is asked. */
+LH_INLINE void lh_let_go(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh_scratch *sc,
+			 u32 index)
+{
+	const struct lh_actions *act = &sc->act;
+
+	if (act->hold || act->tell_by != LH_TELL_NOT || act->nr_absent || act->mark_ce)
+		lh_leave(skb, e, sc, index);
+	else
+		lh_unlock(e);
+}
+
 /* Writes the edited TCP header back. The sum over the segment stays what it
  * was, so that a CHECKSUM_COMPLETE of the device stays true. */
 LH_INLINE void lh_put_headers(struct __sk_buff *skb, struct lh_scratch *sc)
@@ -204,7 +216,10 @@ LH_INLINE void lh_towards_mh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 	lh_cache_each(skb, v, env, sc, super ? mss : 0);
 	lh_count_weight(before, lh_weight(&v->flow));
 	lh_set_deadline(v, sc->act.next_deadline_ns, env->now_ns);
-	lh_leave(skb, v, sc, index);
+	if (super)
+		lh_leave(skb, v, sc, index);
+	else
+		lh_let_go(skb, v, sc, index);
 }
 
 /* One that is on the wire as it is: without a loop, which costs as much as a look-up. */
@@ -437,7 +452,8 @@ LH_INLINE int lh_from_mh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh
 		lh_tell_later(v, index, act);
 	lh_set_deadline(v, act->next_deadline_ns, env->now_ns);
 	verdict = act->verdict == LH_DROP ? TCX_DROP : TCX_NEXT;
-	if (verdict == TCX_NEXT && lh_edit_ack(&sc->hdr, &sc->seg, act, lh_partial(skb)))
+	if (verdict == TCX_NEXT && lh_edits(&sc->seg, act) &&
+	    lh_edit_ack(&sc->hdr, &sc->seg, act, lh_partial(skb)))
 		lh_put_headers(skb, sc);
 	if (act->nr_retransmit && lh_can_carry(skb, sc)) {
 		if (act->nr_retransmit > 1)

@@ -69,7 +69,7 @@ LH_INLINE bool lh_read(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 	/* Of a packet that the buffer has room for there has to be all: one that has carried a repair is put
 	 * together from it again. Of others as much as tells what they are: to a UDP header's end. */
 	if (len && (len == skb->len || (skb->len > LH_HDR_BYTES && len >= lh_setup.l2_bytes + 48)))
-		parsed = lh_parse_headers(sc, len, skb->len, lh_vlan(skb), to_mh);
+		parsed = lh_parse_here(sc, len, skb->len, lh_vlan(skb), to_mh);
 	if (parsed == LH_PARSED_MALFORMED) { /* or longer than that */
 		len = lh_read_copied(skb, sc, 0);
 		parsed = len ? lh_parse_headers(sc, len, skb->len, lh_vlan(skb), to_mh)

@@ -33,7 +33,7 @@ struct lh_retransmit {
 	u32 seq; /* for logs and tests */
 };
 
-/* What the host shall do after a call. Zeroed by the core. */
+/* What the host shall do after a call. Set by the core, of arrays as much as their numbers say. */
 struct lh_actions {
 	u32 verdict; /* enum lh_verdict: of the packet of this call */
 	u32 nr_retransmit;

@@ -115,16 +115,15 @@ pass:
 	return 0;
 }
 
-LH_ENTRY int lh_brake_ack_end(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      u32 kind, struct lh_actions *out)
+LH_INLINE void lh_brake_ack_end(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				u32 kind, struct lh_actions *out)
 {
-	if (!env || !f || !s || !out || out->verdict == LH_DROP)
-		return 0;
+	if (out->verdict == LH_DROP)
+		return;
 	lh_control_window(env, f, s, kind == LH_ACK_DUPLICATE && !out->blank_sack, out);
 	if (out->window != LH_KEEP_WINDOW)
 		lh_host_count(env, LH_C_windows_edited, 1);
 	lh_wired_ack(env, f, s, lh_edited_edge(env, f, s, out));
-	return 0;
 }
 
 LH_INLINE void lh_brake_head(struct lh_env *env, struct lh_flow *f)

@@ -52,8 +52,8 @@ LH_ENTRY int lh_brake_duplicate(struct lh_env *env, struct lh_flow *f, const str
 				u32 kind, struct lh_actions *out);
 
 /* The window of the ACK, if it passes. */
-LH_ENTRY int lh_brake_ack_end(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
-			      u32 kind, struct lh_actions *out);
+LH_INLINE void lh_brake_ack_end(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+				u32 kind, struct lh_actions *out);
 
 /* The oldest segment's timer may have run out: where the queue was full the loss is FH's. */
 LH_INLINE void lh_brake_head(struct lh_env *env, struct lh_flow *f);

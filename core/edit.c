@@ -34,14 +34,17 @@ LH_INLINE void lh_edit_nops(struct lh_hdr *h, u32 at, u32 bytes, u32 l4, u32 *su
 	}
 }
 
+LH_INLINE bool lh_edits(const struct lh_segment *s, const struct lh_actions *out)
+{
+	return out->window != LH_KEEP_WINDOW || (out->blank_sack && s->nr_sack);
+}
+
 LH_ENTRY int lh_edit_ack(struct lh_hdr *h, const struct lh_segment *s, const struct lh_actions *out,
 			 u32 partial)
 {
 	u32 sum, l4;
 
-	if (!h || !s || !out)
-		return 0;
-	if (out->window == LH_KEEP_WINDOW && !(out->blank_sack && s->nr_sack))
+	if (!h || !s || !out || !lh_edits(s, out))
 		return 0;
 	l4 = s->l4_offset;
 	sum = ~lh_get16(h, l4 + 16) & 0xffff;

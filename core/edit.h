@@ -9,6 +9,9 @@
 
 #include "flow.h"
 
+/* Whether @out asks for any in @s, an ACK that passes. */
+LH_INLINE bool lh_edits(const struct lh_segment *s, const struct lh_actions *out);
+
 /*
  * Carries the edits of @out out in @h. @partial: the packet's checksum is
  * unfinished (it covers the pseudo-header only) and stays as it is. @return 1:

@@ -30,9 +30,8 @@ struct lh_hold {
 	u64 until_ns; /* when FH gets it; samples of RTT that come meanwhile move it no more */
 };
 
-/* Fills env->view. Once per ACK, after una has moved. A function of its own: the verifier need not
- * tell its cases apart in what follows. */
-LH_ENTRY int lh_ack_see(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s);
+/* Fills env->view. Once per ACK, after una has moved. */
+LH_INLINE void lh_ack_see(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s);
 
 /* Whether @s has nothing but an ACK to tell. */
 LH_INLINE bool lh_pure(const struct lh_segment *s);

@@ -119,22 +119,22 @@ LH_ENTRY u32 lh_ack_many(struct lh_env *env, struct lh_flow *f, u32 ack)
 
 /* All that @ack covers at once, of a flow that is lh_ack_ordinary(): what lh_ack_pop() would have
  * learned of the last of them, which is the newest. */
-LH_ENTRY int lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
+LH_INLINE void lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
 {
 	struct lh_seg *first, *last;
 	u32 n, span;
 
-	if (!env || !f || !lh_cached(f))
-		return 0;
+	if (!lh_cached(f))
+		return;
 	n = lh_ack_few(env, f, ack);
 	if (!n)
 		n = lh_ack_many(env, f, ack);
 	if (!n)
-		return 0;
+		return;
 	first = lh_seg_at(env, f, f->ring.head);
 	last = lh_seg_at(env, f, f->ring.head + n - 1);
 	if (!first || !last)
-		return 0;
+		return;
 	span = last->end - first->seq;
 	lh_delivered_run(env, f, last, n, span);
 	env->ack.popped_bytes += span;
@@ -142,7 +142,6 @@ LH_ENTRY int lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
 	env->ack.last_end = last->end;
 	env->ack.steps++;
 	lh_ring_pop(env, f, n);
-	return n;
 }
 
 /* LH_POP_* of an ACK that moves una. Without SACK nothing but the repair tells that

@@ -10,7 +10,7 @@
 #   scripts/kernels/run.sh 'linux-image-6.12.*-cloud-amd64' linux-image-6.8.0-31-generic 'built-*-debug'
 # Without one, of what apt sees: 6.1, the oldest 6.8, the newest of every release from 6.6 on; of
 # PREEMPT_RT and of aarch64 the newest of the oldest and of the newest release from 6.6 on; and all that
-# were built. About 10 s each once they are downloaded, some minutes on aarch64 and with KASAN.
+# were built. About four minutes each once they are downloaded (two cores), more on aarch64 and with KASAN.
 # The programs come from $LASTHOP_BIN_DIR, else from target/release; for aarch64 from
 # $LASTHOP_ARM64_BIN_DIR, else they are compiled. Kernels are kept in
 # ${XDG_CACHE_HOME:-~/.cache}/lasthop/kernels; /etc/apt stays as it is.
