@@ -254,11 +254,10 @@ fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
 /// As [`ask`], but who stood in the queue of a socket when it was closed, as that of a device that goes,
 /// has learned nothing of who serves it: looking once more tells.
 fn ask_again(socket: &Path, request: &str, bounds: Bounds) -> io::Result<String> {
-    match ask(socket, request, bounds).map_err(|error| (error.kind(), error)) {
-        Err((ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _)) => {
-            ask(socket, request, bounds)
-        }
-        asked => asked.map_err(|(_, error)| error),
+    let asked = ask(socket, request, bounds);
+    match asked.as_ref().map_err(io::Error::kind) {
+        Err(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => ask(socket, request, bounds),
+        _ => asked,
     }
 }
 
@@ -454,6 +453,7 @@ mod tests {
         fs::remove_file(&slow).unwrap();
         assert_eq!(asked(&slow), Silence::Gone);
     }
+
     /// A device that goes takes its socket along while somebody waits in its queue.
     #[test]
     fn whose_socket_closes_before_it_answers_is_gone() {

@@ -164,36 +164,31 @@ struct Seen {
     acked: u32,
 }
 
+/// The ends of a packet, as if it went to MH.
+fn ends(key: &Key) -> Ends {
+    Ends {
+        fh: SocketAddr::new(key.fh_addr(), key.fh_port),
+        mh: SocketAddr::new(key.mh_addr(), key.mh_port),
+    }
+}
+
 impl Seen {
-    fn of(s: &Segment, key: &Key) -> Self {
+    /// By data; `before`: what was known, of the same connection or another.
+    fn new(s: &Segment, key: &Key, before: Option<Self>) -> Self {
+        let ends = ends(key);
+        let same = before.filter(|before| before.ends == ends);
         Self {
-            ends: Ends {
-                fh: SocketAddr::new(key.fh_addr(), key.fh_port),
-                mh: SocketAddr::new(key.mh_addr(), key.mh_port),
-            },
+            ends,
             next: s.end,
             mh: s.ack,
-            acked: s.seq,
+            acked: same.map_or(s.seq, |before| before.acked),
         }
     }
 
-    /// With newer data, of the same connection or the next.
-    fn and(&self, s: &Segment, key: &Key) -> Self {
-        let new = Self::of(s, key);
-        let acked = if new.ends == self.ends {
-            self.acked
-        } else {
-            new.acked
-        };
-        Self { acked, ..new }
-    }
-
-    /// Whether MH said so, and not we: what is forged has no timestamps. `key`: as if it went to MH.
+    /// Whether MH said so, and not we: what is forged has no timestamps.
     fn is_answered(&self, s: &Segment, key: &Key) -> bool {
-        let from = SocketAddr::new(key.fh_addr(), key.fh_port);
-        let to = SocketAddr::new(key.mh_addr(), key.mh_port);
-        let timestamps = u32::from(s.opts) & LH_OPT_TS != 0;
-        timestamps && (from, to) == (self.ends.mh, self.ends.fh)
+        let Ends { fh: mh, mh: fh } = ends(key);
+        u32::from(s.opts) & LH_OPT_TS != 0 && Ends { fh, mh } == self.ends
     }
 }
 
@@ -222,8 +217,7 @@ impl Station {
             match seen {
                 Some(seen) if seen.is_answered(&s, &key) => seen.acked = s.ack,
                 _ if s.payload_bytes == 0 || s.is_syn() => {}
-                Some(seen) => *seen = seen.and(&s, &key),
-                None => *seen = Some(Seen::of(&s, &key)),
+                _ => *seen = Some(Seen::new(&s, &key, *seen)),
             }
         }
     }
