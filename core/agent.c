@@ -22,14 +22,15 @@ LH_INLINE void lh_actions_init(struct lh_actions *out)
 	out->next_deadline_ns = 0;
 }
 
-/* Hosts read the clock before they wait for the flow's lock, so that another
+/* It is the flow's turn. Hosts read the clock before they wait for its lock, so that another
  * CPU may have been here later: a time that ran backwards would make segments
  * look as if they had left long ago. */
-LH_INLINE void lh_env_time(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE void lh_turn_of(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 latest = lh_max(f->seen_ns, f->sent_ns);
 
 	env->now_ns = lh_max(env->now_ns, latest);
+	lh_lmin_look(env, f);
 }
 
 /* When something is to be sent next, 0: never. */
@@ -60,7 +61,7 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	if (!env || !f || !s || !out)
 		return 0;
 	lh_actions_init(out);
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	if (s->payload_bytes) {
 		u32 segs = lh_train_segs(s);
 
@@ -119,9 +120,12 @@ LH_INLINE void lh_ack_sample(struct lh_env *env, struct lh_flow *f)
  * throttle a flow for our lack of memory. @from: una before this ACK. */
 LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
 {
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
 	u32 upto = f->una, n;
+	struct lh_seg *e;
 
+	if (upto - from == env->ack.popped_bytes)
+		return;
+	e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
 	if (e && lh_before(e->seq, upto))
 		upto = e->seq;
 	n = upto - from - env->ack.popped_bytes;
@@ -192,7 +196,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (!env || !f || !s || !out)
 		return 0;
 	lh_actions_init(out);
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	__builtin_memset(&env->ack, 0, sizeof(env->ack));
 	env->ack.top = f->sacked_max;
 	if (!lh_track_mh(env, f, s))
@@ -257,7 +261,7 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 	if (!env || !f || !out)
 		return 0;
 	lh_actions_init(out);
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	due = lh_ring_deadline(f);
 	if (due && env->now_ns >= due)
 		lh_ring_reclaim_more(env, f, LH_RECLAIM_IDLE_SEGS);
@@ -289,7 +293,7 @@ LH_ENTRY int lh_on_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh
 	if (!env || !f || !out)
 		return 0;
 	lh_actions_init(out);
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	if (!(f->flags & LH_FLOW_RESET))
 		lh_scheme_on_link(env, f, up, out);
 	if (up && !(f->flags & LH_FLOW_RESET))
@@ -306,7 +310,7 @@ LH_ENTRY int lh_on_partner(struct lh_env *env, struct lh_flow *f, const struct l
 	if (!env || !f || !missing || !out)
 		return 0;
 	lh_actions_init(out);
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	env->ack.deprived = 0;
 	if (!(f->flags & LH_FLOW_RESET) && (lh_policy(env) & LH_POLICY_PARTNER))
 		lh_asked_take(env, f, missing->block, missing->nr, out);
@@ -323,7 +327,7 @@ LH_ENTRY int lh_on_absent(struct lh_env *env, struct lh_flow *f, const struct lh
 	if (!env || !f || !absent || !out)
 		return 0;
 	lh_actions_init(out);
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	if ((lh_policy(env) & LH_POLICY_SEQUENCE) && env->partner) {
 		lh_for (i, LH_TELL_MOST) {
 			if ((u32)i >= absent->nr)
@@ -341,7 +345,7 @@ LH_ENTRY int lh_on_mac(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	if (!env || !f || !s || !report || !out)
 		return 0;
 	lh_actions_init(out);
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	if ((f->flags & LH_FLOW_RESET) || !(lh_policy(env) & LH_POLICY_MAC))
 		goto done;
 	if (!lh_mac_acceptable(f, s)) {
@@ -362,6 +366,7 @@ LH_ENTRY int lh_on_wait(struct lh_env *env, struct lh_flow *f, const struct lh_s
 {
 	if (!env || !f || !s || !out)
 		return 0;
+	lh_turn_of(env, f);
 	out->store_slot = LH_NO_SLOT;
 	return lh_resequence_put(env, f, s, out);
 }
@@ -370,6 +375,7 @@ LH_ENTRY int lh_on_turn(struct lh_env *env, struct lh_flow *f, struct lh_actions
 {
 	if (!env || !f || !out)
 		return 0;
+	lh_turn_of(env, f);
 	lh_resequence_turn(env, f, out);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
@@ -387,7 +393,7 @@ LH_ENTRY int lh_on_through(struct lh_env *env, struct lh_flow *f, const struct l
 	if (!env || !f || !s || !out)
 		return 0;
 	lh_actions_init(out);
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	lh_resequence_through(env, f, s, out);
 	out->next_deadline_ns = lh_next_deadline(env, f);
 	return 0;
@@ -401,7 +407,7 @@ LH_ENTRY int lh_on_sweep(struct lh_env *env, struct lh_flow *f)
 
 	if (!env || !f || !env->pool_segments)
 		return 0;
-	lh_env_time(env, f);
+	lh_turn_of(env, f);
 	keep = lh_share_of(env, f);
 	if (lh_since(env->now_ns, f->progress_ns) > LH_SHARE_STALE_NS)
 		keep = lh_min(keep, (u32)LH_SHARE_LEAST);
@@ -424,6 +430,7 @@ LH_ENTRY int lh_on_release(struct lh_env *env, struct lh_flow *f, struct lh_acti
 	if (!env || !f || !out)
 		return 0;
 	lh_actions_init(out);
+	lh_turn_of(env, f);
 	if (f->flags & LH_FLOW_HELD)
 		lh_release(env, f, out);
 	else if (f->outage.frozen && lh_outage_has_ack(f))

@@ -4,13 +4,13 @@
 #define LH_BACK_PERIOD_NS (10 * LH_SEC)
 #define LH_BACK_LEARN_NS LH_SEC /* over which the rate is estimated */
 
-/* The rate in use that is within a quarter of @hz: queues on the way back disturb
+/* The tick of the rate in use that is within a quarter of @hz: queues on the way back disturb
  * an estimate over a second by that much; 0: none is. */
-LH_INLINE u32 lh_back_rate(u64 hz)
+LH_INLINE u32 lh_back_tick(u64 hz)
 {
 	u32 known = hz < 50 ? 10 : hz < 170 ? 100 : hz < 500 ? 250 : hz < 10000 ? 1000 : 1000000;
 
-	return hz > known - known / 4 && hz < known + known / 4 ? known : 0;
+	return hz > known - known / 4 && hz < known + known / 4 ? LH_SEC / known : 0;
 }
 
 /* Begins anew with the ACK of this moment as the reference. */
@@ -38,20 +38,19 @@ LH_INLINE void lh_back_ack(struct lh_env *env, struct lh_flow *f, u32 tsval)
 	u64 age = env->now_ns - b->at_ns;
 	u32 ticks = tsval - b->tsval;
 	s64 delay, least;
-	u64 late, tick;
+	u64 late, tick = b->tick_ns;
 
 	if (!b->at_ns || ticks >> 31 || age > 6 * LH_BACK_PERIOD_NS) {
 		lh_back_begin(b, env->now_ns, tsval);
 		return;
 	}
-	if (!b->hz) {
+	if (!tick) {
 		if (age >= LH_BACK_LEARN_NS) {
-			b->hz = lh_back_rate((u64)ticks * LH_SEC / age);
+			b->tick_ns = lh_back_tick((u64)ticks * LH_SEC / age);
 			lh_back_begin(b, env->now_ns, tsval);
 		}
 		return;
 	}
-	tick = LH_SEC / b->hz;
 	delay = (s64)age - (s64)(ticks * tick);
 	if (!b->has_least || delay < b->least_ns)
 		b->least_ns = delay;

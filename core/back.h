@@ -17,7 +17,7 @@
 /* The way back from MH as its timestamps tell of it (back.h). */
 struct lh_back {
 	u32 tsval; /* of the ACK that came at at_ns */
-	u32 hz; /* ticks of MH's timestamp clock per second; 0: not known yet */
+	u32 tick_ns; /* of MH's timestamp clock; 0: not known yet */
 	u64 at_ns; /* 0: no ACK yet */
 	s64 least_ns, least_before_ns; /* of this and the last period: delay against that ACK's */
 	u64 now_ns; /* delay of the last ACK beyond the least: a queue on the way back */

@@ -130,7 +130,7 @@ LH_INLINE bool lh_control_spare(struct lh_env *env, const struct lh_flow *f)
 
 	if (!p || !p->busy_ns)
 		return true; /* no queue yet */
-	lh_peer_turn(p, env->now_ns / LH_BIN_NS);
+	lh_peer_turn(p, lh_bin(env));
 	return p->rate_before < p->rate - p->rate / 4;
 }
 
@@ -242,6 +242,7 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 	p->lmin_before_ns = 0;
 	p->guessed = 0;
 	p->since_ns = env->now_ns;
+	lh_lmin_look(env, f);
 	lh_host_count(env, LH_C_lmin_raised, 1);
 }
 
@@ -276,8 +277,8 @@ LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u6
 	p->trial_end_ns = env->now_ns + LH_TRIAL_INTERVALS * interval;
 }
 
-/* A sample @r of the receiver's. */
-LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r)
+/* A sample @r of the receiver's. @target: lh_target(). */
+LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r, u64 target)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
@@ -287,7 +288,7 @@ LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r)
 		lh_control_judge(env, f, p);
 	else if (p->trial_end_ns && env->now_ns >= p->trial_ns)
 		lh_trial_sample(env, p, r);
-	lh_queue_peer(env, f, p, r);
+	lh_queue_peer(env, f, p, r, target);
 }
 
 /* Whether the hop has been idle between segments for a while although FH would
@@ -309,7 +310,7 @@ LH_INLINE u64 lh_control_rate_now(struct lh_env *env, const struct lh_flow *f)
 	return lh_device_flows(env) > 1 ? lh_min(train, lh_rate_mean(f)) : train;
 }
 
-LH_INLINE void lh_control_note(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_INLINE void lh_control_note(struct lh_env *env, struct lh_flow *f, u64 r, u64 target)
 {
 	struct lh_control *c = &f->control;
 
@@ -317,7 +318,7 @@ LH_INLINE void lh_control_note(struct lh_env *env, struct lh_flow *f, u64 r)
 	c->sum_ns += r;
 	c->nr_samples++;
 	c->least_ns = lh_least(c->least_ns, r);
-	if (r > lh_lmin(env, f) + lh_target(env, f) / 8)
+	if (r > lh_lmin(env, f) + target / 8)
 		f->queue.busy_ns = env->now_ns;
 }
 
@@ -356,7 +357,7 @@ LH_INLINE void lh_control_blind(struct lh_env *env, struct lh_flow *f)
 
 	lh_control_turn(env, f);
 	if (c->state != LH_CONTROL_HELD || !env->ack.bytes || !c->interval_ns ||
-	    env->now_ns - c->interval_ns < 2 * (lh_base(env, f) + LH_DELACK_NS))
+	    env->now_ns - c->interval_ns < 2 * (lh_base_here(env, f) + LH_DELACK_NS))
 		return;
 	c->c_bytes = lh_control_bounded(f, c->c_bytes + lh_control_alpha(env, f));
 	lh_control_restart(env, f);
@@ -374,11 +375,11 @@ LH_INLINE u64 lh_control_base(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_control *c = &f->control;
-	u64 base = lh_control_base(env, f);
+	u64 base = lh_control_base(env, f), target = lh_target(env, f);
 
 	r = lh_since(r, f->back.now_ns);
-	lh_control_note(env, f, r);
-	lh_control_peer(env, f, r);
+	lh_control_note(env, f, r, target);
+	lh_control_peer(env, f, r, target);
 	lh_control_grow(env, f);
 	lh_control_turn(env, f);
 	if (c->state == LH_CONTROL_HELD && f->delivery.rate_last && !c->settling &&
@@ -406,11 +407,12 @@ LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f)
 LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_control *c = &f->control;
-	u64 base = lh_control_base(env, f), mean = c->sum_ns / lh_max(c->nr_samples, 1), q;
+	u64 base = lh_control_base(env, f), age = env->now_ns - c->interval_ns, q;
 
-	if (!c->nr_samples || env->now_ns - c->interval_ns < base + lh_target(env, f))
+	/* No target is less than the configured one. */
+	if (!c->nr_samples || age < base + LH_CFG(env)->target_ns || age < base + lh_target(env, f))
 		return;
-	q = lh_queue(env, f, mean);
+	q = lh_queue(env, f, c->sum_ns / c->nr_samples);
 	f->queue.gap_ns = f->queue.gap_ns
 				  ? f->queue.gap_ns - f->queue.gap_ns / 4 + f->queue.gap_now_ns / 4
 				  : f->queue.gap_now_ns;

@@ -157,9 +157,19 @@ LH_INLINE void lh_device_turn(struct lh_env *env, u64 bin)
 		lh_device_empty(env, old, bin);
 }
 
+/* A division takes as long as a map's look-up, and mostly nothing has changed. */
+LH_INLINE u64 lh_bin(struct lh_env *env)
+{
+	if (env->now_ns - env->bin_ns >= LH_BIN_NS) { /* or before it: another flow's now */
+		env->bin = env->now_ns / LH_BIN_NS;
+		env->bin_ns = env->bin * LH_BIN_NS;
+	}
+	return env->bin;
+}
+
 LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first)
 {
-	u64 bin = env->now_ns / LH_BIN_NS;
+	u64 bin = lh_bin(env);
 	u32 k = bin & (LH_DEVICE_BINS - 1);
 
 	lh_device_turn(env, bin);
@@ -170,20 +180,28 @@ LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first)
 		__sync_fetch_and_add(&LH_DEVICE(env)->flows[k], 1);
 }
 
+#define LH_RATE_LEAST 1000 /* whoever delivers less has nothing to deliver */
+#define LH_RATE_BYTES (1ULL << 34) /* more than that times LH_SEC is more than 64 bits */
+
 LH_INLINE u64 lh_rate_times(u64 rate, u64 ns)
 {
 	return rate * (ns / 1000) / 1000000;
 }
 
+LH_INLINE bool lh_rate_lacks(u64 rate, u64 ns, u64 bytes)
+{
+	return rate * (ns / 1000) < bytes * 1000000;
+}
+
 LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes)
 {
-	return rate ? bytes * LH_MSEC / lh_max(rate / 1000, 1) : 0;
+	return rate ? lh_min(bytes, LH_RATE_BYTES) * LH_SEC / lh_max(rate, LH_RATE_LEAST) : 0;
 }
 
 LH_INLINE u64 lh_rate_time_least(u64 rate, u64 bytes, u64 least)
 {
-	/* Mostly it is, and a division takes as long as a map's look-up. */
-	if (bytes * LH_MSEC < (least + 1) * lh_max(rate / 1000, 1))
+	/* Mostly it is, and needs no division. A product beyond 64 bits says no more than it should. */
+	if (lh_min(bytes, LH_RATE_BYTES) * LH_SEC < (least + 1) * lh_max(rate, LH_RATE_LEAST))
 		return least;
 	return lh_max(least, lh_rate_time(rate, bytes));
 }
@@ -196,7 +214,7 @@ LH_ENTRY u64 lh_device_rate(struct lh_env *env, u32 bins)
 
 	if (!env)
 		return 0;
-	bin = env->now_ns / LH_BIN_NS;
+	bin = lh_bin(env);
 	lh_device_turn(env, bin);
 	lh_for (i, LH_DEVICE_BINS - 1) {
 		u32 k = (bin - 1 - i) & (LH_DEVICE_BINS - 1);
@@ -217,7 +235,7 @@ LH_ENTRY u64 lh_device_flows(struct lh_env *env)
 
 	if (!env)
 		return 1;
-	bin = env->now_ns / LH_BIN_NS;
+	bin = lh_bin(env);
 	lh_device_turn(env, bin);
 	n = lh_max(d->flows[bin & (LH_DEVICE_BINS - 1)],
 		   d->flows[(bin - 1) & (LH_DEVICE_BINS - 1)]);
@@ -246,7 +264,7 @@ LH_INLINE void lh_peer_turn(struct lh_peer *p, u64 bin)
 
 LH_INLINE void lh_peer_add(struct lh_env *env, struct lh_peer *p, u32 bytes, u64 last)
 {
-	u64 bin = env->now_ns / LH_BIN_NS;
+	u64 bin = lh_bin(env);
 
 	lh_peer_turn(p, bin);
 	__sync_fetch_and_add(&p->bytes, bytes);
@@ -268,7 +286,7 @@ LH_INLINE u64 lh_peer_flows(struct lh_env *env, struct lh_peer *p)
 {
 	u64 n;
 
-	lh_peer_turn(p, env->now_ns / LH_BIN_NS);
+	lh_peer_turn(p, lh_bin(env));
 	n = lh_max(p->flows, p->flows_before);
 	return lh_max(n, 1);
 }

@@ -122,11 +122,17 @@ LH_INLINE bool lh_answered(const struct lh_flow *f);
  */
 LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh_flow_key *key);
 
+/* The bin of now, now / LH_BIN_NS. */
+LH_INLINE u64 lh_bin(struct lh_env *env);
+
 /* @bytes were delivered to MH. @first: the flow's first ones in this bin. */
 LH_INLINE void lh_device_add(struct lh_env *env, u32 bytes, bool first);
 
 /* Bytes that a rate delivers in a time. */
 LH_INLINE u64 lh_rate_times(u64 rate, u64 ns);
+
+/* Whether those are less than @bytes. */
+LH_INLINE bool lh_rate_lacks(u64 rate, u64 ns, u64 bytes);
 
 /* How long a rate takes to deliver bytes; 0: there is no rate. */
 LH_INLINE u64 lh_rate_time(u64 rate, u64 bytes);

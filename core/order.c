@@ -282,12 +282,12 @@ LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow 
 	return e && lh_order_repairable(env, f, e) ? e : NULL;
 }
 
-LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
 {
-	struct lh_seg *e = lh_order_head(env, f);
 	u64 reo = lh_reo(env, f), at;
 
-	if (!reo || !lh_flow_sack(f) || !e || (e->flags & LH_SEG_SACKED) || !lh_order_passed(f, e))
+	if (!reo || !lh_flow_sack(f) || !e || !lh_order_repairable(env, f, e) ||
+	    (e->flags & LH_SEG_SACKED) || !lh_order_passed(f, e))
 		return 0;
 	at = e->last_tx_ns + f->order.rtt_ns;
 	if (env->now_ns < at + reo)
@@ -361,19 +361,20 @@ LH_INLINE u64 lh_queued_until(struct lh_env *env, const struct lh_flow *f, const
 
 	if (!p || p->xmit_ns >= e->last_tx_ns)
 		return 0;
-	next = lh_max(2 * lh_rate_time(p->rate, lh_mss(f)), LH_PROBE_SLACK_NS);
+	next = lh_rate_time_least(p->rate, 2 * lh_mss(f), LH_PROBE_SLACK_NS);
 	return lh_min(p->delivered_ns + next, e->last_tx_ns + LH_CFG(env)->lrto_max_ns);
 }
 
-LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
 {
 	u32 n = f->recovery.nr_probes,
 	    shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
-	struct lh_seg *e = lh_order_head(env, f);
 	u64 wait;
 
+	if (!e || !lh_order_repairable(env, f, e))
+		return 0;
 	/* Where no ACK ever came by they take another way: nothing can be known. */
-	if (!e || !(f->flags & LH_FLOW_FWD || e->flags & LH_SEG_EMPTY))
+	if (!(f->flags & LH_FLOW_FWD || e->flags & LH_SEG_EMPTY))
 		return 0;
 	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
 	return lh_max(lh_max(f->delivery.last_ns, f->sent_ns) + wait, lh_queued_until(env, f, e));

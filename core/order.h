@@ -67,18 +67,20 @@ LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
  * sent again. */
 LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow *f);
 
-/* When the patience with the head ends, and if it has, when it is clear whose loss that is
+/* When the patience with the head ends (@e: lh_head()), and if it has, when it is clear whose loss that is
  * (lh_order_pattern()); 0: it is not being waited for. What FH has sent again and lost to
  * the queue again is for the probe timer, and so is what MH has reported and dropped all the
  * same (RFC 2018 section 8): time order does not look at it, and the timer would spin. */
-LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f);
+LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f,
+				const struct lh_seg *e);
 
 /*
  * When the next probe is due: so long after the last delivery or departure. A
  * probe or its answer may be lost as well, so that only from the fourth on the
- * time doubles. 0: never.
+ * time doubles. 0: never. @e: lh_head().
  */
-LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f);
+LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f,
+				const struct lh_seg *e);
 
 /*
  * Whether the ACK @s says that the last probe was in vain: MH had it all, and had kept its ACK. One

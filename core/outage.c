@@ -82,9 +82,8 @@ LH_INLINE u64 lh_outage_heard_ns(struct lh_env *env, const struct lh_flow *f)
 	return lh_max(f->outage.heard_ns, p->heard_ns);
 }
 
-LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
 {
-	const struct lh_seg *e = lh_head(env, f);
 	u32 enough = lh_min((u32)LH_OUTAGE_RESENDS, LH_CFG(env)->max_local);
 	u64 failed;
 

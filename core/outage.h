@@ -57,8 +57,8 @@ LH_INLINE void lh_outage_keep(struct lh_env *env, struct lh_flow *f, const struc
  * it, half a wired round trip ago; an ACK takes another half to get there. */
 LH_INLINE void lh_outage_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
 
-/* When the head's failures and MH's silence amount to an outage, 0: they don't. */
-LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f);
+/* When the failures of the head (@e: lh_head()) and MH's silence amount to an outage, 0: they don't. */
+LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e);
 
 LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f);
 

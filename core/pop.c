@@ -94,21 +94,24 @@ LH_INLINE bool lh_ack_ordinary(struct lh_env *env, const struct lh_flow *f, u32 
 /* Segments that an ACK mostly covers; a search for the last of them costs as much as several. */
 #define LH_ACK_FEW 4
 
-/* How many of the first LH_ACK_FEW segments @ack covers, if it covers the last of them to its end; 0: none, or
- * more. */
-LH_INLINE u32 lh_ack_few(struct lh_env *env, const struct lh_flow *f, u32 ack)
+/* The last one that @ack covers, if it is among the first LH_ACK_FEW from @first on and covered to its end; @n:
+ * how many they are. NULL: there are others. */
+LH_INLINE struct lh_seg *lh_ack_few(struct lh_env *env, const struct lh_flow *f, u32 ack,
+				    struct lh_seg *first, u32 *n)
 {
+	struct lh_seg *e = first;
 	u32 i;
 
 	for (i = 0; i < LH_ACK_FEW; i++) {
-		struct lh_seg *e = i < lh_cached(f) ? lh_seg_at(env, f, f->ring.head + i) : NULL;
-
+		if (i)
+			e = i < lh_cached(f) ? lh_seg_at(env, f, f->ring.head + i) : NULL;
 		if (!e || lh_after(e->end, ack))
-			return 0;
+			return NULL;
+		*n = i + 1;
 		if (e->end == ack)
-			return i + 1;
+			return e;
 	}
-	return 0;
+	return NULL;
 }
 
 /* How many @ack covers. An entry of its own: lh_ring_reclaim_more(). */
@@ -122,18 +125,17 @@ LH_ENTRY u32 lh_ack_many(struct lh_env *env, struct lh_flow *f, u32 ack)
 LH_INLINE void lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
 {
 	struct lh_seg *first, *last;
-	u32 n, span;
+	u32 n = 0, span;
 
-	if (!lh_cached(f))
+	first = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	if (!first || lh_after(first->end, ack))
 		return;
-	n = lh_ack_few(env, f, ack);
-	if (!n)
+	last = lh_ack_few(env, f, ack, first, &n);
+	if (!last) {
 		n = lh_ack_many(env, f, ack);
-	if (!n)
-		return;
-	first = lh_seg_at(env, f, f->ring.head);
-	last = lh_seg_at(env, f, f->ring.head + n - 1);
-	if (!first || !last)
+		last = lh_seg_at(env, f, f->ring.head + n - 1);
+	}
+	if (!n || !last)
 		return;
 	span = last->end - first->seq;
 	lh_delivered_run(env, f, last, n, span);
@@ -149,12 +151,15 @@ LH_INLINE void lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
  * the timer grew with it, and each loss took twice as long as the one before. */
 LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	struct lh_seg *e;
 	u32 how = 0;
 
 	if (lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY))
 		how |= LH_POP_HOLE;
-	if (!lh_flow_sack(f) && e && (e->n_local || (e->flags & LH_SEG_FH_RTX)))
+	if (lh_flow_sack(f))
+		return how;
+	e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	if (e && (e->n_local || (e->flags & LH_SEG_FH_RTX)))
 		how |= LH_POP_WAITED;
 	return how;
 }

@@ -18,10 +18,11 @@
 #define LH_FULL_PERIOD_NS (10 * LH_SEC)
 #define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
 
-/* The time that the hop takes for @segs segments, or @least ns where that is longer. */
-LH_INLINE u64 lh_segs_time(struct lh_env *env, const struct lh_flow *f, u64 segs, u64 least)
+/* The time that the hop to @p, the flow's receiver or none, takes for @segs segments, or @least ns
+ * where that is longer. */
+LH_INLINE u64 lh_segs_time(struct lh_env *env, const struct lh_flow *f, const struct lh_peer *p,
+			   u64 segs, u64 least)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
 	u64 rate = p ? p->rate : lh_device_rate(env, LH_RATE_BINS);
 
 	return lh_rate_time_least(rate, segs * lh_mss(f), least);
@@ -29,10 +30,11 @@ LH_INLINE u64 lh_segs_time(struct lh_env *env, const struct lh_flow *f, u64 segs
 
 LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 least)
 {
+	struct lh_peer *p = lh_peer_of(env, f);
 	u64 t = LH_CFG(env)->target_ns;
 
-	if (lh_peer_of(env, f)) /* what a slow one's segments take */
-		least = lh_segs_time(env, f, LH_TARGET_SEGS, least);
+	if (p) /* what a slow one's segments take */
+		least = lh_segs_time(env, f, p, LH_TARGET_SEGS, least);
 	return lh_clamp64(least, t, LH_TARGET_MOST * t);
 }
 
@@ -55,7 +57,7 @@ LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t)
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 flows = p ? lh_peer_flows(env, p) : lh_device_flows(env);
 
-	return lh_segs_time(env, f, flows, t);
+	return lh_segs_time(env, f, p, flows, t);
 }
 
 LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
@@ -82,12 +84,12 @@ LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 
 LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 flows, base = lh_base(env, f);
+	u64 flows, base = lh_base_here(env, f);
 
 	if (!p || !p->rate)
 		return false;
 	flows = lh_max(p->crowd, p->crowd_before);
-	return flows * lh_mss(f) > lh_rate_times(p->rate, base - base / 4);
+	return lh_rate_lacks(p->rate, base - base / 4, flows * lh_mss(f));
 }
 
 LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f)
@@ -144,7 +146,8 @@ LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 
 LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *since_ns, u64 q)
 {
-	if (q < lh_target_from(env, f, LH_AQM_TARGET_NS))
+	/* No target is less than the configured one. */
+	if (q < LH_CFG(env)->target_ns || q < lh_target_from(env, f, LH_AQM_TARGET_NS))
 		*since_ns = 0;
 	else if (!*since_ns)
 		*since_ns = env->now_ns;
@@ -255,9 +258,10 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 	p->full_tx_ns = env->ack.sample_ns;
 }
 
-LH_INLINE void lh_queue_peer(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
+LH_INLINE void lh_queue_peer(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r,
+			     u64 target)
 {
-	if (lh_queue_stands(env, f, lh_target(env, f) / 2))
+	if (lh_queue_stands(env, f, target / 2))
 		p->busy_ns = env->now_ns;
 	lh_queue_sample(env, f, p, r);
 }
@@ -268,5 +272,5 @@ LH_INLINE void lh_queue_note(struct lh_env *env, struct lh_flow *f, u64 r)
 
 	lh_queue_recent(env, f, r);
 	if (p)
-		lh_queue_peer(env, f, p, r);
+		lh_queue_peer(env, f, p, r, lh_target(env, f));
 }

@@ -103,8 +103,10 @@ LH_INLINE bool lh_queue_rising(const struct lh_peer *p);
 /* The flow's samples have a new one, @r. */
 LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r);
 
-/* The same for its receiver @p, after the flow's: the queue, how long it stands, and the longest. */
-LH_INLINE void lh_queue_peer(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r);
+/* The same for its receiver @p, after the flow's: the queue, how long it stands, and the longest.
+ * @target: lh_target(). */
+LH_INLINE void lh_queue_peer(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r,
+			     u64 target);
 
 /* Both, where no controller (control.h) asks for more. */
 LH_INLINE void lh_queue_note(struct lh_env *env, struct lh_flow *f, u64 r);

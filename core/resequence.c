@@ -216,7 +216,7 @@ LH_ENTRY u32 lh_resequence_share(struct lh_env *env, const struct lh_flow *f)
 /* Data of the flow have come: it is one of those that share the buffer. */
 LH_INLINE void lh_resequence_count(struct lh_env *env, struct lh_flow *f)
 {
-	u64 bin = env->now_ns / LH_BIN_NS;
+	u64 bin = lh_bin(env);
 
 	if (f->resequence.bin == bin)
 		return;

@@ -43,8 +43,10 @@ LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		f->rtt.low_ns = r;
 	else
 		f->rtt.low_ns += (r - f->rtt.low_ns) / 8;
-	if (!f->rtt.min_ns || r < f->rtt.min_ns)
+	if (!f->rtt.min_ns || r < f->rtt.min_ns) {
 		f->rtt.min_ns = r;
+		lh_lmin_look(env, f);
+	}
 	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2)
 		lh_rtt_ns2(env, f, r);
 	else

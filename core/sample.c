@@ -14,19 +14,26 @@
 
 LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
 {
+	return env->lmin_ns;
+}
+
+LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f)
+{
 	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (!p || !p->lmin_now_ns)
-		return f->rtt.min_ns;
-	return lh_least(p->lmin_now_ns, p->lmin_before_ns);
+		env->lmin_ns = f->rtt.min_ns;
+	else
+		env->lmin_ns = lh_least(p->lmin_now_ns, p->lmin_before_ns);
 }
 
 LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
+	struct lh_peer *p;
 
 	if (f->rtt.srtt_ns)
 		return f->rtt.srtt_ns;
+	p = lh_peer_of(env, f);
 	return p && p->srtt_ns ? p->srtt_ns : LH_DEVICE(env)->srtt_ns;
 }
 
@@ -36,19 +43,15 @@ LH_INLINE void lh_smooth(u64 *srtt_ns, u64 r)
 }
 
 /*
- * One sojourn of the receiver's. The minimum does not age while a queue stands
+ * One sojourn of the receiver @p's. The minimum does not age while a queue stands
  * before any of its flows (a window of 10 s drifted from 10 to 36 ms, and short
  * flows beside a long one let it drift by 5 ms per 20 s). Where many flows begin
  * at once their first data queue already, and only the handshakes tell how long the
  * way is: 50 flows took 105 ms for it, and kept a queue of 110. That counts until data
  * come within two segments' time of it.
  */
-LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
+LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
-
-	if (!p)
-		return;
 	p->seen_ns = env->now_ns;
 	lh_smooth(&p->srtt_ns, r);
 	if (!p->lmin_now_ns) {
@@ -66,6 +69,7 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		p->guessed = 0;
 		p->since_ns = env->now_ns;
 	}
+	lh_lmin_look(env, f);
 }
 
 /*
@@ -426,7 +430,7 @@ LH_INLINE bool lh_prompt(struct lh_flow *f, const struct lh_ack_sum *sum)
 LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_ack_sum *sum = &env->ack;
-	u64 bin = env->now_ns / LH_BIN_NS, r;
+	u64 bin = lh_bin(env), r;
 	struct lh_peer *p = lh_peer_of(env, f);
 
 	if (!sum->bytes)
@@ -458,8 +462,8 @@ LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 			return 0;
 	}
 	lh_rtt_sample(env, f, r);
-	if (sum->sample_full) /* a small one is serialised sooner */
-		lh_peer_sample(env, f, r);
+	if (p && sum->sample_full) /* a small one is serialised sooner */
+		lh_peer_sample(env, f, p, r);
 	lh_smooth(&LH_DEVICE(env)->srtt_ns, r);
 	lh_rate_sample(env, f, r);
 	return r;

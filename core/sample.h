@@ -56,8 +56,12 @@ struct lh_ack_sum {
 	u32 deprived; /* 1: a loss of the link was repaired and is to be hidden from FH */
 };
 
-/* The unloaded local round trip towards this flow's receiver, 0: unknown. */
+/* The unloaded local round trip towards this flow's receiver, 0: unknown. An ACK asks for it ten times, so
+ * that it is kept in @env. */
 LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f);
+
+/* Looks it up: of a flow whose turn it is, or after anything has changed that it depends on. */
+LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f);
 
 /* The local round trip to reckon with: the flow's own, or the receiver's or the
  * device's before the flow has one; 0: nobody knows. */

@@ -138,7 +138,9 @@ LH_ENTRY int lh_shadow_data(struct lh_env *env, struct lh_flow *f, const struct 
 {
 	if (!env || !f || !s)
 		return 0;
-	f->shadow.due_ns = lh_before(s->seq, f->max) ? lh_probe_deadline(env, f) : 0;
+	f->shadow.due_ns = 0;
+	if (lh_before(s->seq, f->max))
+		f->shadow.due_ns = lh_probe_deadline(env, f, lh_head(env, f));
 	f->shadow.departed += s->end - s->seq;
 	lh_shadow_burst(env, f, s->payload_bytes);
 	if (lh_after(s->seq, f->max))

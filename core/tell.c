@@ -23,7 +23,7 @@ LH_ENTRY u64 lh_tell_from(struct lh_env *env, const struct lh_flow *f)
 
 	if (!env || !f)
 		return 0;
-	bin = env->now_ns / LH_BIN_NS;
+	bin = lh_bin(env);
 	if (lh_tell_may(LH_DEVICE(env), lh_peer_of(env, f), bin))
 		return env->now_ns;
 	return (bin + 1) * LH_BIN_NS;
@@ -33,7 +33,7 @@ LH_INLINE bool lh_tell_plenty(struct lh_env *env)
 {
 	const struct lh_device *d = LH_DEVICE(env);
 
-	return d->told_bin != env->now_ns / LH_BIN_NS || d->told < LH_TELL_BIN / 2;
+	return d->told_bin != lh_bin(env) || d->told < LH_TELL_BIN / 2;
 }
 
 LH_ENTRY int lh_tell_spend(struct lh_env *env, const struct lh_flow *f)
@@ -46,7 +46,7 @@ LH_ENTRY int lh_tell_spend(struct lh_env *env, const struct lh_flow *f)
 		return 0;
 	d = LH_DEVICE(env);
 	p = lh_peer_of(env, f);
-	bin = env->now_ns / LH_BIN_NS;
+	bin = lh_bin(env);
 	if (d->told_bin != bin) {
 		d->tellers_before = d->told_bin + 1 == bin ? d->tellers : 0;
 		d->told_bin = bin;

@@ -57,6 +57,10 @@ LH_INLINE void lh_control_window(struct lh_env *env, struct lh_flow *f, const st
 {
 	u32 own = env->view.edge, edge, header;
 
+	if (f->control.state == LH_CONTROL_FREE) {
+		f->control.old_edge = 1; /* what it spends is MH's own window */
+		return;
+	}
 	if (!lh_control_usable(env, f) || s->ack != f->una || !s->window)
 		return;
 	f->control.old_edge =

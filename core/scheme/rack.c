@@ -211,11 +211,16 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 /* When a segment is due: without a sign from MH, or since others overtook it. */
 LH_INLINE u64 lh_rack_deadline(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 probe = lh_probe_deadline(env, f), order = lh_order_deadline(env, f);
+	const struct lh_seg *head = lh_head(env, f);
+	u64 order, probe;
 
+	if (!head)
+		return 0;
 	if (f->outage.since_ns)
 		return lh_outage_rack_at(env, f);
-	return lh_least(lh_outage_at(env, f), lh_least(order, probe));
+	order = lh_order_deadline(env, f, head);
+	probe = lh_probe_deadline(env, f, head);
+	return lh_least(lh_outage_at(env, f, head), lh_least(order, probe));
 }
 
 /* In an outage: is it over? */
@@ -236,7 +241,7 @@ LH_INLINE void lh_rack_on_outage_timer(struct lh_env *env, struct lh_flow *f,
 
 LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	u64 due = lh_outage_at(env, f);
+	u64 due = lh_outage_at(env, f, lh_head(env, f));
 
 	if (!f->outage.since_ns && due && env->now_ns >= due)
 		lh_outage_begin(env, f);
@@ -244,7 +249,7 @@ LH_INLINE void lh_rack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh
 		lh_rack_on_outage_timer(env, f, out);
 		return;
 	}
-	due = lh_probe_deadline(env, f);
+	due = lh_probe_deadline(env, f, lh_head(env, f));
 	env->ack.deprived = 0;
 	if (lh_flow_sack(f)) {
 		u32 done = lh_order_repair(env, f, LH_RACK_BURST, out);

@@ -127,7 +127,7 @@ LH_INLINE void lh_sack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
  * with a hop that reorders is over with. */
 LH_INLINE u64 lh_sack_more_at(struct lh_env *env, const struct lh_flow *f)
 {
-	return lh_least(f->recovery.rest_ns, lh_order_deadline(env, f));
+	return lh_least(f->recovery.rest_ns, lh_order_deadline(env, f, lh_head(env, f)));
 }
 
 LH_INLINE u64 lh_sack_deadline(struct lh_env *env, const struct lh_flow *f)

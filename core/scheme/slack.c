@@ -64,13 +64,13 @@ LH_INLINE void lh_slack_on_ack(struct lh_env *env, struct lh_flow *f, const stru
 LH_INLINE u64 lh_slack_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	if (!f->outage.since_ns)
-		return lh_least(lh_head_deadline(env, f), lh_outage_at(env, f));
+		return lh_least(lh_head_deadline(env, f), lh_outage_at(env, f, lh_head(env, f)));
 	return lh_least(lh_outage_probe_at(env, f), lh_outage_tell_at(env, f));
 }
 
 LH_INLINE void lh_slack_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	u64 due = lh_outage_at(env, f);
+	u64 due = lh_outage_at(env, f, lh_head(env, f));
 
 	/* Three copies of a kept ACK that ran out of time are a burst. */
 	if (out->emit_held && !LH_CFG(env)->freeze)

@@ -957,8 +957,8 @@ const _: () = {
 pub struct lh_back {
     #[doc = " of the ACK that came at at_ns"]
     pub tsval: u32,
-    #[doc = " ticks of MH's timestamp clock per second; 0: not known yet"]
-    pub hz: u32,
+    #[doc = " of MH's timestamp clock; 0: not known yet"]
+    pub tick_ns: u32,
     #[doc = " 0: no ACK yet"]
     pub at_ns: u64,
     #[doc = " of this and the last period: delay against that ACK's"]
@@ -978,7 +978,7 @@ const _: () = {
     ["Size of lh_back"][::core::mem::size_of::<lh_back>() - 48usize];
     ["Alignment of lh_back"][::core::mem::align_of::<lh_back>() - 8usize];
     ["Offset of field: lh_back::tsval"][::core::mem::offset_of!(lh_back, tsval) - 0usize];
-    ["Offset of field: lh_back::hz"][::core::mem::offset_of!(lh_back, hz) - 4usize];
+    ["Offset of field: lh_back::tick_ns"][::core::mem::offset_of!(lh_back, tick_ns) - 4usize];
     ["Offset of field: lh_back::at_ns"][::core::mem::offset_of!(lh_back, at_ns) - 8usize];
     ["Offset of field: lh_back::least_ns"][::core::mem::offset_of!(lh_back, least_ns) - 16usize];
     ["Offset of field: lh_back::least_before_ns"]
