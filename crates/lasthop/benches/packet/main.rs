@@ -92,7 +92,7 @@ impl Times {
 fn talks(of: &dyn Programs, shape: Shape) -> Result<Vec<Talk>> {
     (0..shape.flows)
         .map(|n| {
-            let mut talk = Talk::new(of, n, shape.mss, false)?;
+            let mut talk = Talk::new(of, n, shape.mss, true)?;
             if shape.segments > 1 {
                 talk = talk.in_trains(shape.segments);
                 // Who has proved nothing may fill less of the cache.
