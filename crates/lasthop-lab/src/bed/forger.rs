@@ -185,10 +185,10 @@ impl Seen {
         }
     }
 
-    /// Whether MH said so, and not we: what is forged has no timestamps.
-    fn is_answered(&self, s: &Segment, key: &Key) -> bool {
+    /// Whether MH said so.
+    fn is_answered(&self, key: &Key) -> bool {
         let Ends { fh: mh, mh: fh } = ends(key);
-        u32::from(s.opts) & LH_OPT_TS != 0 && Ends { fh, mh } == self.ends
+        Ends { fh, mh } == self.ends
     }
 }
 
@@ -214,8 +214,11 @@ impl Station {
             let Ok((s, key)) = parse(&packet[..length], 0, None, true) else {
                 continue;
             };
+            if u32::from(s.opts) & LH_OPT_TS == 0 {
+                continue; // our own: nothing that is forged has timestamps
+            }
             match seen {
-                Some(seen) if seen.is_answered(&s, &key) => seen.acked = s.ack,
+                Some(seen) if seen.is_answered(&key) => seen.acked = s.ack,
                 _ if s.payload_bytes == 0 || s.is_syn() => {}
                 _ => *seen = Some(Seen::new(&s, &key, *seen)),
             }
