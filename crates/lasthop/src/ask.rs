@@ -254,15 +254,18 @@ fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
 /// As [`ask`], but who stood in the queue of a socket when it was closed, as that of a device that goes,
 /// has learned nothing of who serves it: looking once more tells.
 fn ask_again(socket: &Path, request: &str, bounds: Bounds) -> io::Result<String> {
-    let asked = ask(socket, request, bounds);
+    let until = Instant::now() + bounds.whole;
+    let asked = ask(socket, request, bounds, until);
     match asked.as_ref().map_err(io::Error::kind) {
-        Err(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => ask(socket, request, bounds),
+        Err(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {
+            ask(socket, request, bounds, until)
+        }
         _ => asked,
     }
 }
 
-fn ask(socket: &Path, request: &str, bounds: Bounds) -> io::Result<String> {
-    let until = Instant::now() + bounds.whole;
+/// Asks once, until then at the latest.
+fn ask(socket: &Path, request: &str, bounds: Bounds, until: Instant) -> io::Result<String> {
     // A process that hangs takes no connections: with its queue full, connecting waits as well.
     let left = || match until.saturating_duration_since(Instant::now()) {
         Duration::ZERO => Err(io::Error::from(ErrorKind::TimedOut)),
@@ -427,7 +430,7 @@ mod tests {
         };
         let asked = |path: &Path| {
             let before = Instant::now();
-            let refused = ask(path, "status", bounds).unwrap_err();
+            let refused = ask_again(path, "status", bounds).unwrap_err();
             assert!(before.elapsed() < Duration::from_secs(2), "{refused}");
             silence(refused.kind())
         };
