@@ -82,7 +82,7 @@ fn an_agent_below_a_hop_repairs_what_goes_up() {
         return;
     }
     // The sender's own hop is clean, but its queue may overflow. Its agent sees what the agent behind
-    // the next hop lets pass: few of that one's losses (up to 19 of 122 in twelve runs).
+    // the next hop lets pass: few of that one's losses (up to 19 of 122 in twelve runs, 18 in eighteen more).
     let topology = Topology::chain(2)
         .with_loss("air2", 0.0)
         .with_agents_below();
@@ -93,9 +93,10 @@ fn an_agent_below_a_hop_repairs_what_goes_up() {
         let hop = bed.emulator(emulator).unwrap().stats().unwrap().b_to_a;
         hop.data_lost + hop.data_queue_dropped
     });
+    println!("{resent:?} repairs, {dropped} dropped, {lost} lost behind");
     assert!(lost > 60 && resent[0] >= lost / 2, "{resent:?} of {lost}");
     // Had it taken the next hop's losses for its own there would be as many as those.
-    assert!(
+    bound!(
         resent[1] <= dropped + lost / 4,
         "{resent:?}, {dropped} dropped, {lost} lost behind"
     );
