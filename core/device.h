@@ -57,7 +57,7 @@ struct lh_peer {
 	u32 ahead, full_now, full_before;
 	u32 delivered; /* bytes, modulo 2^32 */
 	/* A trial of all its flows together: lh_control_doubt(). */
-	u64 trial_ns, trial_end_ns; /* from, to; 0: there is none */
+	u64 trial_ns, trial_end_ns; /* when its last part begins and ends; 0: there is none */
 	u64 trial_least_ns; /* least sample in its last part; 0: none */
 	/* Delivered to it: in this bin, and the best of late, which fades. */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */

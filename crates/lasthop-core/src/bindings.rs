@@ -1542,9 +1542,9 @@ pub struct lh_peer {
     pub full_before: u32,
     #[doc = " bytes, modulo 2^32"]
     pub delivered: u32,
-    #[doc = " from, to; 0: there is none"]
+    #[doc = " when its last part begins and ends; 0: there is none"]
     pub trial_ns: u64,
-    #[doc = " from, to; 0: there is none"]
+    #[doc = " when its last part begins and ends; 0: there is none"]
     pub trial_end_ns: u64,
     #[doc = " least sample in its last part; 0: none"]
     pub trial_least_ns: u64,

@@ -72,6 +72,21 @@ fn a_longer_way_is_no_queue() {
     }
 }
 
+/// Half of C comes in one burst per round trip: by the time since its first ACK the hop looks as busy as at
+/// its best, and each trial that finds so doubles the time to the next.
+#[test]
+fn a_burst_is_no_busy_hop() {
+    for seed in [4, 9, 12, 16, 22, 23] {
+        let case = Case {
+            seed,
+            ..longer(1, "reno", 0.01)
+        };
+        let rack = run(&case.with_agent());
+        println!("{seed} {}", rack.line());
+        assert!(rack.efficiency() >= 0.93, "{seed}: {}", rack.efficiency());
+    }
+}
+
 /// With 100 flows on the test bed, some of which were not held yet, their queue passed for the
 /// way, and stayed for good.
 #[test]
