@@ -125,7 +125,7 @@ LH_INLINE void lh_ack_uncached(struct lh_env *env, struct lh_flow *f, u32 from)
 
 	if (upto - from == env->ack.popped_bytes)
 		return;
-	e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	e = lh_oldest(env, f);
 	if (e && lh_before(e->seq, upto))
 		upto = e->seq;
 	n = upto - from - env->ack.popped_bytes;

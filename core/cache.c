@@ -304,7 +304,7 @@ LH_INLINE void lh_cache_echo(struct lh_env *env, struct lh_flow *f, u32 tsecr)
 	if (!(f->flags & LH_FLOW_TS) || lh_after(tsecr, f->conn.ts_recent))
 		f->conn.ts_recent = tsecr;
 	f->flags |= LH_FLOW_TS; /* in every segment or in none */
-	e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	e = lh_oldest(env, f);
 	if (e && lh_seg_stale(f, e))
 		lh_cache_block(f, f->una, f->max);
 }

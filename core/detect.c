@@ -28,7 +28,7 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
 
 LH_INLINE struct lh_seg *lh_head(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	struct lh_seg *e = lh_oldest(env, f);
 
 	return e && !lh_after(e->seq, f->una) ? e : NULL;
 }

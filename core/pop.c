@@ -127,7 +127,7 @@ LH_INLINE void lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
 	struct lh_seg *first, *last;
 	u32 n = 0, span;
 
-	first = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	first = lh_oldest(env, f);
 	if (!first || lh_after(first->end, ack))
 		return;
 	last = lh_ack_few(env, f, ack, first, &n);
@@ -158,7 +158,7 @@ LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
 		how |= LH_POP_HOLE;
 	if (lh_flow_sack(f))
 		return how;
-	e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	e = lh_oldest(env, f);
 	if (e && (e->n_local || (e->flags & LH_SEG_FH_RTX)))
 		how |= LH_POP_WAITED;
 	return how;

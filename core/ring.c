@@ -28,6 +28,11 @@ LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, 
 	return &c->seg[i & (LH_CHUNK_SEGS - 1)];
 }
 
+LH_INLINE struct lh_seg *lh_oldest(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+}
+
 LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq)
 {
 	u32 lo = f->ring.head, len = lh_cached(f);

@@ -83,6 +83,9 @@ LH_INLINE struct lh_chunk *lh_chunk_at(struct lh_env *env, const struct lh_flow 
 /* Entry at @pos, NULL as above. */
 LH_INLINE struct lh_seg *lh_seg_at(struct lh_env *env, const struct lh_flow *f, u32 pos);
 
+/* The oldest entry, NULL: nothing is cached. Whether MH lacks it: lh_head(). */
+LH_INLINE struct lh_seg *lh_oldest(struct lh_env *env, const struct lh_flow *f);
+
 /* First position whose segment ends after @seq; tail if there is none. */
 LH_FUNC u32 lh_cache_find(struct lh_env *env, const struct lh_flow *f, u32 seq);
 

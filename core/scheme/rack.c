@@ -38,7 +38,7 @@ LH_INLINE bool lh_rack_syn_due(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_rack_on_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			      struct lh_actions *out)
 {
-	struct lh_seg *e = lh_cached(f) ? lh_seg_at(env, f, f->ring.head) : NULL;
+	struct lh_seg *e = lh_oldest(env, f);
 
 	f->sent_ns = env->now_ns;
 	if (s->payload_bytes || !env->handshakes || !lh_after(s->end, f->una))
