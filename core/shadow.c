@@ -31,25 +31,58 @@ LH_INLINE enum lh_shadow_sender lh_shadow_sender_of(const struct lh_flow *f)
 						     : LH_SHADOW_SENDER_STEADY;
 }
 
+/* Whether the ACK of this call, of a single segment, left when that arrived: what departed right behind it
+ * would have had MH acknowledge both (RFC 1122 section 4.2.3.2). As in a start, when each is acknowledged. */
+LH_INLINE bool lh_shadow_followed(struct lh_env *env, struct lh_flow *f)
+{
+	const struct lh_seg *next = lh_oldest(env, f);
+
+	return env->ack.nr_segs == 1 && !env->ack.sacked && !env->ack.sample_lone && next &&
+	       lh_since(next->last_tx_ns, env->ack.sample_ns) < LH_MSEC;
+}
+
+/* When the segment had departed by which the ACK of this call shows a queue that lh_queue_note() leaves out;
+ * 0: it shows none, or that one has it. In FH's recoveries all that arrives may have been sent twice, and what
+ * gets lost there met the same queue; while MH lacks anything it delays no ACK (RFC 5681 section 4.2). */
+LH_INLINE u64 lh_shadow_sample(struct lh_env *env, struct lh_flow *f)
+{
+	u64 again_ns = env->ack.again_ns, lmin = lh_lmin(env, f);
+
+	if (again_ns <= env->ack.sample_ns)
+		return lh_shadow_followed(env, f) ? env->ack.sample_ns : 0;
+	/* Sooner it is of the first copy, as in lh_shadow_delivered(). */
+	if (!lh_after(f->sacked_max, f->una) || lh_since(env->now_ns, again_ns) < lmin - lmin / 8)
+		return 0;
+	return again_ns;
+}
+
 LH_INLINE void lh_shadow_look(struct lh_env *env, struct lh_flow *f)
 {
 	const struct lh_peer *p = lh_peer_of(env, f);
-	struct lh_shadow *w = &f->shadow;
 	u64 q = p ? p->queue_ns : 0, longest = p ? lh_queue_longest(p) : 0;
+	u64 tx_ns = lh_shadow_sample(env, f), r;
+	struct lh_shadow *w = &f->shadow;
 	u32 mark = 0;
 	int i;
 
+	if (tx_ns) {
+		r = lh_since(env->now_ns, tx_ns);
+		q = lh_queue(env, f, lh_since(r, f->back.now_ns));
+		longest = lh_max(longest, q);
+	} else if (lh_ack_at_once(&env->ack)) {
+		tx_ns = env->ack.sample_ns;
+	}
 	for (i = 0; i < LH_SHADOW_QUEUES - 1; i++)
 		mark += q >= LH_MSEC << i;
 	if (q >= LH_MSEC && q >= longest - longest / 4)
 		mark |= LH_MARK_FULL;
 	w->mark = mark;
-	if (!lh_ack_at_once(&env->ack) || env->ack.sample_ns <= w->met_tx_ns[0])
+	if (tx_ns <= w->met_tx_ns[0])
 		return;
 	w->met[1] = w->met[0];
 	w->met_tx_ns[1] = w->met_tx_ns[0];
 	w->met[0] = mark;
-	w->met_tx_ns[0] = env->ack.sample_ns;
+	w->met_tx_ns[0] = tx_ns;
 }
 
 /* The queue that @e met, which is lost: as the nearer one of the last two samples shows it. What follows

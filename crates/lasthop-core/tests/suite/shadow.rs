@@ -251,3 +251,49 @@ fn the_end_of_a_burst_met_its_queue() {
     let sums = sums(&rig);
     assert_eq!((sums.lost, sums.lost_full), (2, 2));
 }
+
+/// The same of a receiver that acknowledges each segment, as in a start: its ACKs are prompt, for others had
+/// departed right behind what they tell of.
+#[test]
+fn the_end_of_a_burst_met_its_queue_where_each_is_acknowledged() {
+    let mut rig = watched();
+    for i in 0..24 {
+        rig.fh_sends(300, rig.segment(10_000 + i * 1_000, 1_000));
+    }
+    for i in 1..=20 {
+        acks(&mut rig, 310 + i as u64, 10_000 + i * 1_000, &[]);
+    }
+    let by_queue = rig.agent.host().watched().segs;
+    assert!(by_queue[5] >= 4, "16 ms and more: {by_queue:?}");
+    sends(&mut rig, 335, 34_000, 2);
+    acks(&mut rig, 346, 30_000, &[(34_000, 35_000)]);
+    acks(&mut rig, 347, 30_000, &[(34_000, 36_000)]);
+    for i in 0..4 {
+        rig.fh_sends(440, rig.segment(30_000 + i * 1_000, 1_000));
+    }
+    acks(&mut rig, 452, 36_000, &[]);
+    let sums = sums(&rig);
+    assert_eq!((sums.lost, sums.lost_full), (4, 4));
+}
+
+/// What FH sends again has its queue, too, though no sample is taken by it: another queue than the one
+/// before, here, and copies that get lost in it met a long one.
+#[test]
+fn what_is_sent_again_met_its_own_queue() {
+    let mut rig = watched();
+    sends(&mut rig, 300, 10_000, 8);
+    acks(&mut rig, 316, 10_000, &[(15_000, 17_000)]);
+    acks(&mut rig, 317, 10_000, &[(15_000, 18_000)]);
+    for i in 0..5 {
+        rig.fh_sends(400, rig.segment(10_000 + i * 1_000, 1_000));
+    }
+    acks(&mut rig, 430, 11_000, &[(15_000, 18_000)]);
+    acks(&mut rig, 431, 12_000, &[(15_000, 18_000)]);
+    acks(&mut rig, 432, 12_000, &[(14_000, 18_000)]);
+    for i in 2..4 {
+        rig.fh_sends(520, rig.segment(10_000 + i * 1_000, 1_000));
+    }
+    let lost = rig.agent.host().watched().lost;
+    assert_eq!(lost.iter().sum::<u64>(), 7, "{lost:?}");
+    assert_eq!(lost[5], 2, "{lost:?}");
+}

@@ -93,10 +93,10 @@ fn no_loss_is_not_worth_it() {
     let last = observed(&bed, || {
         run(&bed, Transfer::new().bytes(12_000_000).cc("cubic"));
     });
-    assert_eq!(last["verdict"][0]["finding"], "not_worth_it", "{last}");
+    bound!(last["verdict"][0]["finding"] == "not_worth_it", "{last}");
     let pct = last["link_loss_pct"].as_f64().expect("a number");
     bound!(pct <= 0.05, "{last}");
-    assert_eq!(last["settings"], serde_json::json!({}));
+    bound!(last["settings"] == serde_json::json!({}), "{last}");
     bed.down().expect("nothing is left");
 }
 
