@@ -17,14 +17,18 @@ LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
 	return env->lmin_ns;
 }
 
-LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f)
+/* That of @p's, the flow's receiver, or none. */
+LH_INLINE void lh_lmin_of(struct lh_env *env, const struct lh_flow *f, const struct lh_peer *p)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
-
 	if (!p || !p->lmin_now_ns)
 		env->lmin_ns = f->rtt.min_ns;
 	else
 		env->lmin_ns = lh_least(p->lmin_now_ns, p->lmin_before_ns);
+}
+
+LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f)
+{
+	lh_lmin_of(env, f, lh_peer_of(env, f));
 }
 
 LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f)
@@ -68,8 +72,10 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, struct lh_p
 		p->lmin_now_ns = r;
 		p->guessed = 0;
 		p->since_ns = env->now_ns;
+	} else {
+		return; /* it is what it was */
 	}
-	lh_lmin_look(env, f);
+	lh_lmin_of(env, f, p);
 }
 
 /*
