@@ -131,6 +131,6 @@ LH_INLINE void lh_brake_head(struct lh_env *env, struct lh_flow *f)
 	u64 due = lh_head_deadline(env, f);
 	struct lh_seg *e = due && env->now_ns >= due ? lh_head(env, f) : NULL;
 
-	if (e && lh_queue_overflowed(env, f, e))
+	if (e && lh_order_overflowed_tail(env, f, e))
 		lh_guard_leave(env, f);
 }

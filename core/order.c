@@ -5,6 +5,8 @@
 
 #define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
 #define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
+#define LH_PATTERN_LEAST                                                                           \
+	3 /* so many segments missing, an overflow of a slow start may have begun */
 #define LH_PATTERN_SEGS 8 /* delivered behind a loss: enough to tell what it was */
 #define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
 #define LH_BARE_MAX 3 /* repairs of a SYN, SYN-ACK or FIN */
@@ -108,7 +110,7 @@ LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flo
 	/* What the other end of the hop asks for may lie above all that was SACKed. */
 	if ((lh_policy(env) & LH_POLICY_PARTNER) && lh_after(e->seq, f->sacked_max))
 		range = 0;
-	if (missing >= lh_max(3 * mss, range / 4))
+	if (missing >= lh_max(LH_PATTERN_LEAST * mss, range / 4))
 		return LH_TRIED_NOTHING;
 	if (range < LH_PATTERN_SEGS * mss &&
 	    env->now_ns < e->last_tx_ns + f->order.rtt_ns + lh_lmin(env, f))
@@ -130,6 +132,18 @@ LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow 
 	if (p && lh_queue_rising(p) && lh_flow_sack(f))
 		return lh_order_pattern(env, f, e);
 	return LH_TRIED_NOTHING;
+}
+
+LH_INLINE bool lh_order_overflowed_tail(struct lh_env *env, const struct lh_flow *f,
+					const struct lh_seg *e)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	u32 missing = f->max - f->una - f->delivery.sacked_bytes;
+
+	if (!lh_queue_overflowed(env, f, e))
+		return false;
+	return !p || !lh_queue_rising(p) || !lh_flow_sack(f) ||
+	       missing >= LH_PATTERN_LEAST * lh_mss(f);
 }
 
 LH_INLINE enum lh_tried lh_order_whose(struct lh_env *env, struct lh_flow *f,
@@ -406,7 +420,7 @@ LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions
 		return;
 	/* Lost where the queue is full, with nothing behind it to tell: FH's, too. Probes of
 	 * 400 flows with a segment or two each were repairs without end. */
-	if (lh_queue_overflowed(env, f, e)) {
+	if (lh_order_overflowed_tail(env, f, e)) {
 		lh_guard_leave(env, f);
 		f->sent_ns = env->now_ns; /* the timer of what FH itself has repeated goes on */
 		f->recovery.nr_probes++;

@@ -67,6 +67,15 @@ LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
  * sent again. */
 LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow *f);
 
+/*
+ * Whether @e, of which nothing behind it has told, counts as lost to the queue. The end of a burst meets
+ * the longest queue of all, and a slow start consists of bursts: where that queue is still rising, and
+ * hardly more than @e is missing, it is the link's. At 110 ms and 2 % one of 16 starts ended by such a
+ * loss, and Reno was at 0.70 of the bound for as long as it took to grow again.
+ */
+LH_INLINE bool lh_order_overflowed_tail(struct lh_env *env, const struct lh_flow *f,
+					const struct lh_seg *e);
+
 /* When the patience with the head ends (@e: lh_head()), and if it has, when it is clear whose loss that is
  * (lh_order_pattern()); 0: it is not being waited for. What FH has sent again and lost to
  * the queue again is for the probe timer, and so is what MH has reported and dropped all the

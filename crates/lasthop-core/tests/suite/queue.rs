@@ -126,3 +126,41 @@ fn who_has_paused_may_queue_more() {
     assert!(!begins_anew(0, 110, true), "it still does");
     assert!(!begins_anew(20, 110, false), "it waited behind a queue");
 }
+
+/// What a sender of bursts has lost of the last one's end, once the probe timer has decided: segments that
+/// were sent again here, and losses that are left to FH. Each burst waits for `n` milliseconds in all, as long
+/// as it is.
+fn end_of_a_burst(bursts: &[i64], missing: i64) -> (bool, u64) {
+    let mut rig = rig(true);
+    let (mut seq, mut ms) = (0, 100);
+    for (i, &n) in bursts.iter().enumerate() {
+        ms += 100;
+        for k in 0..n {
+            rig.data(ms, seq + k * 1_000, 1_000);
+        }
+        let arrive = if i + 1 == bursts.len() {
+            n - missing
+        } else {
+            n
+        };
+        for k in (2..=arrive).step_by(2) {
+            rig.ack(ms + 10 + k as u64, seq + k * 1_000, &[]);
+        }
+        seq += n * 1_000;
+    }
+    let mut resent = 0;
+    while resent + rig.count(LH_C_overflow_suspected) == 0 {
+        let due = rig.deadline().expect("a probe");
+        resent += rig.timer(due + 1).resent.len() as u64;
+    }
+    (resent > 0, rig.count(LH_C_overflow_suspected))
+}
+
+/// A slow start's bursts end at the longest queue that there has been, whatever is lost there: an overflow
+/// takes more than one or two, and from then on.
+#[test]
+fn the_end_of_a_slow_starts_burst_is_no_overflow() {
+    assert_eq!(end_of_a_burst(&[10, 20, 40], 2), (true, 0));
+    assert_eq!(end_of_a_burst(&[10, 20, 40], 4), (false, 1));
+    assert_eq!(end_of_a_burst(&[40, 40, 40, 40], 2), (false, 1), "no start");
+}
