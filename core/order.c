@@ -142,7 +142,7 @@ LH_INLINE bool lh_order_overflowed_tail(struct lh_env *env, const struct lh_flow
 
 	if (!lh_queue_overflowed(env, f, e))
 		return false;
-	return !p || !lh_queue_rising(p) || !lh_flow_sack(f) ||
+	return !p || !lh_queue_rising(p) || !lh_flow_sack(f) || lh_peer_flows(env, p) > 1 ||
 	       missing >= LH_PATTERN_LEAST * lh_mss(f);
 }
 

@@ -69,9 +69,10 @@ LH_INLINE struct lh_seg *lh_order_head(struct lh_env *env, const struct lh_flow 
 
 /*
  * Whether @e, of which nothing behind it has told, counts as lost to the queue. The end of a burst meets
- * the longest queue of all, and a slow start consists of bursts: where that queue is still rising, and
- * hardly more than @e is missing, it is the link's. At 110 ms and 2 % one of 16 starts ended by such a
- * loss, and Reno was at 0.70 of the bound for as long as it took to grow again.
+ * the longest queue of all, and a slow start consists of bursts: where that queue is still rising, the flow
+ * is alone, and hardly more than @e is missing, it is the link's. At 110 ms and 2 % one of 16 starts ended by
+ * such a loss, and Reno was at 0.70 of the bound for as long as it took to grow again. Of several flows nobody
+ * knows whose start it is: pages of 40 objects over six connections took 0.7 % longer by it.
  */
 LH_INLINE bool lh_order_overflowed_tail(struct lh_env *env, const struct lh_flow *f,
 					const struct lh_seg *e);

@@ -14,6 +14,7 @@ LH_SCHEME(rack, LH_POLICY_CONTROL | LH_POLICY_PEER_OUTAGE | LH_POLICY_KEEP_OLDER
 #include "../outage.h"
 
 #define LH_PATIENT_TRIES 3 /* repairs that FH waits for: at 5 % one in 8,000 takes more */
+#define LH_DUPTHRESH 3 /* segments (RFC 5681) */
 #define LH_RACK_BURST 3 /* repairs for one ACK that delivered so many segments */
 
 /* Addresses that nobody has are tried, too: of SYNs to receivers that were not heard yet so
@@ -72,11 +73,33 @@ LH_INLINE bool lh_rack_patient(struct lh_env *env, const struct lh_flow *f)
 	       lh_control_usable(env, f) && tries < lh_wired(f) / 4 && !f->outage.back_ns;
 }
 
+/*
+ * Whether FH may be shown a hole without taking it for a loss at once. Patient it is only once it has seen
+ * something arrive late; before that the third segment above a hole is enough (RFC 8985 section 6.2, step 4).
+ * So it is shown two until it has.
+ */
+LH_INLINE bool lh_rack_shows(const struct lh_flow *f)
+{
+	return (f->flags & LH_FLOW_LATE_SEEN) ||
+	       f->delivery.sacked_bytes < LH_DUPTHRESH * lh_mss(f);
+}
+
+/* FH gets @s, which is new to it: if that fills a hole which it knew of and has not filled itself, it learns that
+ * segments come late here. */
+LH_INLINE void lh_rack_late(struct lh_flow *f)
+{
+	if (!(f->flags & LH_FLOW_SHOWN))
+		return;
+	f->flags &= ~LH_FLOW_SHOWN;
+	if (!(f->flags & LH_FLOW_FH_RTX) || !lh_after(f->cache.fh_rtx_end, f->hold.fwd_ack))
+		f->flags |= LH_FLOW_LATE_SEEN;
+}
+
 /* Whether FH is to be kept from seeing what is missing. */
 LH_INLINE bool lh_rack_hides(struct lh_env *env, const struct lh_flow *f)
 {
 	if (LH_CFG(env)->suppress == LH_SUPPRESS_AUTO)
-		return lh_control_brakes(env, f) && !lh_rack_patient(env, f);
+		return lh_control_brakes(env, f) && !(lh_rack_patient(env, f) && lh_rack_shows(f));
 	return LH_CFG(env)->suppress == LH_SUPPRESS_ON;
 }
 
@@ -201,10 +224,15 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 	if (lh_rack_may_repair(env, f))
 		lh_rack_repair(env, f, kind, out);
 	env->view.hides = lh_rack_hides(env, f);
-	if (kind == LH_ACK_NEW)
+	if (kind == LH_ACK_NEW) {
+		lh_rack_late(f);
 		lh_rack_new(env, f, s, out);
-	else
+	} else {
 		lh_brake_duplicate(env, f, s, kind, out);
+	}
+	if (s->nr_sack && out->verdict == LH_PASS && !out->blank_sack &&
+	    lh_after(f->sacked_max, f->una))
+		f->flags |= LH_FLOW_SHOWN;
 	lh_brake_ack_end(env, f, s, kind, out);
 }
 

@@ -102,6 +102,21 @@ fn a_start_survives_the_loss_of_a_bursts_end() {
     }
 }
 
+/// A sender that is patient, but not yet: with the third segment above its first hole it called that lost, and
+/// was at 0.24 to 0.66 of the bound.
+#[test]
+fn a_patient_senders_first_hole_costs_nothing() {
+    for (seed, rtt_ms, cc) in [(30, 200, "reno"), (30, 200, "cubic"), (30, 400, "cubic")] {
+        let case = Case {
+            seed,
+            ..Case::new(20.0, rtt_ms, 10, 0.05).flows(1, cc)
+        };
+        let rack = run(&case.with_agent());
+        println!("{seed} {rtt_ms} {cc} {}", rack.line());
+        assert!(rack.efficiency() >= 0.9, "{}", rack.efficiency());
+    }
+}
+
 /// With 100 flows on the test bed, some of which were not held yet, their queue passed for the
 /// way, and stayed for good.
 #[test]

@@ -111,6 +111,54 @@ fn a_sender_with_the_patience_for_three_repairs_sees_the_holes() {
     }
 }
 
+/// The third segment above a hole is a loss to a sender that has never seen anything come late (RFC 8985): it
+/// is shown two, and all once such a hole was filled that it had not filled itself.
+#[test]
+fn a_sender_that_has_seen_nothing_late_sees_two_above_a_hole() {
+    for fills_itself in [false, true] {
+        let mut b = held(7, 60 * MSS, 60 * MSS);
+        let f = b.flow.raw_mut();
+        f.flags |= LH_FLOW_SACK_SEEN | LH_FLOW_TS;
+        f.wired.rtt_ns = 400 * MSEC_NS;
+        // Five segments of which the first is lost, @more of them acknowledged above it: is that shown?
+        let shown = |b: &mut Bench, hole: u32, more: u32| {
+            b.now_ns += MSEC_NS;
+            let mut sack = [lh_sack_block::default(); LH_MAX_SACK as usize];
+            sack[0] = lh_sack_block {
+                left: (hole + 1) * MSS,
+                right: (hole + 1 + more) * MSS,
+            };
+            let out = b.segment_from_mh(&Segment {
+                ack: hole * MSS,
+                flags: LH_ACK as u16,
+                window: 2_000,
+                opts: (LH_OPT_SACK | LH_OPT_TS) as u8,
+                nr_sack: (more > 0).into(),
+                sack,
+                wscale: LH_WSCALE_NONE as u8,
+                ..Segment::default()
+            });
+            out.verdict == LH_PASS && out.blank_sack == 0
+        };
+        let burst = |b: &mut Bench, hole: u32| {
+            for n in hole..hole + 5 {
+                b.data(n * MSS, MSS);
+            }
+            b.now_ns += 9 * MSEC_NS;
+        };
+        burst(&mut b, 1);
+        let first = [2, 3, 4].map(|more| shown(&mut b, 1, more));
+        assert_eq!(first, [true, false, false]);
+        if fills_itself {
+            b.data(MSS, MSS);
+        }
+        assert!(shown(&mut b, 6, 0));
+        burst(&mut b, 6);
+        let then = [2, 3, 4].map(|more| shown(&mut b, 6, more));
+        assert_eq!(then, [true, !fills_itself, !fills_itself]);
+    }
+}
+
 /// The copies of what was kept tell FH of a window that had opened. The controller, which learns the
 /// wired round trip only then, must not take that back (invariant I16).
 #[test]
