@@ -5,8 +5,7 @@
 
 #define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
 #define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
-#define LH_PATTERN_LEAST                                                                           \
-	3 /* so many segments missing, an overflow of a slow start may have begun */
+#define LH_PATTERN_LEAST 3 /* segments missing: a slow start may have overflowed */
 #define LH_PATTERN_SEGS 8 /* delivered behind a loss: enough to tell what it was */
 #define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
 #define LH_BARE_MAX 3 /* repairs of a SYN, SYN-ACK or FIN */
@@ -118,6 +117,13 @@ LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flo
 	return LH_TRIED_OURS;
 }
 
+/* Whether somebody's slow start fills the queue before @p, the flow's receiver or none, so that the longest
+ * it has been says little, and a pattern of losses can be seen. */
+LH_INLINE bool lh_order_starts(const struct lh_flow *f, const struct lh_peer *p)
+{
+	return p && lh_queue_rising(p) && lh_flow_sack(f);
+}
+
 /* @e counts as lost: whose loss is it? @return LH_TRIED_OURS: the link's, and so ours to
  * repair; LH_TRIED_NOTHING: FH's, as without an agent. */
 LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow *f,
@@ -129,7 +135,7 @@ LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow 
 		return LH_TRIED_NOTHING;
 	if (!lh_queue_overflowed(env, f, e))
 		return LH_TRIED_OURS;
-	if (p && lh_queue_rising(p) && lh_flow_sack(f))
+	if (lh_order_starts(f, p))
 		return lh_order_pattern(env, f, e);
 	return LH_TRIED_NOTHING;
 }
@@ -142,7 +148,7 @@ LH_INLINE bool lh_order_overflowed_tail(struct lh_env *env, const struct lh_flow
 
 	if (!lh_queue_overflowed(env, f, e))
 		return false;
-	return !p || !lh_queue_rising(p) || !lh_flow_sack(f) || lh_peer_flows(env, p) > 1 ||
+	return !lh_order_starts(f, p) || lh_peer_flows(env, p) > 1 ||
 	       missing >= LH_PATTERN_LEAST * lh_mss(f);
 }
 

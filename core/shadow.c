@@ -31,6 +31,15 @@ LH_INLINE enum lh_shadow_sender lh_shadow_sender_of(const struct lh_flow *f)
 						     : LH_SHADOW_SENDER_STEADY;
 }
 
+/* Whether what departed at @tx_ns can't have been acknowledged yet, however short the queue has become: of
+ * what was sent twice MH had the first copy, then. */
+LH_INLINE bool lh_shadow_too_soon(struct lh_env *env, const struct lh_flow *f, u64 tx_ns)
+{
+	u64 lmin = lh_lmin(env, f);
+
+	return lh_since(env->now_ns, tx_ns) < lmin - lmin / 8;
+}
+
 /* Whether the ACK of this call, of a single segment, left when that arrived: what departed right behind it
  * would have had MH acknowledge both (RFC 1122 section 4.2.3.2). As in a start, when each is acknowledged. */
 LH_INLINE bool lh_shadow_followed(struct lh_env *env, struct lh_flow *f)
@@ -46,12 +55,11 @@ LH_INLINE bool lh_shadow_followed(struct lh_env *env, struct lh_flow *f)
  * gets lost there met the same queue; while MH lacks anything it delays no ACK (RFC 5681 section 4.2). */
 LH_INLINE u64 lh_shadow_sample(struct lh_env *env, struct lh_flow *f)
 {
-	u64 again_ns = env->ack.again_ns, lmin = lh_lmin(env, f);
+	u64 again_ns = env->ack.again_ns;
 
 	if (again_ns <= env->ack.sample_ns)
 		return lh_shadow_followed(env, f) ? env->ack.sample_ns : 0;
-	/* Sooner it is of the first copy, as in lh_shadow_delivered(). */
-	if (!lh_after(f->sacked_max, f->una) || lh_since(env->now_ns, again_ns) < lmin - lmin / 8)
+	if (!lh_after(f->sacked_max, f->una) || lh_shadow_too_soon(env, f, again_ns))
 		return 0;
 	return again_ns;
 }
@@ -305,12 +313,10 @@ LH_INLINE void lh_shadow_convict(struct lh_env *env, struct lh_flow *f, struct l
 LH_INLINE void lh_shadow_delivered(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
 	struct lh_shadow *w = &f->shadow;
-	u64 lmin = lh_lmin(env, f);
 
 	if (e->flags & LH_SEG_LOST) {
 		w->sums.mistaken++;
-	} else if (e->arrived && lh_since(env->now_ns, e->last_tx_ns) < lmin - lmin / 8) {
-		/* No second copy is answered that soon, however short the queue has become. */
+	} else if (e->arrived && lh_shadow_too_soon(env, f, e->last_tx_ns)) {
 		lh_shadow_take_back(env, f, e->behind);
 		w->booked++; /* its DSACK is still to come */
 	} else if (!(e->flags & LH_SEG_FH_RTX) && e->last_tx_ns >= w->newest_ns) {

@@ -84,8 +84,8 @@ LH_INLINE bool lh_rack_shows(const struct lh_flow *f)
 	       f->delivery.sacked_bytes < LH_DUPTHRESH * lh_mss(f);
 }
 
-/* FH gets @s, which is new to it: if that fills a hole which it knew of and has not filled itself, it learns that
- * segments come late here. */
+/* FH gets an ACK with a new number: if that fills a hole which it knew of (lh_rack_shown()) and has not filled
+ * itself, it learns that segments come late here. */
 LH_INLINE void lh_rack_late(struct lh_flow *f)
 {
 	if (!(f->flags & LH_FLOW_SHOWN))
@@ -93,6 +93,15 @@ LH_INLINE void lh_rack_late(struct lh_flow *f)
 	f->flags &= ~LH_FLOW_SHOWN;
 	if (!(f->flags & LH_FLOW_FH_RTX) || !lh_after(f->cache.fh_rtx_end, f->hold.fwd_ack))
 		f->flags |= LH_FLOW_LATE_SEEN;
+}
+
+/* Books that FH gets to see a hole by @s. */
+LH_INLINE void lh_rack_shown(struct lh_flow *f, const struct lh_segment *s,
+			     const struct lh_actions *out)
+{
+	if (s->nr_sack && out->verdict == LH_PASS && !out->blank_sack &&
+	    lh_after(f->sacked_max, f->una))
+		f->flags |= LH_FLOW_SHOWN;
 }
 
 /* Whether FH is to be kept from seeing what is missing. */
@@ -230,9 +239,7 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 	} else {
 		lh_brake_duplicate(env, f, s, kind, out);
 	}
-	if (s->nr_sack && out->verdict == LH_PASS && !out->blank_sack &&
-	    lh_after(f->sacked_max, f->una))
-		f->flags |= LH_FLOW_SHOWN;
+	lh_rack_shown(f, s, out);
 	lh_brake_ack_end(env, f, s, kind, out);
 }
 

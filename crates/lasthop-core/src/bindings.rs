@@ -2823,6 +2823,7 @@ pub const LH_FLOW_CLAIM: lh_flow_flag = 67108864;
 pub const LH_FLOW_TSVAL_FH: lh_flow_flag = 134217728;
 #[doc = " FH knows by the last ACK that it got what is above a hole"]
 pub const LH_FLOW_SHOWN: lh_flow_flag = 268435456;
+#[doc = " and saw one filled that it had not sent again"]
 pub const LH_FLOW_LATE_SEEN: lh_flow_flag = 536870912;
 pub type lh_flow_flag = ::core::ffi::c_uint;
 #[repr(C)]

@@ -50,6 +50,13 @@ fn sends(rig: &mut Rig, ms: u64, seq: i64, n: i64) {
     }
 }
 
+/// The same, all at one time.
+fn burst(rig: &mut Rig, ms: u64, seq: i64, n: i64) {
+    for i in 0..n {
+        sends(rig, ms, seq + i * 1_000, 1);
+    }
+}
+
 /// An ACK, of which nothing may come.
 fn acks(rig: &mut Rig, ms: u64, ack: i64, sack: &[(i64, i64)]) {
     let nothing = Seen {
@@ -221,9 +228,7 @@ fn ended_connections_count() {
 #[test]
 fn trains_tell_the_rate() {
     let mut rig = watched();
-    for i in 0..40 {
-        rig.fh_sends(300, rig.segment(10_000 + i * 1_000, 1_000));
-    }
+    burst(&mut rig, 300, 10_000, 40);
     for i in (2..=40).step_by(2) {
         acks(&mut rig, 309 + i as u64, 10_000 + i * 1_000, &[]);
     }
@@ -257,9 +262,7 @@ fn the_end_of_a_burst_met_its_queue() {
 #[test]
 fn the_end_of_a_burst_met_its_queue_where_each_is_acknowledged() {
     let mut rig = watched();
-    for i in 0..24 {
-        rig.fh_sends(300, rig.segment(10_000 + i * 1_000, 1_000));
-    }
+    burst(&mut rig, 300, 10_000, 24);
     for i in 1..=20 {
         acks(&mut rig, 310 + i as u64, 10_000 + i * 1_000, &[]);
     }
@@ -268,9 +271,7 @@ fn the_end_of_a_burst_met_its_queue_where_each_is_acknowledged() {
     sends(&mut rig, 335, 34_000, 2);
     acks(&mut rig, 346, 30_000, &[(34_000, 35_000)]);
     acks(&mut rig, 347, 30_000, &[(34_000, 36_000)]);
-    for i in 0..4 {
-        rig.fh_sends(440, rig.segment(30_000 + i * 1_000, 1_000));
-    }
+    burst(&mut rig, 440, 30_000, 4);
     acks(&mut rig, 452, 36_000, &[]);
     let sums = sums(&rig);
     assert_eq!((sums.lost, sums.lost_full), (4, 4));
@@ -284,15 +285,11 @@ fn what_is_sent_again_met_its_own_queue() {
     sends(&mut rig, 300, 10_000, 8);
     acks(&mut rig, 316, 10_000, &[(15_000, 17_000)]);
     acks(&mut rig, 317, 10_000, &[(15_000, 18_000)]);
-    for i in 0..5 {
-        rig.fh_sends(400, rig.segment(10_000 + i * 1_000, 1_000));
-    }
+    burst(&mut rig, 400, 10_000, 5);
     acks(&mut rig, 430, 11_000, &[(15_000, 18_000)]);
     acks(&mut rig, 431, 12_000, &[(15_000, 18_000)]);
     acks(&mut rig, 432, 12_000, &[(14_000, 18_000)]);
-    for i in 2..4 {
-        rig.fh_sends(520, rig.segment(10_000 + i * 1_000, 1_000));
-    }
+    burst(&mut rig, 520, 12_000, 2);
     let lost = rig.agent.host().watched().lost;
     assert_eq!(lost.iter().sum::<u64>(), 7, "{lost:?}");
     assert_eq!(lost[5], 2, "{lost:?}");

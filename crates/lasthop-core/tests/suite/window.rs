@@ -77,6 +77,11 @@ fn who_has_nothing_under_way_may_send_a_segment() {
     }
 }
 
+fn with_timestamps(mut s: Segment) -> Segment {
+    s.opts |= LH_OPT_TS as u8;
+    s
+}
+
 /// A sender that is held is shown what is missing only where three repairs fit into the quarter of
 /// a round trip that it waits for (RFC 8985).
 #[test]
@@ -91,21 +96,7 @@ fn a_sender_with_the_patience_for_three_repairs_sees_the_holes() {
             b.data(n * MSS, MSS);
         }
         b.now_ns += LOCAL_MS * MSEC_NS;
-        let mut sack = [lh_sack_block::default(); LH_MAX_SACK as usize];
-        sack[0] = lh_sack_block {
-            left: 2 * MSS,
-            right: 4 * MSS,
-        };
-        let out = b.segment_from_mh(&Segment {
-            ack: MSS,
-            flags: LH_ACK as u16,
-            window: 1_000,
-            opts: (LH_OPT_SACK | LH_OPT_TS) as u8,
-            nr_sack: 1,
-            sack,
-            wscale: LH_WSCALE_NONE as u8,
-            ..Segment::default()
-        });
+        let out = b.segment_from_mh(&with_timestamps(ack_of(MSS, &[(2 * MSS, 4 * MSS)])));
         assert_eq!(out.retransmits().len(), 1, "repaired here");
         assert_eq!(out.blank_sack == 0, shown, "{wired_ms} ms of wire");
     }
@@ -123,21 +114,9 @@ fn a_sender_that_has_seen_nothing_late_sees_two_above_a_hole() {
         // Five segments of which the first is lost, @more of them acknowledged above it: is that shown?
         let shown = |b: &mut Bench, hole: u32, more: u32| {
             b.now_ns += MSEC_NS;
-            let mut sack = [lh_sack_block::default(); LH_MAX_SACK as usize];
-            sack[0] = lh_sack_block {
-                left: (hole + 1) * MSS,
-                right: (hole + 1 + more) * MSS,
-            };
-            let out = b.segment_from_mh(&Segment {
-                ack: hole * MSS,
-                flags: LH_ACK as u16,
-                window: 2_000,
-                opts: (LH_OPT_SACK | LH_OPT_TS) as u8,
-                nr_sack: (more > 0).into(),
-                sack,
-                wscale: LH_WSCALE_NONE as u8,
-                ..Segment::default()
-            });
+            let block = ((hole + 1) * MSS, (hole + 1 + more) * MSS);
+            let blocks = &[block][..usize::from(more > 0)];
+            let out = b.segment_from_mh(&with_timestamps(ack_of(hole * MSS, blocks)));
             out.verdict == LH_PASS && out.blank_sack == 0
         };
         let burst = |b: &mut Bench, hole: u32| {
