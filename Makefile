@@ -5,7 +5,7 @@ CARGO ?= cargo
 RELEASE := target/release
 SHELL := /bin/bash
 
-.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi soak bench bench-report fuzz sim lint clean install deb rpm image image-lab test-packages
+.PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi soak bench bench-report mixes fuzz sim lint clean install deb rpm image image-lab test-packages
 
 help: ## show the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -75,6 +75,11 @@ bench: build ## nanoseconds per packet, forwarding with and without the agent (B
 bench-report: build ## cost as flows, loss, sizes and rules grow: curves, a model, what a port takes (OUT=results/bench BENCH=short)
 	@scripts/setup.sh bench
 	@scripts/bench-report.sh $(RELEASE) $(or $(OUT),results/bench) $(BENCH)
+
+mixes: ## the simulator's mixes of flows over many seeds, mean and worst (SEEDS=32 MIXES=one,grid-110 SCHEMES=rack OUT=FILE AGAINST=FILE)
+	@scripts/setup.sh build
+	@$(foreach v,SEEDS MIXES SCHEMES OUT AGAINST,$(if $($(v)),$(v)='$(if $(filter OUT AGAINST,$(v)),$(abspath $($(v))),$($(v)))' ))\
+	$(CARGO) test --release --locked -q -p lasthop-core --test mixes -- seeds::seeds --exact --ignored --nocapture
 
 fuzz: ## libFuzzer over what strangers' bytes reach (TARGET=packet|transfer|twin|configuration|control|capture SECONDS=60)
 	@scripts/setup.sh fuzz

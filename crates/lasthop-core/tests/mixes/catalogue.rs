@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Every mix of the tables, by name.
+
+use crate::case::Case;
+use crate::lane::Discipline;
+use crate::mixes::{
+    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, stations,
+    upload, wave,
+};
+
+const CCS: [&str; 3] = ["reno", "cubic", "bbr"];
+
+/// Hands out what MIXES names (the beginnings of names, with commas between), or all.
+pub fn each(mut show: impl FnMut(&str, &Case)) {
+    let only = std::env::var("MIXES").ok();
+    let wanted = |name: &str| {
+        only.as_ref()
+            .is_none_or(|only| only.split(',').any(|o| name.starts_with(o)))
+    };
+    all(&mut |name, case| {
+        if wanted(name) {
+            show(name, case);
+        }
+    });
+}
+
+fn all(show: &mut dyn FnMut(&str, &Case)) {
+    for cc in CCS {
+        for loss in [0.0, 0.02] {
+            show(&format!("one-{cc}-{loss}"), &link(loss).flows(1, cc));
+        }
+    }
+    for loss in [0.0, 0.001, 0.01, 0.02, 0.03, 0.05] {
+        for rtt in [20, 40, 110] {
+            for n in [1, 4] {
+                let case = Case::new(50.0, rtt, 10, loss).flows(n, "cubic");
+                show(&format!("hop-{rtt}-{n}-{loss}"), &case);
+            }
+        }
+    }
+    for rtt in [20, 110, 200, 400] {
+        for cc in CCS {
+            for loss in [0.001, 0.01, 0.05, 0.2] {
+                let case = Case::new(20.0, rtt, 10, loss).flows(1, cc);
+                show(&format!("grid-{rtt}-{cc}-{loss}"), &case);
+            }
+        }
+    }
+    for n in [8, 20, 50, 100] {
+        for cc in CCS {
+            for loss in [0.0, 0.02] {
+                let case = link(loss).flows(n, cc);
+                show(&format!("many-{n}-{cc}-{loss}"), &case);
+                show(&format!("once-{n}-{cc}-{loss}"), &case.at_once());
+            }
+        }
+    }
+    for n in [400, 1000] {
+        for loss in [0.0, 0.02] {
+            let name = format!("crowd-{n}-cubic-{loss}");
+            show(&name, &link(loss).flows(n, "cubic"));
+        }
+    }
+    for cc in ["cubic", "bbr"] {
+        for loss in [0.0, 0.02] {
+            show(&format!("page-{cc}-{loss}"), &page(cc, loss));
+        }
+    }
+    for fast in [100.0, 300.0] {
+        for n in [1, 4] {
+            for loss in [0.0, 0.02] {
+                let name = format!("stations-5-{fast}-{n}-{loss}");
+                show(&name, &stations(fast, n, loss));
+            }
+        }
+    }
+    for loss in [0.0, 0.02] {
+        show(&format!("upload-{loss}"), &upload(loss));
+    }
+    for queue in [30, 110, 250] {
+        for loss in [0.0, 0.02] {
+            for cc in ["cubic", "bbr"] {
+                let name = format!("beside-{cc}-{queue}-{loss}");
+                show(&name, &beside_flow(cc, queue, loss));
+            }
+            let name = format!("beside-udp-{queue}-{loss}");
+            show(&name, &beside_datagrams(queue, loss));
+        }
+    }
+    for discipline in [Discipline::Codel, Discipline::FqCodel] {
+        for cc in ["reno", "cubic"] {
+            for loss in [0.0, 0.01, 0.05] {
+                let name = format!("aqm-{discipline:?}-{cc}-{loss}");
+                show(&name, &managed(discipline, cc, loss));
+            }
+        }
+    }
+    for (rtt, local) in [(110, 100), (300, 250), (600, 560)] {
+        for mbit in [5.0, 20.0] {
+            for cc in CCS {
+                for loss in [0.0, 0.01, 0.05] {
+                    let name = format!("long-{local}-{mbit}-{cc}-{loss}");
+                    show(&name, &long_hop(mbit, rtt, local, cc, loss));
+                }
+            }
+        }
+    }
+    for n in [1, 8] {
+        for cc in CCS {
+            for loss in [0.0, 0.01] {
+                let name = format!("longer-{n}-{cc}-{loss}");
+                show(&name, &longer(n, cc, loss));
+            }
+        }
+    }
+    for cc in CCS {
+        for loss in [0.0, 0.02] {
+            show(&format!("wave-{cc}-{loss}"), &wave(cc, loss));
+        }
+    }
+    for loss in [0.0, 0.02] {
+        show(&format!("arrivals-{loss}"), &arrivals(loss));
+    }
+}
