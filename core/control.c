@@ -392,6 +392,7 @@ LH_INLINE void lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 
 LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f)
 {
+	struct lh_peer *p = lh_peer_of(env, f);
 	struct lh_control *c = &f->control;
 	u64 lmin = lh_lmin(env, f);
 	int i;
@@ -399,6 +400,9 @@ LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f)
 	c->doubt = c->settling = c->limited = 0;
 	for (i = 0; i < LH_RECENT_SAMPLES; i++)
 		f->queue.recent_ns[i] = lmin;
+	f->queue.above_ns = 0; /* what stood is not known any more */
+	if (p)
+		p->above_ns = 0;
 	f->queue.gap_now_ns = f->delivery.train_ns = f->wired.tsval_ns = 0;
 	c->goal_bytes = 0;
 	f->queue.busy_ns = env->now_ns;

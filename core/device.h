@@ -52,8 +52,8 @@ struct lh_peer {
 	/* The longest queue as it was a round trip ago, and the one before; since when. */
 	u64 full_mark_ns, full_mark_before_ns, full_mark_at_ns;
 	u64 full_seen_ns; /* when the last sample came, if it found it so; 0: it did not */
-	/* The longest queue in bytes: what arrived while a segment was under way. A rate that
-	 * changes while the queue drains changes the time, but not this. */
+	/* The longest queue in bytes: what arrived while a segment queued (lh_queue_bytes). A rate
+	 * that changes while the queue drains changes the time, but not this. */
 	u32 ahead, full_now, full_before;
 	u32 delivered; /* bytes, modulo 2^32 */
 	/* A trial of all its flows together: lh_control_doubt(). */

@@ -4,7 +4,8 @@
 #include "detect.h"
 
 #define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
-#define LH_PROBE_BLIND_NS (200 * LH_MSEC) /* before the device's first sample */
+#define LH_PROBE_BLIND_NS                                                                          \
+	(700 * LH_MSEC) /* before the first sample: longer than a satellite hop takes */
 #define LH_PATTERN_LEAST 3 /* segments missing: a slow start may have overflowed */
 #define LH_PATTERN_SEGS 8 /* delivered behind a loss: enough to tell what it was */
 #define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
@@ -95,6 +96,17 @@ LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
 	       e->n_local < max;
 }
 
+/* When what departed in one burst with @e has come: the queue that this made was not longer than the longest, and
+ * on a long hop the next burst is far away. */
+LH_INLINE u64 lh_order_pattern_until(struct lh_env *env, const struct lh_flow *f,
+				     const struct lh_seg *e)
+{
+	const struct lh_peer *p = lh_peer_of(env, f);
+	u64 wait = p ? lh_min(lh_queue_longest(p), lh_lmin(env, f)) : lh_lmin(env, f);
+
+	return e->last_tx_ns + f->order.rtt_ns + wait;
+}
+
 /*
  * A slow start that overflows the queue loses every other segment from there on, the link
  * loses one here and there. So a while after the loss of @e it shows which one it was.
@@ -111,8 +123,7 @@ LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flo
 		range = 0;
 	if (missing >= lh_max(LH_PATTERN_LEAST * mss, range / 4))
 		return LH_TRIED_NOTHING;
-	if (range < LH_PATTERN_SEGS * mss &&
-	    env->now_ns < e->last_tx_ns + f->order.rtt_ns + lh_lmin(env, f))
+	if (range < LH_PATTERN_SEGS * mss && env->now_ns < lh_order_pattern_until(env, f, e))
 		return LH_TRIED_WAITS;
 	return LH_TRIED_OURS;
 }
@@ -306,19 +317,19 @@ LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f, con
 {
 	u64 reo = lh_reo(env, f), at;
 
-	if (!reo || !lh_flow_sack(f) || !e || !lh_order_repairable(env, f, e) ||
+	if (!lh_flow_sack(f) || !e || !lh_order_repairable(env, f, e) ||
 	    (e->flags & LH_SEG_SACKED) || !lh_order_passed(f, e))
 		return 0;
 	at = e->last_tx_ns + f->order.rtt_ns;
-	if (env->now_ns < at + reo)
+	if (reo && env->now_ns < at + reo)
 		return at + reo;
 	switch (lh_order_judge(env, f, e)) {
 	case LH_TRIED_NOTHING:
 		return 0;
 	case LH_TRIED_WAITS:
-		return at + lh_lmin(env, f);
-	default:
-		return at + reo;
+		return lh_order_pattern_until(env, f, e);
+	default: /* ours since the pattern has shown itself, if it did not go out at once */
+		return reo ? at + reo : lh_order_pattern_until(env, f, e);
 	}
 }
 

@@ -82,7 +82,7 @@
 	      "Weight of the old value in the estimator of rtt_profile \"ns2\".") \
 	TIME(hold_min, 20 * LH_MSEC, LH_MSEC, 10 * LH_SEC, \
 	     "Least time that a duplicate ACK may be kept back.") \
-	TIME(hold_max, LH_SEC, LH_MSEC, 10 * LH_SEC, \
+	TIME(hold_max, 2 * LH_SEC, LH_MSEC, 10 * LH_SEC, \
 	     "Greatest time that a duplicate ACK may be kept back.") \
 	TIME(idle, 60 * LH_SEC, LH_SEC, 86400 * LH_SEC, \
 	     "A connection without packets for so long is forgotten.")

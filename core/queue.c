@@ -213,6 +213,15 @@ LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
 	lh_queue_above(env, f, &f->queue.above_ns, lh_queue(env, f, r));
 }
 
+/* What of the @bytes that were delivered since a segment departed had queued before it, when it met a queue of
+ * @q ns: the rest was under way on the hop, which of a long one that is used at all is nearly everything. */
+LH_INLINE u32 lh_queue_bytes(struct lh_env *env, const struct lh_flow *f, u32 bytes, u64 q)
+{
+	if (q < LH_CFG(env)->target_ns)
+		return 0; /* a trifle */
+	return bytes * (q >> 10) / lh_max((lh_lmin(env, f) + q) >> 10, 1);
+}
+
 LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
 {
 	u64 before = p->full_mark_before_ns;
@@ -241,7 +250,7 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 		return;
 	p->queue_ns = q;
 	p->queue_at_ns = env->now_ns;
-	p->ahead = p->delivered - env->ack.sample_delivered;
+	p->ahead = lh_queue_bytes(env, f, p->delivered - env->ack.sample_delivered, q);
 	if (lh_since(env->now_ns, p->full_mark_at_ns) > lh_base_here(env, f)) {
 		p->full_mark_before_ns = p->full_mark_ns;
 		p->full_mark_ns = lh_queue_longest(p);

@@ -78,10 +78,23 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, struct lh_p
 	lh_lmin_of(env, f, p);
 }
 
+/* How long nothing but repairs has come to the receiver. */
+LH_INLINE u64 lh_queue_silent(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_peer *p = lh_peer_of(env, f);
+	u64 seen_ns = f->order.xmit_ns + f->order.rtt_ns;
+
+	return lh_since(env->now_ns, lh_max(seen_ns, p ? p->queue_at_ns : 0));
+}
+
 /*
  * An ACK may belong to the original and not to the repair: one such mistake
  * and everything that left in between counts as lost (section 11.1: 9,700 repairs for
- * 600 losses). Believed only if the repair had time to arrive.
+ * 600 losses). Believed only if the repair had time to arrive, through the queue as the
+ * last original showed it: what stood behind that would have come without a pause, so that
+ * of a repair of ours, which convicts repairs only, the pause is taken off. On a hop of a
+ * quarter of a second the last of a window showed a queue that was gone, nothing told that
+ * repairs got lost again, and FH's patience was over before the probe's.
  */
 LH_INLINE bool lh_repair_arrived(struct lh_env *env, const struct lh_flow *f,
 				 const struct lh_seg *e)
@@ -89,9 +102,11 @@ LH_INLINE bool lh_repair_arrived(struct lh_env *env, const struct lh_flow *f,
 	/* Who takes one sample per ACK notes no others. */
 	u64 lmin = lh_lmin(env, f);
 	u64 r = lh_policy(env) & LH_POLICY_RTT_PER_ACK ? f->rtt.srtt_ns : f->queue.recent_ns[0];
-	u64 queue = r > lmin ? r - lmin : 0;
+	u64 queue = lh_since(r, lmin);
 
-	return env->now_ns - e->last_tx_ns >= lmin + queue / 2;
+	if (e->n_local)
+		queue = lh_since(queue, lh_queue_silent(env, f));
+	return lmin && env->now_ns - e->last_tx_ns >= lmin + queue / 2;
 }
 
 /* Notes that a segment arrived, if it departed after all others that did. */

@@ -1534,11 +1534,11 @@ pub struct lh_peer {
     pub full_mark_at_ns: u64,
     #[doc = " when the last sample came, if it found it so; 0: it did not"]
     pub full_seen_ns: u64,
-    #[doc = " The longest queue in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    #[doc = " The longest queue in bytes: what arrived while a segment queued (lh_queue_bytes). A rate\n that changes while the queue drains changes the time, but not this."]
     pub ahead: u32,
-    #[doc = " The longest queue in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    #[doc = " The longest queue in bytes: what arrived while a segment queued (lh_queue_bytes). A rate\n that changes while the queue drains changes the time, but not this."]
     pub full_now: u32,
-    #[doc = " The longest queue in bytes: what arrived while a segment was under way. A rate that\n changes while the queue drains changes the time, but not this."]
+    #[doc = " The longest queue in bytes: what arrived while a segment queued (lh_queue_bytes). A rate\n that changes while the queue drains changes the time, but not this."]
     pub full_before: u32,
     #[doc = " bytes, modulo 2^32"]
     pub delivered: u32,

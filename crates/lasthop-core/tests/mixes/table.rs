@@ -8,7 +8,7 @@ use crate::catalogue;
 use crate::run;
 
 /// The case under a scheme; the environment sets what is tried of `rack` (SUPPRESS, CLOCK,
-/// GUARD: the parameter's number; TARGET_US).
+/// GUARD: the parameter's number; TARGET_US, HOLD_MAX_MS).
 pub fn under(case: &Case, scheme: &str) -> Case {
     let case = case.clone();
     if let Some(brake) = scheme.strip_prefix("snack") {
@@ -33,6 +33,9 @@ pub fn under(case: &Case, scheme: &str) -> Case {
     set("GUARD", &mut config.queue_guard);
     if let Ok(us) = std::env::var("TARGET_US") {
         config.target_ns = 1_000 * us.parse::<u64>().expect("a number");
+    }
+    if let Ok(ms) = std::env::var("HOLD_MAX_MS") {
+        config.hold_max_ns = 1_000_000 * ms.parse::<u64>().expect("a number");
     }
     case.with_config(config)
 }

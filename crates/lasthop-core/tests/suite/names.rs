@@ -46,7 +46,7 @@ fn defaults_are_those_of_the_design() {
         (c.lrto_floor_ns, c.lrto_max_ns),
         (80_000_000, 1_000_000_000)
     );
-    assert_eq!((c.hold_min_ns, c.hold_max_ns), (20_000_000, 1_000_000_000));
+    assert_eq!((c.hold_min_ns, c.hold_max_ns), (20_000_000, 2_000_000_000));
     assert_eq!(c.idle_ns, 60_000_000_000);
     assert_eq!((c.ns2_tick_ns, c.ns2_gain_1024), (100_000_000, 128));
     assert_eq!(

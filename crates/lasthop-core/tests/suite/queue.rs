@@ -164,3 +164,51 @@ fn the_end_of_a_slow_starts_burst_is_no_overflow() {
     assert_eq!(end_of_a_burst(&[10, 20, 40], 4), (false, 1));
     assert_eq!(end_of_a_burst(&[40, 40, 40, 40], 2), (false, 1), "no start");
 }
+
+/// A burst of 40, of which the 37th gets lost: by three segments nothing can be told, and more will not come
+/// before FH's next burst.
+#[test]
+fn when_a_burst_is_over_the_pattern_has_been_seen() {
+    let mut rig = rig(true);
+    let (mut seq, mut ms) = (0, 100);
+    for n in [10, 20, 40] {
+        ms += 100;
+        for k in 0..n {
+            rig.data(ms, seq + k * 1_000, 1_000);
+        }
+        for k in (2..=n.min(36)).step_by(2) {
+            rig.ack(ms + 10 + k as u64, seq + k * 1_000, &[]);
+        }
+        seq += n * 1_000;
+    }
+    let una = seq - 4_000;
+    for k in 2..=4 {
+        let held = (una + 1_000, una + k * 1_000);
+        ack!(rig, ms + 46 + k as u64, una, sack [held] => hold);
+    }
+    let due = rig.deadline().expect("the verdict");
+    assert!((ms + 51..ms + 64).contains(&due), "{due}");
+    assert_eq!(rig.timer(due + 1).resent, [una as u32]);
+    assert_eq!(rig.count(LH_C_retransmits_order), 1);
+}
+
+/// What is under way on a hop of a quarter of a second is as much with a short queue as with a long one.
+#[test]
+fn on_a_long_hop_what_is_under_way_is_no_queue() {
+    let start = |queue_ms: u64| {
+        let mut rig = Rig::silent(&Options {
+            sack: true,
+            config: Config::default(),
+            ..Options::default()
+        });
+        let mut line = Line::new(300, 0);
+        line.run(&mut rig, 1_200, (250, 250), |_| false);
+        line.run(&mut rig, 100, (250, 300), |_| false);
+        line.run(&mut rig, 700, (250, 250), |_| false);
+        line.run(&mut rig, 100, (250, 250 + queue_ms), |i| i == 80);
+        line.run(&mut rig, 400, (250, 250), |_| false);
+        rig.count(LH_C_overflow_suspected)
+    };
+    assert_eq!(start(20), 0);
+    assert_eq!(start(50), 1);
+}

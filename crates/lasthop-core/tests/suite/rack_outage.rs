@@ -158,6 +158,39 @@ fn an_outage_that_fh_bridges_is_noticed_at_its_end() {
     expect!(seen, pass, resend [3_000, 4_000, 5_000, 6_000]);
 }
 
+/// The last of FH's window gets lost, and the next one comes a round trip later: MH had nothing to say.
+#[test]
+fn a_silence_with_one_segment_under_way_is_no_outage() {
+    for lost in [1, 2] {
+        let mut rig = rig(true);
+        rig.burst(200, 0, 1_000, 1 + lost);
+        ack!(rig, 212, 1_000 => pass);
+        let next = 1_000 + lost as i64 * 1_000;
+        rig.timer(rig.deadline().expect("a probe") - 1);
+        rig.burst(262, next, 1_000, 2);
+        rig.ack(273, 1_000, &[(next, next + 1_000)]);
+        let ended = rig.flow().raw().outage.ended_ns;
+        assert_eq!(ended != 0, lost == 2, "{lost}");
+    }
+}
+
+/// A queue that stood before it is not known any more, or the first loss after it would be an AQM's.
+#[test]
+fn what_stood_before_an_outage_is_forgotten() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 12);
+    rig.ack(218, 2_000, &[]);
+    assert_ne!(rig.flow().raw().queue.above_ns, 0);
+    while rig.count(LH_C_outages) == 0 {
+        let at = rig.deadline().expect("a probe, or the verdict");
+        rig.timer(at + 1);
+    }
+    let at = rig.deadline().expect("a probe") + 1;
+    rig.timer(at);
+    rig.ack(at + 11, 3_000, &[]);
+    assert_eq!(rig.flow().raw().queue.above_ns, 0);
+}
+
 /// The second probe gets through. Its answer reports what MH had before; the rest is lost.
 #[test]
 fn a_probe_in_time_brings_the_window_as_well() {

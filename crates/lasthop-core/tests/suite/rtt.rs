@@ -123,7 +123,7 @@ fn hold_time_is_three_quarters_of_what_drives_fh_into_a_timeout() {
     let mut b = Bench::new();
     #[rustfmt::skip]
     let rows = [
-        // local, wired, hold (ms): 0.75 * min(2R, R + 200), 20 to 1,000
+        // local, wired, hold (ms): 0.75 * min(2R, R + 200), 20 to 2,000
         /* 1 */ (0, 0, 20),
         /* 2 */ (5, 5, 20),
         /* 3 */ (10, 10, 30),
@@ -131,7 +131,8 @@ fn hold_time_is_three_quarters_of_what_drives_fh_into_a_timeout() {
         /* 5 */ (100, 100, 300), // both terms are equal here
         /* 6 */ (100, 300, 450),
         /* 7 */ (10, 590, 600),
-        /* 8 */ (100, 2_000, 1_000),
+        /* 8 */ (100, 2_000, 1_725),
+        /* 9 */ (100, 3_000, 2_000),
     ];
     for (i, (local, wired, want)) in rows.into_iter().enumerate() {
         b.flow.raw_mut().rtt.srtt_ns = local * MSEC_NS;
@@ -145,12 +146,13 @@ fn hold_time_is_three_quarters_of_what_drives_fh_into_a_timeout() {
 fn with_rack_the_hold_time_lets_a_repair_of_a_long_hop_come_back() {
     let mut b = Bench::new();
     let config = Config::default();
-    // local, hold (ms): 0.75 * max(200, 3.5 * local), at most 1,000
+    // local, hold (ms): 0.75 * max(200, 3.5 * local), at most 2,000
     for (local, want) in [
         (10, 150),
         (100, 262),
         (250, 656),
-        (560, 1_000),
+        (560, 1_470),
+        (800, 2_000),
         (1_100, 150),
     ] {
         b.flow.raw_mut().rtt.min_ns = local * MSEC_NS;

@@ -30,7 +30,7 @@ fn errors_name_file_and_line() {
     );
     let range = error("\n\nmax_local = 0\n");
     assert_eq!(range, "x.toml:3: max_local: 0 is not from 1 to 100");
-    let order = error("hold_min = \"2s\"\n");
+    let order = error("hold_min = \"3s\"\n");
     assert_eq!(order, "x.toml:1: hold_min: is above hold_max");
     let order = error("\n\nhold_max = \"10ms\"\n");
     assert_eq!(order, "x.toml:3: hold_max: is below hold_min");
@@ -302,7 +302,7 @@ fn errors_in_sections_name_file_and_line() {
             "a.toml:2: unknown key 'shceme': did you mean 'scheme'?",
         ),
         (
-            "[device.wlan0]\nhold_min = \"2s\"\n",
+            "[device.wlan0]\nhold_min = \"3s\"\n",
             "a.toml:2: hold_min: is above hold_max",
         ),
         (
