@@ -146,12 +146,12 @@ fn hold_time_is_three_quarters_of_what_drives_fh_into_a_timeout() {
 fn with_rack_the_hold_time_lets_a_repair_of_a_long_hop_come_back() {
     let mut b = Bench::new();
     let config = Config::default();
-    // local, hold (ms): 0.75 * max(200, 3.5 * local), at most 2,000
+    // local, hold (ms): 0.75 * max(200, 4.5 * local), at most 2,000
     for (local, want) in [
         (10, 150),
-        (100, 262),
-        (250, 656),
-        (560, 1_470),
+        (100, 337),
+        (250, 843),
+        (560, 1_890),
         (800, 2_000),
         (1_100, 150),
     ] {
