@@ -4,8 +4,7 @@
 #include "detect.h"
 
 #define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
-#define LH_PROBE_BLIND_NS                                                                          \
-	(700 * LH_MSEC) /* before the first sample: longer than a satellite hop takes */
+#define LH_PROBE_BLIND_NS (700 * LH_MSEC) /* before the device's first sample: a satellite's hop */
 #define LH_PATTERN_LEAST 3 /* segments missing: a slow start may have overflowed */
 #define LH_PATTERN_SEGS 8 /* delivered behind a loss: enough to tell what it was */
 #define LH_PROBES_EVEN 3 /* probes before the time between them doubles */

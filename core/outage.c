@@ -377,11 +377,11 @@ LH_INLINE bool lh_outage_was_quiet(struct lh_env *env, const struct lh_flow *f)
 /*
  * Whether something like an outage has just ended that was not noticed: MH was silent
  * for as long, and lacks what left at the beginning. Either FH sent on until the end, so
- * that no probe was due, and a hole shows (of more than a segment: one that was lost alone, with
- * nothing behind it to send for a round trip of the path, is silence as well); or the answer to a probe came before the
- * verdict: it tells nothing of what is behind (340 ms for an outage of 200). Where the newest
- * that arrives after the silence left before it, the hop has kept it: a pause or a queue,
- * there or on the way back, and no outage.
+ * that no probe was due, and a hole shows, of more than a segment: one that was lost alone, with
+ * nothing behind it to send for a round trip of the path, is silence as well. Or the answer to a
+ * probe came before the verdict: it tells nothing of what is behind (340 ms for an outage of 200).
+ * Where the newest that arrives after the silence left before it, the hop has kept it: a pause or
+ * a queue, there or on the way back, and no outage.
  */
 LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
 {

@@ -72,10 +72,10 @@ LH_INLINE u64 lh_lrto(struct lh_env *env, const struct lh_flow *f)
  * no third repair is back by then, as long as three take: four and a half of its round trips, of
  * which a quarter is taken off. FH's timeout grows with the first such repair that it sees, and one
  * that was in vain is taken back by timestamps (RFC 4015). At 5 % one loss in 400 takes three, and
- * a start has 60: with three and a half, for two, three starts in 13 ended at a quarter of the rate
- * (250 of 300 ms, 5 Mbit/s, Reno, the kernel's TCP). With three, at 100 of 110 ms, the second came
- * 10 ms late, and Reno had 0.86 and not 0.96. Above LH_HOLD_LONG_NS no repair is back within the
- * longest time that an ACK is kept (hold_max).
+ * a start has 60: with time for two (three and a half) three starts in 13 ended at a quarter of the
+ * rate (250 of 300 ms, 5 Mbit/s, Reno, the kernel's TCP). With just three round trips, at 100 of
+ * 110 ms, the second came 10 ms late, and Reno had 0.86 and not 0.96. Above LH_HOLD_LONG_NS no
+ * repair is back within the longest time that an ACK is kept (hold_max).
  */
 LH_INLINE u64 lh_hold_rack(const struct lh_flow *f)
 {

@@ -13,10 +13,22 @@ use crate::report::Report;
 use crate::table::under;
 use crate::{catalogue, run};
 
-/// What is compared of a run. All but the share of the bound are better when less.
-const FIGURES: [&str; 5] = ["share", "rtt95", "page_ms", "done95_ms", "rto"];
+/// What is compared of a run, and with how many digits. All but the share of the bound are better
+/// when less.
+const FIGURES: [(&str, usize); 5] = [
+    ("share", 3),
+    ("rtt95", 0),
+    ("page_ms", 0),
+    ("done95_ms", 0),
+    ("rto", 1),
+];
 
-fn figures(r: &Report) -> [f64; 5] {
+type Figures = [f64; FIGURES.len()];
+
+/// A case's, by seed.
+type Runs = BTreeMap<u64, Figures>;
+
+fn figures(r: &Report) -> Figures {
     let (done, page) = (r.completions(0.95), r.page_median_ms());
     [
         r.efficiency(),
@@ -28,7 +40,7 @@ fn figures(r: &Report) -> [f64; 5] {
 }
 
 /// A line of the file is a mix, a scheme, a seed and the figures, with tabs between.
-type Kept = BTreeMap<(String, String), BTreeMap<u64, [f64; 5]>>;
+type Kept = BTreeMap<(String, String), Runs>;
 
 fn read(file: &str) -> Kept {
     let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("AGAINST={file}: {e}"));
@@ -49,7 +61,7 @@ fn read(file: &str) -> Kept {
 }
 
 /// All seeds of a case, on as many threads as there are CPUs.
-fn over_seeds(case: &Case, seeds: u64) -> BTreeMap<u64, [f64; 5]> {
+fn over_seeds(case: &Case, seeds: u64) -> Runs {
     let (next, done) = (Mutex::new(1..=seeds), Mutex::new(BTreeMap::new()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -73,7 +85,7 @@ fn over_seeds(case: &Case, seeds: u64) -> BTreeMap<u64, [f64; 5]> {
 }
 
 /// The mean of figure `i`, and the worst with its seed.
-fn summary(runs: &BTreeMap<u64, [f64; 5]>, i: usize) -> (f64, f64, u64) {
+fn summary(runs: &Runs, i: usize) -> (f64, f64, u64) {
     let mean = runs.values().map(|v| v[i]).sum::<f64>() / runs.len().max(1) as f64;
     let worse = |v: &f64| if i == 0 { *v } else { -*v };
     let worst = runs.iter().map(|(seed, v)| (v[i], *seed));
@@ -84,15 +96,14 @@ fn summary(runs: &BTreeMap<u64, [f64; 5]>, i: usize) -> (f64, f64, u64) {
 }
 
 /// Figures that are 0 everywhere (pages, where nobody loads any) are left out.
-fn line(runs: &BTreeMap<u64, [f64; 5]>, before: Option<&BTreeMap<u64, [f64; 5]>>) -> String {
+fn line(runs: &Runs, before: Option<&Runs>) -> String {
     let mut line = String::new();
-    for (i, name) in FIGURES.iter().enumerate() {
+    for (i, (name, digits)) in FIGURES.into_iter().enumerate() {
         let (mean, worst, seed) = summary(runs, i);
         let was = before.map(|b| summary(b, i));
         if mean == 0.0 && was.is_none_or(|was| was.0 == 0.0) {
             continue;
         }
-        let digits = [3, 0, 0, 0, 1][i];
         let _ = write!(line, "  {name} {mean:.digits$} ({worst:.digits$} @{seed})");
         if let Some((mean, worst, seed)) = was {
             let _ = write!(line, ", was {mean:.digits$} ({worst:.digits$} @{seed})");

@@ -49,16 +49,21 @@ fn where_a_queue_stands_the_first_loss_is_fhs() {
     assert_eq!(start(12, false), (1, 0), "no queue to speak of");
 }
 
+/// Without a handshake, which would tell of 10 ms.
+fn unknown_hop() -> Rig {
+    Rig::silent(&Options {
+        sack: true,
+        config: Config::default(),
+        ..Options::default()
+    })
+}
+
 /// The bursts of a slow start stand for longer there, and no AQM that is set for such a hop
 /// drops by then.
 #[test]
 fn a_long_hop_bears_longer_bursts() {
     let start = |standing_ms: u64| {
-        let mut rig = Rig::silent(&Options {
-            sack: true,
-            config: Config::default(),
-            ..Options::default()
-        });
+        let mut rig = unknown_hop();
         let mut line = Line::new(300, 0);
         line.run(&mut rig, 1_200, (560, 560), |_| false);
         line.run(&mut rig, standing_ms, (566, 566), |_| false);
@@ -127,11 +132,9 @@ fn who_has_paused_may_queue_more() {
     assert!(!begins_anew(20, 110, false), "it waited behind a queue");
 }
 
-/// What a sender of bursts has lost of the last one's end, once the probe timer has decided: segments that
-/// were sent again here, and losses that are left to FH. Each burst waits for `n` milliseconds in all, as long
-/// as it is.
-fn end_of_a_burst(bursts: &[i64], missing: i64) -> (bool, u64) {
-    let mut rig = rig(true);
+/// A sender of bursts, of the last of which the end is not acknowledged. Each waits for `n` milliseconds in all,
+/// as long as it is. @return the next number, and when the last burst left.
+fn send_bursts(rig: &mut Rig, bursts: &[i64], missing: i64) -> (i64, u64) {
     let (mut seq, mut ms) = (0, 100);
     for (i, &n) in bursts.iter().enumerate() {
         ms += 100;
@@ -148,6 +151,14 @@ fn end_of_a_burst(bursts: &[i64], missing: i64) -> (bool, u64) {
         }
         seq += n * 1_000;
     }
+    (seq, ms)
+}
+
+/// What is lost of the last burst's end, once the probe timer has decided: whether something was sent again
+/// here, and losses that are left to FH.
+fn end_of_a_burst(bursts: &[i64], missing: i64) -> (bool, u64) {
+    let mut rig = rig(true);
+    send_bursts(&mut rig, bursts, missing);
     let mut resent = 0;
     while resent + rig.count(LH_C_overflow_suspected) == 0 {
         let due = rig.deadline().expect("a probe");
@@ -170,17 +181,7 @@ fn the_end_of_a_slow_starts_burst_is_no_overflow() {
 #[test]
 fn when_a_burst_is_over_the_pattern_has_been_seen() {
     let mut rig = rig(true);
-    let (mut seq, mut ms) = (0, 100);
-    for n in [10, 20, 40] {
-        ms += 100;
-        for k in 0..n {
-            rig.data(ms, seq + k * 1_000, 1_000);
-        }
-        for k in (2..=n.min(36)).step_by(2) {
-            rig.ack(ms + 10 + k as u64, seq + k * 1_000, &[]);
-        }
-        seq += n * 1_000;
-    }
+    let (seq, ms) = send_bursts(&mut rig, &[10, 20, 40], 4);
     let una = seq - 4_000;
     for k in 2..=4 {
         let held = (una + 1_000, una + k * 1_000);
@@ -196,11 +197,7 @@ fn when_a_burst_is_over_the_pattern_has_been_seen() {
 #[test]
 fn on_a_long_hop_what_is_under_way_is_no_queue() {
     let start = |queue_ms: u64| {
-        let mut rig = Rig::silent(&Options {
-            sack: true,
-            config: Config::default(),
-            ..Options::default()
-        });
+        let mut rig = unknown_hop();
         let mut line = Line::new(300, 0);
         line.run(&mut rig, 1_200, (250, 250), |_| false);
         line.run(&mut rig, 100, (250, 300), |_| false);
