@@ -5,6 +5,7 @@ use lasthop_core::Config;
 use lasthop_core::bindings::LH_ROLE_MOBILE;
 
 use crate::lane::Discipline;
+use crate::unsteady::Unsteady;
 use crate::wire::FRAME;
 
 pub const MS: u64 = 1_000_000;
@@ -107,6 +108,8 @@ pub struct Case {
     pub wave: Vec<(f64, u64)>,
     /// (from, by so much each way): the hop becomes longer.
     pub longer_ns: Option<(u64, u64)>,
+    /// Of the hop.
+    pub unsteady: Unsteady,
     pub flows: Vec<FlowSpec>,
     pub datagrams: Vec<Datagrams>,
     pub pages: Option<Pages>,
@@ -135,6 +138,7 @@ impl Default for Case {
             stations: Vec::new(),
             wave: Vec::new(),
             longer_ns: None,
+            unsteady: Unsteady::default(),
             flows: Vec::new(),
             datagrams: Vec::new(),
             pages: None,

@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
     arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, stations,
-    upload, wave,
+    unsteady, upload, wave,
 };
 
 const CCS: [&str; 3] = ["reno", "cubic", "bbr"];
@@ -120,5 +120,12 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
     }
     for loss in [0.0, 0.02] {
         show(&format!("arrivals-{loss}"), &arrivals(loss));
+    }
+    for cc in CCS {
+        for loss in [0.0, 0.01, 0.05] {
+            for (name, case) in unsteady(cc, loss) {
+                show(&format!("{name}-{cc}-{loss}"), &case);
+            }
+        }
     }
 }

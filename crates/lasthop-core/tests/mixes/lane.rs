@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use crate::unsteady::{Timing, Unsteady};
 use crate::wire::{FRAME, Packet, Random};
 
 const MS: u64 = 1_000_000;
@@ -193,6 +194,7 @@ pub struct Lane {
     pub period_ns: u64,
     pub delay_ns: u64,
     pub loss: f64,
+    pub timing: Timing,
     queue: Queue,
     busy: bool,
     random: Random,
@@ -207,6 +209,7 @@ impl Lane {
             period_ns: u64::MAX,
             delay_ns,
             loss: 0.0,
+            timing: Timing::new(Unsteady::default(), 0, 0),
             queue: Queue {
                 discipline,
                 limit,
@@ -250,7 +253,7 @@ impl Lane {
         let packet = packet?;
         self.busy = true;
         let ns = f64::from(packet.bytes) * 8e9 / self.bps(now_ns);
-        Some((packet, now_ns + ns as u64))
+        Some((packet, self.timing.may_send(now_ns) + ns as u64))
     }
 
     /// The last bit has left. @return whether it arrives.

@@ -16,6 +16,7 @@ mod report;
 mod seeds;
 mod sender;
 mod table;
+mod unsteady;
 mod wire;
 mod world;
 

@@ -3,6 +3,7 @@
 
 use crate::case::{Case, Datagrams, FlowSpec, MS, Pages, SEC, Station};
 use crate::lane::Discipline;
+use crate::unsteady::Unsteady;
 use crate::wire::Random;
 
 /// The link of most mixes: 20 Mbit/s, 110 ms of which the hop takes 10.
@@ -149,4 +150,51 @@ pub fn longer(n: usize, cc: &'static str, loss: f64) -> Case {
         duration_ns: 22 * SEC,
         ..link(loss).flows(n, cc)
     }
+}
+
+/// Hops whose frames don't come as evenly as they left, by name.
+pub fn unsteady(cc: &'static str, loss: f64) -> [(&'static str, Case); 6] {
+    let hop = |unsteady| Case {
+        unsteady,
+        ..link(loss).flows(1, cc)
+    };
+    let jitter = |ms: u64| Unsteady {
+        jitter_ns: ms * MS,
+        ..Unsteady::default()
+    };
+    let batch = |ms: u64| Unsteady {
+        batch_ns: ms * MS,
+        ..Unsteady::default()
+    };
+    let pause = |ms: u64, every_ms: u64| Unsteady {
+        pause_ns: ms * MS,
+        pause_every_ns: every_ms * MS,
+        ..Unsteady::default()
+    };
+    let radio = Unsteady {
+        jitter_ns: 10 * MS,
+        batch_ns: 5 * MS,
+        ..pause(100, 1_000)
+    };
+    let mobile = Case::new(20.0, 110, 50, loss).flows(1, cc);
+    [
+        ("jitter-20", hop(jitter(20))),
+        ("batch-20", hop(batch(20))),
+        ("pause-30", hop(pause(30, 200))),
+        ("pause-200", hop(pause(200, 2_000))),
+        (
+            "mobile",
+            Case {
+                unsteady: radio,
+                ..mobile
+            },
+        ),
+        (
+            "satellite",
+            Case {
+                unsteady: jitter(30),
+                ..long_hop(20.0, 300, 250, cc, loss)
+            },
+        ),
+    ]
 }

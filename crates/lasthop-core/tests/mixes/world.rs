@@ -14,6 +14,7 @@ use crate::pages::Browser;
 use crate::receiver::Receiver;
 use crate::report::Report;
 use crate::sender::Sender;
+use crate::unsteady::Timing;
 use crate::wire::{Ack, Body, Data, Numbers, Packet, Random};
 
 const SAMPLE_NS: u64 = 100 * MS;
@@ -121,6 +122,7 @@ impl World {
             seed ^ 3,
         );
         up.loss = case.loss_up;
+        up.timing = Timing::new(case.unsteady, seed ^ 4, seed ^ 5);
         let mut lanes = vec![wire(seed ^ 1), wire(seed ^ 2), up];
         let shared = vec![Station {
             bps: case.bps,
@@ -141,6 +143,7 @@ impl World {
                 seed ^ (10 + i as u64),
             );
             lane.loss = s.loss;
+            lane.timing = Timing::new(case.unsteady, seed ^ (20 + i as u64), seed ^ 5);
             if !case.wave.is_empty() {
                 let mut from = 0;
                 lane.rates.clear();
@@ -429,7 +432,8 @@ impl World {
                 HOP_UP => (At::Hop, self.hop_delay_ns(lane)),
                 _ => (At::Mh, self.hop_delay_ns(lane)),
             };
-            self.push(now + delay, Event::Arrive(at, packet));
+            let when = self.lanes[lane].timing.arrives(now + delay);
+            self.push(when, Event::Arrive(at, packet));
         }
         self.start_lane(lane);
     }
