@@ -23,6 +23,7 @@ pub mod settings;
 mod takeover;
 mod timers;
 
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -169,7 +170,8 @@ fn warn_of_rest(wanted: &Wanted) {
         .collect();
     resting.dedup();
     for scheme in resting {
-        eprintln!(
+        let _ = writeln!(
+            io::stderr(),
             "lasthop: at the mobile end of a hop scheme {scheme} can't tell the hop's losses from others and only watches: use --scheme snack with an agent at the other end"
         );
     }

@@ -299,6 +299,8 @@ fn check_all(args: &Check) -> bool {
     check::passed(&findings)
 }
 
+/// A line that can't be written, to a full disk or a terminal that is gone, is lost, and no more than that: who
+/// complains of it does so where it can't be written either, by a panic of the thread that serves.
 fn start_log(debug: bool) {
     let default = if debug {
         "lasthop=debug"
@@ -310,6 +312,7 @@ fn start_log(debug: bool) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .log_internal_errors(false)
         .without_time()
         .with_target(false)
         .init();
@@ -372,11 +375,38 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("lasthop: {error:#}");
+            // Scripts go by the code, whether anybody can read the line or not.
+            let _ = writeln!(io::stderr(), "lasthop: {error:#}");
             match error.is::<StartAnew>() {
                 true => ExitCode::from(START_ANEW),
                 false => ExitCode::FAILURE,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::process::Command;
+
+    use super::*;
+
+    const WRITES: &str = "LASTHOP_TEST_WRITES_A_LINE";
+
+    /// As at the end of a terminal, or of the room on a disk.
+    #[test]
+    fn a_line_that_can_not_be_written_ends_nobody() {
+        if std::env::var_os(WRITES).is_some() {
+            start_log(false);
+            tracing::warn!("nobody reads this");
+            return;
+        }
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "--nocapture"]);
+        again.arg("tests::a_line_that_can_not_be_written_ends_nobody");
+        let output = again.env(WRITES, "1").stderr(full).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
     }
 }
