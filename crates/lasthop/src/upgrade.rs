@@ -6,11 +6,12 @@
 
 use std::fmt;
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, bail};
@@ -78,8 +79,7 @@ pub fn upgrade(runtime_dir: &Path) -> Result<Tried> {
         serving.extend(pid.map(|pid| (process, pid)));
     }
     // ExecReload of a service is for that alone, and the others' services have their own.
-    let main = std::env::var("MAINPID").ok();
-    let main = main.and_then(|pid| pid.parse::<u32>().ok());
+    let main = main_process();
     let serves = |main: &u32| serving.iter().any(|(_, pid)| pid == main);
     if let Some(main) = main.filter(serves) {
         serving.retain(|(_, pid)| *pid == main);
@@ -93,6 +93,11 @@ pub fn upgrade(runtime_dir: &Path) -> Result<Tried> {
         }
     }
     Ok(tried)
+}
+
+/// Of a service that we are the reload of: its main process.
+fn main_process() -> Option<u32> {
+    std::env::var("MAINPID").ok()?.parse().ok()
 }
 
 /// The process that is in its place by now; none: it stays where it is.
@@ -184,7 +189,7 @@ fn directly(runtime_dir: &Path, (name, pid): (&str, u32)) -> Result<u32> {
         _ => format!("--take-over={name}"),
     };
     words.insert(1.min(words.len()), take_over); // after the verb: there may be a `--`
-    let next = Next::start(&words)?;
+    let next = Next::start(&words, outputs(pid))?;
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         match owner_of(runtime_dir, name)? {
@@ -192,7 +197,9 @@ fn directly(runtime_dir: &Path, (name, pid): (&str, u32)) -> Result<u32> {
             _ => {}
         }
         if next.is_gone() {
-            bail!("process {pid} goes on: this version could not take its place, see what it says");
+            bail!(
+                "process {pid} goes on: this version could not take its place, why is in its log"
+            );
         }
         std::thread::sleep(LOOK);
     }
@@ -201,6 +208,37 @@ fn directly(runtime_dir: &Path, (name, pid): (&str, u32)) -> Result<u32> {
         "process {pid} goes on: this version did not take its place within {} s",
         PATIENCE.as_secs()
     );
+}
+
+/// Where the next process writes to. As reload of its service what we have is its journal already, and whoever
+/// runs with its few rights gets at no other process' descriptors. Else where the one before does, whose log goes
+/// on; if that can't be had, nowhere. What the caller has is the caller's: who reads it waits for its end, and a
+/// terminal goes away.
+fn outputs(pid: u32) -> [Stdio; 2] {
+    if main_process() == Some(pid) {
+        return [Stdio::inherit(), Stdio::inherit()];
+    }
+    [libc::STDOUT_FILENO, libc::STDERR_FILENO].map(|fd| match descriptor_of(pid, fd) {
+        Ok(theirs) => theirs.into(),
+        Err(error) => {
+            tracing::warn!(
+                "where process {pid} writes to can't be had ({error}): nobody hears what the next one says"
+            );
+            Stdio::null()
+        }
+    })
+}
+
+/// A descriptor of another process, which a path in /proc is no way to: it may be a socket.
+fn descriptor_of(pid: u32, fd: RawFd) -> io::Result<OwnedFd> {
+    let owned = |got: libc::c_long| match RawFd::try_from(got) {
+        // SAFETY: the system call has just made it, for us alone.
+        Ok(got) if got >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(got) }),
+        _ => Err(io::Error::last_os_error()),
+    };
+    // SAFETY: these calls take numbers only.
+    let process = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+    owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), fd, 0) })
 }
 
 /// Whether a process is of the file that we are of: not one that was replaced since.
@@ -239,11 +277,12 @@ impl Next {
     /// In a session of its own: it is no affair of the terminal that it is started from. And nobody's child
     /// but of who takes in orphans, which is the service manager: that is sure to hear of the end of its own
     /// children only, and warns of others.
-    fn start(words: &[String]) -> Result<Self> {
+    fn start(words: &[String], [stdout, stderr]: [Stdio; 2]) -> Result<Self> {
         let (read, pipe) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
         let program = std::env::current_exe().context("this program")?;
         let mut command = Command::new(program);
         command.args(words).stdin(read);
+        command.stdout(stdout).stderr(stderr);
         // SAFETY: setsid, fork and _exit may be called between fork and exec, and we have no threads.
         unsafe {
             command.pre_exec(|| {
@@ -294,6 +333,22 @@ fn terminal_in(stat: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever reads the caller's output sees its end, whoever reads the daemon's sees it go on.
+    #[test]
+    fn the_next_one_writes_where_the_one_before_did() {
+        let mut old = Command::new("sleep");
+        old.arg("60").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut old = old.spawn().unwrap();
+        let _next = Next::start(&["--list".into()], outputs(old.id())).unwrap();
+        old.kill().unwrap();
+        let said = old.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout);
+        assert!(
+            said.contains("the_next_one_writes_where"),
+            "it said {said:?}"
+        );
+    }
 
     #[test]
     fn the_terminal_of_a_process() {
