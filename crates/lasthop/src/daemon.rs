@@ -52,7 +52,7 @@ use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
 use crate::signals::blocked;
-use crate::{priority, privilege, runtime};
+use crate::{descriptors, priority, privilege, runtime};
 
 /// Four signs of life within the time after which the programs stop believing.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -90,6 +90,7 @@ pub fn run(options: &Options) -> Result<()> {
         Carrier::deaf()
     });
     priority::raise();
+    descriptors::raise_to_most();
     let common = Common {
         runtime_dir: wanted.runtime_dir.clone(),
         json: options.json,

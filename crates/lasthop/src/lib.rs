@@ -18,6 +18,7 @@ pub mod config;
 pub mod connection;
 pub mod control;
 pub mod daemon;
+mod descriptors;
 pub mod device;
 pub mod events;
 mod fields;

@@ -17,14 +17,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use caps::Capability;
 use lasthop_core::bindings::lh_rule;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::report::Field;
-use crate::{device, privilege};
+use crate::{descriptors, device, privilege};
 use relay::End;
 use sockets::Tuning;
 use syns::{Connections, Ends, Syns};
@@ -133,7 +132,7 @@ pub fn run(options: Options) -> Result<()> {
             format!("congestion control {cc}: see net.ipv4.tcp_available_congestion_control")
         })?;
     }
-    let most = descriptors(options.connections)?;
+    let most = room_for(options.connections)?;
     if let Err(error) = privilege::keep_capabilities(&KEPT) {
         tracing::warn!("capabilities: can't give up what is not needed: {error:#}");
     }
@@ -144,19 +143,9 @@ pub fn run(options: Options) -> Result<()> {
         .block_on(serve(options, lossy, most))
 }
 
-/// Raises the limit of open files as far as that is possible. @return the connections that it allows.
-fn descriptors(connections: usize) -> Result<usize> {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    let wanted = connections as u64 * DESCRIPTORS + SPARE_DESCRIPTORS;
-    let mut got = soft;
-    if soft < wanted {
-        for limit in [wanted, hard] {
-            if setrlimit(Resource::RLIMIT_NOFILE, limit, hard.max(limit)).is_ok() {
-                got = limit;
-                break;
-            }
-        }
-    }
+/// Raises the limit of open files as far as that is needed. @return the connections that it allows.
+fn room_for(connections: usize) -> Result<usize> {
+    let got = descriptors::raise(connections as u64 * DESCRIPTORS + SPARE_DESCRIPTORS)?;
     let most = (got.saturating_sub(SPARE_DESCRIPTORS) / DESCRIPTORS) as usize;
     if most < connections {
         tracing::info!(
