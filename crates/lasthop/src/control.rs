@@ -38,6 +38,8 @@ const WAITING_MAX: usize = 32;
 pub(crate) const ANSWERING_MAX: usize = 8;
 /// An answer takes no longer than this, however slowly it is read.
 pub(crate) const ANSWER: Duration = Duration::from_secs(10);
+/// How long nobody is let in when there is no descriptor for whoever comes: the socket stays readable.
+const FULL: Duration = Duration::from_millis(100);
 /// What those get who ask while so many are.
 pub(crate) const BUSY: &str = "busy\n";
 /// What anybody may ask who gets as far as the socket: a group, where the directory is for one
@@ -151,6 +153,8 @@ impl Write for Patient {
 /// The right to attach to a device, and the socket on which it is asked about.
 pub struct Control {
     listener: UnixListener,
+    /// Until then nobody is let in.
+    full_until: Option<Instant>,
     clients: Vec<Client>,
     answering: Arc<AtomicUsize>,
     us: Uid,
@@ -180,6 +184,7 @@ impl Control {
         listener.set_nonblocking(true)?;
         Ok(Self {
             listener,
+            full_until: None,
             clients: Vec::new(),
             answering: Arc::default(),
             us: geteuid(),
@@ -215,6 +220,7 @@ impl Control {
             .context("a lock that is another's")?;
         Ok(Self {
             listener: UnixListener::from(listener),
+            full_until: None,
             clients: Vec::new(),
             answering: Arc::default(),
             us: geteuid(),
@@ -236,12 +242,19 @@ impl Control {
     /// Readable when somebody connects or asks.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let clients = self.clients.iter().map(|client| client.stream.as_fd());
-        std::iter::once(self.listener.as_fd()).chain(clients)
+        let is_full = self.full_until.is_some_and(|until| Instant::now() < until);
+        let listener = (!is_full).then(|| self.listener.as_fd());
+        listener.into_iter().chain(clients)
     }
 
-    /// Takes what was asked since the last call; never waits.
-    pub fn questions(&mut self) -> Vec<Question> {
-        while let Ok((stream, _)) = self.listener.accept() {
+    /// Lets those in who have connected, so many at a time and no more: who connects again and again would
+    /// never let us go.
+    fn accept(&mut self) {
+        for _ in 0..WAITING_MAX {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) => return self.wait_if_full(&error),
+            };
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
@@ -254,6 +267,22 @@ impl Control {
                 request: Vec::new(),
             });
         }
+    }
+
+    fn wait_if_full(&mut self, error: &io::Error) {
+        let full = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
+        if error
+            .raw_os_error()
+            .is_some_and(|code| full.contains(&code))
+        {
+            tracing::debug!("control socket: {error}");
+            self.full_until = Some(Instant::now() + FULL);
+        }
+    }
+
+    /// Takes what was asked since the last call; never waits.
+    pub fn questions(&mut self) -> Vec<Question> {
+        self.accept();
         let mut asked = Vec::new();
         for mut client in std::mem::take(&mut self.clients) {
             match read_request(&mut client) {
@@ -345,6 +374,8 @@ pub fn of_attach() -> String {
 
 #[cfg(test)]
 mod tests {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
     use super::*;
 
     #[test]
@@ -361,6 +392,40 @@ mod tests {
         drop(idle);
         assert!(control.questions().is_empty());
         assert_eq!(control.fds().count(), 1);
+    }
+
+    /// Whoever connects faster than it is let in gets its turn, and so does all else.
+    #[test]
+    fn who_connects_again_and_again_holds_nobody_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut control = Control::claim(dir.path(), "wl0").unwrap();
+        let connect = || UnixStream::connect(&control.socket).unwrap();
+        let crowd: Vec<UnixStream> = (0..WAITING_MAX + 8).map(|_| connect()).collect();
+        let waits = |control: &Control| {
+            let mut fds = [PollFd::new(control.listener.as_fd(), PollFlags::POLLIN)];
+            poll(&mut fds, PollTimeout::ZERO).unwrap() == 1
+        };
+        drop(crowd);
+        control.questions();
+        assert!(waits(&control), "one call let all of them in");
+        control.questions();
+        assert!(!waits(&control));
+    }
+
+    /// The socket of one that can't be let in stays readable: whoever polls it would do nothing else.
+    #[test]
+    fn without_descriptors_nobody_is_let_in_for_a_while() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut control = Control::claim(dir.path(), "wl0").unwrap();
+        control.wait_if_full(&ErrorKind::WouldBlock.into());
+        assert_eq!(control.fds().count(), 1);
+        control.wait_if_full(&io::Error::from_raw_os_error(libc::EMFILE));
+        assert_eq!(control.fds().count(), 0);
+        let _waits = UnixStream::connect(&control.socket).unwrap();
+        control.full_until = control.full_until.map(|until| until - FULL);
+        assert_eq!(control.fds().count(), 1);
+        control.questions();
+        assert_eq!(control.fds().count(), 2);
     }
 
     /// Long answers that nobody reads: the serving thread goes on, the ninth is told so at once,
