@@ -100,9 +100,12 @@ pub fn run(options: &Options) -> Result<()> {
         Some(name) => takeover::take_over(&common, name, &mut manager)?,
         None => None,
     };
-    let (budget, guests) = (wanted.budget.clone(), Guests::of(wanted.patterns.clone()));
+    let (budget, mut guests) = (wanted.budget.clone(), Guests::of(&wanted));
     let (process, places, new) = match taken {
-        Some((process, places)) => (process, places, None),
+        Some(taken) => {
+            guests.had_file |= taken.had_file;
+            (taken.process, taken.places, None)
+        }
         None => {
             let devices = present(&wanted, &options.orders.devices)?;
             let name = match named {
@@ -400,7 +403,8 @@ impl Daemon<'_> {
             return;
         }
         let stream = question.into_stream();
-        match handover::give(&stream, &self.process, &mut self.places) {
+        let of_all = (&self.process, self.guests.had_file);
+        match handover::give(&stream, of_all, &mut self.places) {
             Ok(()) => {
                 self.next = Some(stream);
                 self.lives_mut().for_each(Live::leave_pools);

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
@@ -54,6 +54,14 @@ impl Source {
         Ok(Self::new(&path.display().to_string(), &text))
     }
 
+    /// None: there is no such file. One that is there and can't be read is an error: it would say something.
+    fn read_if_there(path: &Path) -> Result<Option<Self>> {
+        match Self::read(path) {
+            Err(error) if is_missing(&error) => no_dangling_link(path).map(|()| None),
+            other => other.map(Some),
+        }
+    }
+
     fn line(&self, offset: usize) -> usize {
         line_of(&self.text, offset)
     }
@@ -69,6 +77,8 @@ pub struct Configuration {
     /// What some connections of a section's devices get instead, in their order: the first that is for a
     /// connection counts.
     pub policies: Vec<Policy>,
+    /// Whether there is a file beside which conf.d is.
+    pub has_file: bool,
 }
 
 /// A key as it stands in a file.
@@ -107,23 +117,35 @@ impl Configuration {
     /// # Errors
     /// `FILE:LINE: what is wrong`, in one line.
     pub fn read(path: &Path) -> Result<Self> {
-        let mut sources = vec![Source::read(path)?];
-        for path in beside(path)? {
-            sources.push(Source::read(&path)?);
-        }
-        Self::of(&sources)
+        Self::with_beside(Some(Source::read(path)?), path)
     }
 
-    /// Reads the file that is named, else the default one if it exists, else nothing.
+    /// Reads the file that is named, else the default one if there is one, and in any case what is beside it.
     ///
     /// # Errors
     /// As [`Configuration::read`].
     pub fn read_or_default(path: Option<&Path>) -> Result<Self> {
         match path {
             Some(path) => Self::read(path),
-            None if Path::new(DEFAULT_PATH).exists() => Self::read(Path::new(DEFAULT_PATH)),
-            None => Ok(Self::default()),
+            None => Self::read_if_there(Path::new(DEFAULT_PATH)),
         }
+    }
+
+    /// As [`Configuration::read`], but the file may be missing.
+    pub(super) fn read_if_there(path: &Path) -> Result<Self> {
+        Self::with_beside(Source::read_if_there(path)?, path)
+    }
+
+    fn with_beside(file: Option<Source>, path: &Path) -> Result<Self> {
+        let has_file = file.is_some();
+        let mut sources: Vec<Source> = file.into_iter().collect();
+        for path in beside(path)? {
+            sources.push(Source::read(&path)?);
+        }
+        Ok(Self {
+            has_file,
+            ..Self::of(&sources)?
+        })
     }
 
     pub(super) fn of(sources: &[Source]) -> Result<Self> {
@@ -155,6 +177,7 @@ impl Configuration {
             common,
             devices,
             policies,
+            has_file: true,
         })
     }
 }
@@ -292,12 +315,17 @@ fn in_order<'a>(
 /// # Errors
 /// One can't be read.
 pub fn source_texts(path: Option<&Path>) -> Result<Vec<(PathBuf, String)>> {
-    let default = Path::new(DEFAULT_PATH);
-    let Some(path) = path.or_else(|| default.exists().then_some(default)) else {
-        return Ok(Vec::new());
+    let named = path.map(Source::read).transpose()?;
+    let path = path.unwrap_or(Path::new(DEFAULT_PATH));
+    let file = match named {
+        Some(named) => Some(named),
+        None => Source::read_if_there(path)?,
     };
     let name = |path: &Path| PathBuf::from(path.file_name().unwrap_or_default());
-    let mut texts = vec![(name(path), Source::read(path)?.text)];
+    let mut texts: Vec<_> = file
+        .map(|file| (name(path), file.text))
+        .into_iter()
+        .collect();
     for path in beside(path)? {
         let text = Source::read(&path)?.text;
         texts.push((Path::new(DIRECTORY).join(name(&path)), text));
@@ -308,17 +336,39 @@ pub fn source_texts(path: Option<&Path>) -> Result<Vec<(PathBuf, String)>> {
 /// The files of conf.d beside `path`.
 fn beside(path: &Path) -> Result<Vec<PathBuf>> {
     let directory = path.parent().unwrap_or(Path::new("")).join(DIRECTORY);
+    let cannot = || format!("cannot read {}", directory.display());
     let found = match fs::read_dir(&directory) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.with_context(|| format!("cannot read {}", directory.display()))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return no_dangling_link(&directory).map(|()| Vec::new());
+        }
+        other => other.with_context(cannot)?,
     };
+    let found: std::io::Result<Vec<_>> = found.collect();
     let mut paths: Vec<PathBuf> = found
-        .flatten()
-        .map(|entry| entry.path())
+        .with_context(cannot)?
+        .iter()
+        .map(fs::DirEntry::path)
         .filter(|path| path.extension().is_some_and(|end| end == "toml"))
         .collect();
     paths.sort();
     Ok(paths)
+}
+
+fn is_missing(error: &Error) -> bool {
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// What is missing may be meant to be there: what a link on the way leads to.
+fn no_dangling_link(path: &Path) -> Result<()> {
+    match path.ancestors().find(|at| at.is_symlink() && !at.exists()) {
+        Some(link) => bail!(
+            "cannot read {}: {} is a link to nothing: mend it or remove it",
+            path.display(),
+            link.display()
+        ),
+        None => Ok(()),
+    }
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

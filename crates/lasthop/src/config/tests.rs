@@ -382,3 +382,28 @@ fn policies_are_in_their_order() {
         assert!(found.starts_with(says), "{text}: {found}");
     }
 }
+
+/// A file that is missing says nothing, and what is beside it counts; one that can't be read may say anything.
+#[test]
+fn what_can_not_be_read_is_not_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("lasthop.toml");
+    let read = || Configuration::read_if_there(&file).map(|all| (all.has_file, all.devices.len()));
+    let error = || format!("{:#}", read().unwrap_err());
+    assert_eq!(read().unwrap(), (false, 0));
+    std::fs::create_dir(dir.path().join("conf.d")).unwrap();
+    std::fs::write(dir.path().join("conf.d/a.toml"), "[device.wlan0]\n").unwrap();
+    assert_eq!(read().unwrap(), (false, 1));
+    std::fs::write(&file, "").unwrap();
+    assert_eq!(read().unwrap(), (true, 1), "an empty one is one");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("nothing.toml", &file).unwrap();
+    assert!(error().contains("lasthop.toml is a link to nothing"));
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("lasthop.toml", &file).unwrap();
+    assert!(error().starts_with("cannot read the configuration "));
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert!(error().starts_with("cannot read the configuration "));
+    assert!(!error().contains('\n'));
+}

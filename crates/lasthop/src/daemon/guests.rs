@@ -7,19 +7,22 @@ use anyhow::{Error, Result, bail};
 
 use super::options::Common;
 use super::place::Place;
-use super::settings::{Patterns, Settings};
+use super::settings::{Patterns, Settings, Wanted};
 use crate::device;
 
-/// The patterns, and what was said of devices that could not be taken up.
+/// What the files have said of them, and what was said of devices that could not be taken up.
 pub(super) struct Guests {
     patterns: Patterns,
+    /// Whether there was a configuration file.
+    pub(super) had_file: bool,
     complaints: BTreeMap<String, String>,
 }
 
 impl Guests {
-    pub(super) fn of(patterns: Patterns) -> Self {
+    pub(super) fn of(wanted: &Wanted) -> Self {
         Self {
-            patterns,
+            patterns: wanted.patterns.clone(),
+            had_file: wanted.has_file,
             complaints: BTreeMap::new(),
         }
     }

@@ -40,6 +40,9 @@ struct Greeting {
     layout: String,
     devices: usize,
     fds: usize,
+    /// Whether there was a configuration file; versions before this one do not say.
+    #[serde(default)]
+    had_file: bool,
 }
 
 /// What is said of a device, beside its descriptors: lock, socket, two links, maps.
@@ -101,12 +104,17 @@ fn send(stream: &UnixStream, line: &str, fds: &[RawFd]) -> Result<()> {
 
 /// Gives everything that is served to who is at the other end of `stream`; nothing of it is given up
 /// before [`taken`].
-pub(super) fn give(stream: &UnixStream, process: &Control, places: &mut [Place]) -> Result<()> {
+pub(super) fn give(
+    stream: &UnixStream,
+    (process, had_file): (&Control, bool),
+    places: &mut [Place],
+) -> Result<()> {
     let parts = raw_parts(process)?;
     let greeting = Greeting {
         layout: LAYOUT.to_owned(),
         devices: places.len(),
         fds: parts.len(),
+        had_file,
     };
     send(stream, &serde_json::to_string(&greeting)?, &parts)?;
     for place in places {
@@ -172,6 +180,8 @@ pub(super) struct Taking {
     stream: UnixStream,
     /// Its own lock and socket.
     pub(super) process: Control,
+    /// Whether there was a configuration file.
+    pub(super) had_file: bool,
     pub(super) given: Vec<Given>,
 }
 
@@ -211,6 +221,7 @@ impl Taking {
         let mut taking = Self {
             stream,
             process,
+            had_file: line.had_file,
             given,
         };
         // Another version may say other things of a device.
@@ -392,6 +403,7 @@ mod tests {
                 layout: LAYOUT.to_owned(),
                 devices: 1,
                 fds: fds.len(),
+                had_file: false,
             };
             send(&stream, &serde_json::to_string(&greeting).unwrap(), &fds).unwrap();
             send(&stream, "{}", &fds).unwrap();

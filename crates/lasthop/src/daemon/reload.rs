@@ -32,10 +32,11 @@ impl Reload {
     ) -> Self {
         let mut reload = Self::default();
         let taken = places.iter().map(Place::taken_bytes).sum();
-        match orders.read(taken) {
+        let wanted = orders.read(taken);
+        match wanted.and_then(|wanted| wanted.unless_lost(guests.had_file)) {
             Ok(wanted) => {
                 let after = wanted.budget.clone();
-                *guests = Guests::of(wanted.patterns.clone());
+                *guests = Guests::of(&wanted);
                 reload.change(wanted, common, places);
                 let taken = places.iter().map(Place::taken_bytes);
                 let taken: Vec<u64> = taken.filter(|bytes| *bytes > 0).collect();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::{LH_MAX_RULES, LH_POLICY_MAC, LH_POLICY_PARTNER, LH_POLICY_SEQUENCE};
 
-use crate::config::{Configuration, File, Policy, is_pattern};
+use crate::config::{Configuration, DEFAULT_PATH, File, Policy, is_pattern};
 use crate::device;
 use crate::memory::{Asked, Budget, Chosen, Part, Room};
 use crate::programs::Setup;
@@ -116,6 +116,8 @@ pub struct Wanted {
     pub devices: Vec<(String, Settings)>,
     /// Directory of control sockets and locks.
     pub runtime_dir: PathBuf,
+    /// Whether there was a configuration file.
+    pub has_file: bool,
     /// What the maps of all may take.
     pub budget: Budget,
     /// Sections for devices that may come, each with what such a device is served with.
@@ -252,6 +254,21 @@ fn of_sections<'a>(all: &'a Configuration, there: &[String]) -> Vec<Entry<'a>> {
     entries
 }
 
+impl Wanted {
+    /// A file that was there and is gone orders nothing: whoever replaces it is between two steps, or it is lost.
+    ///
+    /// # Errors
+    /// It is gone. `had_file`: it was there.
+    pub(super) fn unless_lost(self, had_file: bool) -> Result<Self> {
+        if had_file && !self.has_file {
+            bail!(
+                "{DEFAULT_PATH} was there before and is gone: put it back, or an empty file to have what is left"
+            );
+        }
+        Ok(self)
+    }
+}
+
 impl Orders {
     /// Reads the files. `taken_bytes`: what the maps of those that are served take by now.
     ///
@@ -309,6 +326,7 @@ impl Orders {
         Ok(Wanted {
             devices,
             runtime_dir: all.common.runtime_dir(),
+            has_file: all.has_file,
             budget,
             patterns: Patterns {
                 settings: patterns,
@@ -363,5 +381,41 @@ impl Orders {
             memory: budget.chosen.clone(),
             part: *part,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is let go because a file is away for a moment; where there never was one nothing is missing.
+    #[test]
+    fn a_file_that_is_lost_orders_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lasthop.toml");
+        std::fs::write(&file, "").unwrap();
+        let orders = Orders {
+            config: Some(file),
+            devices: Devices::Sections,
+            overrides: Overrides::default(),
+        };
+        let read = |has_file| {
+            let wanted = orders.read(0).unwrap();
+            Wanted { has_file, ..wanted }
+        };
+        for (had, has, goes_on) in [
+            (false, false, true),
+            (false, true, true),
+            (true, true, true),
+            (true, false, false),
+        ] {
+            let wanted = read(has).unless_lost(had);
+            assert_eq!(wanted.is_ok(), goes_on, "had {had}, has {has}");
+        }
+        let error = read(false).unless_lost(true).unwrap_err().to_string();
+        assert!(
+            error.starts_with(DEFAULT_PATH) && !error.contains('\n'),
+            "{error}"
+        );
     }
 }

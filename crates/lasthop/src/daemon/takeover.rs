@@ -14,6 +14,14 @@ use crate::keyfile;
 use crate::memory;
 use crate::programs::{Agent, Successor};
 
+/// What another process has served.
+pub(super) struct TakenOver {
+    pub(super) process: Control,
+    pub(super) places: Vec<Place>,
+    /// Whether it had a configuration file.
+    pub(super) had_file: bool,
+}
+
 /// Takes over all that the process of that name serves in this network namespace: its lock, and the
 /// devices. None: there is no such process.
 ///
@@ -23,7 +31,7 @@ pub(super) fn take_over(
     common: &Common,
     name: &str,
     manager: &mut Manager,
-) -> Result<Option<(Control, Vec<Place>)>> {
+) -> Result<Option<TakenOver>> {
     let Some(mut taking) = Taking::ask(&common.runtime_dir, name)? else {
         return Ok(None);
     };
@@ -61,7 +69,11 @@ pub(super) fn take_over(
             tracing::warn!("others will be told of the process from before: {error}");
         }
     }
-    Ok(Some((taking.process, places)))
+    Ok(Some(TakenOver {
+        process: taking.process,
+        places,
+        had_file: taking.had_file,
+    }))
 }
 
 /// The programs for one of its devices, with the maps that there are; none: it is away.
