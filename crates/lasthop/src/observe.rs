@@ -53,7 +53,10 @@ pub fn run(runtime_dir: &Path, options: &Options) -> Result<()> {
     let signals = blocked(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
     let mut process = match control::owner_of(runtime_dir, &options.order.device)? {
         Some(_) => None,
-        None => Some(Process::start(&options.order)?),
+        None => match Process::start(&options.order, &signals)? {
+            None => return Ok(()), // there is nothing to tell
+            started => started,
+        },
     };
     let watched = watch(runtime_dir, options, &signals, process.as_mut());
     let ended = process.map_or(Ok(()), Process::end);
