@@ -32,6 +32,11 @@ use crate::{ask, control};
 /// What the process that serves the device is asked.
 pub const REQUEST: &str = "observe";
 
+/// Looks in a row that may fail: an agent may be busy for a while, or slow.
+const FAILED_MOST: u32 = 5;
+/// How soon to look again after one.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// What `lasthop observe` is asked for.
 pub struct Options {
     /// What is to be observed.
@@ -73,23 +78,61 @@ fn watch(
     let end = options.duration.map(|duration| began + duration);
     let mut screen = people::Screen::default();
     let mut next = began + options.interval;
-    let mut last = look(runtime_dir, &options.order.device)?;
+    let mut seen = Seen::of(look(runtime_dir, &options.order.device)?);
     loop {
-        let until = end.map_or(next, |end| end.min(next));
+        let look_at = seen.again.unwrap_or(next);
+        let until = end.map_or(look_at, |end| end.min(look_at));
         let told = wait(signals, process.as_deref(), until)?;
         let gone = process.as_deref_mut().is_some_and(Process::is_gone);
         if gone {
-            finish(&last, options.json)?;
+            finish(&seen.last, options.json)?;
             bail!("{} is gone, or its agent was ended", options.order.device);
         }
-        last = look(runtime_dir, &options.order.device)?;
+        if let Err(error) = seen.take(look(runtime_dir, &options.order.device)) {
+            finish(&seen.last, options.json)?;
+            return Err(error);
+        }
         if told || end.is_some_and(|end| Instant::now() >= end) {
-            return finish(&last, options.json);
+            return finish(&seen.last, options.json);
         }
-        if Instant::now() >= next {
+        if seen.again.is_none() && Instant::now() >= next {
             next += options.interval;
-            show(&mut screen, &last, options.json)?;
+            show(&mut screen, &seen.last, options.json)?;
         }
+    }
+}
+
+/// What was seen last, which holds while there is nobody to ask: it is all since the beginning.
+struct Seen {
+    last: Value,
+    /// Looks in a row that have failed since.
+    failed: u32,
+    /// When to look again after such a one.
+    again: Option<Instant>,
+}
+
+impl Seen {
+    fn of(last: Value) -> Self {
+        Self {
+            last,
+            failed: 0,
+            again: None,
+        }
+    }
+
+    /// # Errors
+    /// It is the last straw.
+    fn take(&mut self, looked: Result<Value>) -> Result<()> {
+        match looked {
+            Ok(value) => *self = Self::of(value),
+            Err(error) if self.failed + 1 == FAILED_MOST => return Err(error),
+            Err(error) => {
+                tracing::warn!("{error:#}; asking again");
+                self.failed += 1;
+                self.again = Some(Instant::now() + AGAIN);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -150,4 +193,33 @@ fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+    use serde_json::json;
+
+    use super::*;
+
+    /// An hour's measurement is not lost by a look that fails.
+    #[test]
+    fn what_was_seen_holds_while_nobody_answers() {
+        let mut seen = Seen::of(json!(1));
+        for last in [2, 3] {
+            for _ in 1..FAILED_MOST {
+                seen.take(Err(anyhow!("busy"))).unwrap();
+                assert!(seen.again.is_some());
+            }
+            seen.take(Ok(json!(last))).unwrap();
+            assert_eq!((&seen.last, seen.again), (&json!(last), None));
+        }
+        let mut fails = || seen.take(Err(anyhow!("busy"))).is_err();
+        let failed: Vec<bool> = (0..FAILED_MOST).map(|_| fails()).collect();
+        assert_eq!(
+            failed.iter().position(|failed| *failed),
+            Some(FAILED_MOST as usize - 1)
+        );
+        assert_eq!(seen.last, 3);
+    }
 }
