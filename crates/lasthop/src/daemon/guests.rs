@@ -6,16 +6,19 @@ use std::collections::BTreeMap;
 use anyhow::{Error, Result, bail};
 
 use super::options::Common;
-use super::place::Place;
+use super::place::{Place, label};
 use super::settings::{Patterns, Settings, Wanted};
 use crate::device;
+
+/// What was said last of each device that could not be taken up, and of each policy of one.
+type Complaints = BTreeMap<(String, String), String>;
 
 /// What the files have said of them, and what was said of devices that could not be taken up.
 pub(super) struct Guests {
     patterns: Patterns,
     /// Whether there was a configuration file.
     pub(super) had_file: bool,
-    complaints: BTreeMap<String, String>,
+    complaints: Complaints,
 }
 
 impl Guests {
@@ -38,7 +41,7 @@ impl Guests {
             return;
         }
         let there = device::names();
-        self.complaints.retain(|name, _| there.contains(name));
+        self.complaints.retain(|(name, _), _| there.contains(name));
         for name in there {
             for settings in self.patterns.settings_of(&name) {
                 if places.iter().any(|place| serves(place, &name, settings)) {
@@ -46,20 +49,25 @@ impl Guests {
                 }
                 match place(&name, settings, places, common) {
                     Ok(place) => places.push(place), // and looked at like one that came back
-                    Err(error) => complain(&mut self.complaints, &name, &error),
+                    Err(error) => {
+                        let of = (name.clone(), settings.policy.clone());
+                        complain(&mut self.complaints, of, &error);
+                    }
                 }
             }
         }
     }
 }
 
-/// Once for each reason.
-fn complain(complaints: &mut BTreeMap<String, String>, name: &str, error: &Error) {
+/// Once for each reason. @return whether it was said.
+fn complain(complaints: &mut Complaints, of: (String, String), error: &Error) -> bool {
     let complaint = format!("{error:#}");
-    if complaints.get(name) != Some(&complaint) {
-        tracing::warn!("{name}: {complaint}");
-        complaints.insert(name.to_owned(), complaint);
+    let is_new = complaints.get(&of) != Some(&complaint);
+    if is_new {
+        tracing::warn!("{}: {complaint}", label(&of.0, &of.1));
+        complaints.insert(of, complaint);
     }
+    is_new
 }
 
 fn serves(place: &Place, name: &str, settings: &Settings) -> bool {
@@ -77,4 +85,22 @@ fn place(name: &str, settings: &Settings, places: &[Place], common: &Common) -> 
         );
     }
     Place::claim(name, settings.clone(), common)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two policies of a device each have their reason, which is said once.
+    #[test]
+    fn what_is_wrong_is_said_once_for_each_policy() {
+        let mut complaints = Complaints::new();
+        let mut look = |policy: &str, why: &'static str| {
+            let of = ("wlan0".to_owned(), policy.to_owned());
+            complain(&mut complaints, of, &Error::msg(why))
+        };
+        assert!(look("", "taken by process 7") && look("voice", "taken by process 8"));
+        assert!(!look("", "taken by process 7") && !look("voice", "taken by process 8"));
+        assert!(look("voice", "no memory") && !look("", "taken by process 7"));
+    }
 }
