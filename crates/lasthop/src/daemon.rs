@@ -51,7 +51,7 @@ use crate::mac_events::is_socket;
 use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
-use crate::signals::blocked;
+use crate::signals::{all_blocked, blocked};
 use crate::{descriptors, priority, privilege, runtime};
 
 /// Four signs of life within the time after which the programs stop believing.
@@ -81,8 +81,7 @@ pub fn run(options: &Options) -> Result<()> {
         // What sockets get of rights: the group may connect. Locks and directories say their own.
         umask(Mode::S_IRWXO);
     }
-    // SIGHUP of a terminal that is gone, too: what is kept back must go out all the same.
-    let signals = blocked(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
+    let signals = heeded(named)?;
     let carrier = Carrier::open().unwrap_or_else(|error| {
         tracing::warn!(
             "{error:#}: changes of the carrier go unnoticed, `lasthop link` tells of them"
@@ -155,6 +154,16 @@ pub fn run(options: &Options) -> Result<()> {
         place.leave(&daemon.common);
     }
     result.map(drop)
+}
+
+/// SIGHUP of a terminal that is gone, too: what is kept back must go out all the same. To a service it says
+/// something else, whoever started that.
+fn heeded(named: bool) -> Result<SignalFd> {
+    let signals = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    match named {
+        true => blocked(&signals),
+        false => all_blocked(signals),
+    }
 }
 
 /// Why it ends.

@@ -43,7 +43,7 @@ pub mod report;
 pub mod role;
 mod runtime;
 mod shared;
-mod signals;
+pub mod signals;
 mod skb;
 pub mod split;
 pub mod tcx;
