@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Parser;
-use lasthop::config;
+use lasthop::{config, signals};
 use lasthop_exporter::asker::Asker;
 use lasthop_exporter::families;
 use lasthop_exporter::format::Format;
@@ -18,6 +18,7 @@ use lasthop_exporter::sample::Sample;
 use lasthop_exporter::sampler::Sampler;
 use lasthop_exporter::server::Server;
 use lasthop_exporter::textfile;
+use nix::sys::signal::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What lasthop's agents count, for Prometheus and as a page
@@ -147,13 +148,27 @@ async fn work(args: &Cli) -> Result<()> {
     }
 }
 
+/// Waits until the terminal is gone; for ever where whoever started us (nohup) has that ignored.
+fn hangup() -> Result<impl Future<Output = ()>> {
+    let heeded = !signals::is_ignored(Signal::SIGHUP);
+    let mut hangup = heeded.then(|| signal(SignalKind::hangup())).transpose()?;
+    Ok(async move {
+        match &mut hangup {
+            Some(hangup) => drop(hangup.recv().await),
+            None => std::future::pending().await,
+        }
+    })
+}
+
 async fn until_told(args: &Cli) -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let hung_up = hangup()?;
     let told = tokio::select! {
         done = work(args) => return done,
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
+        () = hung_up => Ok(()),
     };
     // Nobody renews it any more, and its figures would be taken for those of now.
     if let (Some(file), Some(_)) = (&args.textfile, args.every) {

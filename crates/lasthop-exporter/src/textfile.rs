@@ -22,9 +22,11 @@ pub fn write(file: &Path, text: &str) -> Result<()> {
         let mut beside = tempfile::Builder::new()
             .prefix(".lasthop-")
             .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o644))
             .tempfile_in(directory)?;
         beside.write_all(text.as_bytes())?;
+        // Of what it is made with a umask takes away, a service's 0077 all of it.
+        let file_mode = Permissions::from_mode(0o644);
+        beside.as_file().set_permissions(file_mode)?;
         beside.persist(file)?;
         Ok(())
     };

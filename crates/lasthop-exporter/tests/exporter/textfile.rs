@@ -2,10 +2,13 @@
 //! The file for node_exporter.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::{Mode, umask};
 use nix::unistd::Pid;
 
 use super::exposition::read;
@@ -61,8 +64,36 @@ fn nobody_there_is_an_error_and_no_old_figures() {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
+/// The collector is another user, whatever umask a service has.
+#[test]
+fn is_for_everybody_to_read() {
+    let place = Place::new();
+    let _agent = Fake::start(&place.run(), "wl0", status("wl0", 40));
+    let file = place.file("lasthop.prom");
+    let mut command = place.command(&["--textfile", file.to_str().expect("path")]);
+    // SAFETY: umask() is async-signal-safe, and touches nothing of ours.
+    unsafe {
+        command.pre_exec(|| {
+            umask(Mode::S_IRWXG | Mode::S_IRWXO);
+            Ok(())
+        });
+    }
+    assert!(command.status().expect("run").success());
+    let mode = fs::metadata(&file).expect("file").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o644);
+}
+
 #[test]
 fn is_written_again_and_removed_at_the_end() {
+    removed_after(Signal::SIGTERM);
+}
+
+#[test]
+fn is_removed_when_the_terminal_is_gone() {
+    removed_after(Signal::SIGHUP);
+}
+
+fn removed_after(signal: Signal) {
     let place = Place::new();
     let agent = Fake::start(&place.run(), "wl0", status("wl0", 40));
     let file = place.file("lasthop.prom");
@@ -89,7 +120,7 @@ fn is_written_again_and_removed_at_the_end() {
     drop(agent);
     wait(0.0);
     let pid = Pid::from_raw(child.id() as i32);
-    kill(pid, Signal::SIGTERM).expect("signal");
+    kill(pid, signal).expect("signal");
     assert!(child.wait().expect("end").success());
     assert!(!file.exists(), "nobody renews it any more");
 }
