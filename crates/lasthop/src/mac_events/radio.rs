@@ -10,6 +10,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
+use caps::{CapSet, Capability};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder};
 
 use super::record::{Missed, Record, TAKE_MOST};
@@ -47,11 +48,22 @@ fn load() -> Result<Object> {
             "{BTF} is missing: the module mac80211 is not loaded, or the kernel was built without CONFIG_DEBUG_INFO_BTF_MODULES"
         );
     }
+    check_rights()?;
     let open = ObjectBuilder::default().open_memory(OBJECT);
     let open = open.context("BPF object")?;
     open.load().context(
         "the kernel refuses the program that listens to mac80211 (RUST_LOG=lasthop=debug shows its reasons)",
     )
+}
+
+/// Without it the kernel shows no module's types, and the program is refused as if mac80211 had no such function.
+fn check_rights() -> Result<()> {
+    if !caps::has_cap(None, CapSet::Effective, Capability::CAP_SYS_ADMIN)? {
+        bail!(
+            "mac_events = mac80211: to find the module's types takes CAP_SYS_ADMIN at the start, which this process does not have or has given up: `systemctl edit` the service with CapabilityBoundingSet=CAP_SYS_ADMIN and start it anew (docs/mac-events.md)"
+        );
+    }
+    Ok(())
 }
 
 impl Radio {
@@ -127,6 +139,27 @@ impl Radio {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As of the packages' service: what libbpf says then is that there is no such function.
+    #[test]
+    fn without_the_right_it_says_which_and_where() {
+        // A thread has rights of its own.
+        let check = || {
+            caps::drop(None, CapSet::Effective, Capability::CAP_SYS_ADMIN)?;
+            check_rights()
+        };
+        let error = std::thread::spawn(check).join().unwrap().unwrap_err();
+        let error = format!("{error:#}");
+        for word in [
+            "mac80211",
+            "CAP_SYS_ADMIN",
+            "CapabilityBoundingSet",
+            "docs/mac-events.md",
+        ] {
+            assert!(error.contains(word), "{error}");
+        }
+        assert!(!error.contains('\n'), "{error}");
+    }
 
     #[test]
     fn without_the_module_it_says_so_in_one_line() {
