@@ -48,6 +48,17 @@ LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
 	lh_cache_fh_again(f, right);
 }
 
+/* @n bytes that were SACKed go: the ACK that covers them books them, as uncached. What counts from an
+ * earlier amount moves along, or the difference would wrap. */
+LH_INLINE void lh_cache_unbook(struct lh_flow *f, u32 n)
+{
+	f->delivery.sacked_bytes -= n;
+	f->delivery.bytes -= n;
+	f->delivery.train_bytes -= n;
+	f->control.round_delivered -= n;
+	lh_sack_forget(f);
+}
+
 LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 most)
 {
 	int i;
@@ -60,11 +71,8 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 		e = lh_seg_at(env, f, f->ring.head);
 		if (!e)
 			break;
-		if (e->flags & LH_SEG_SACKED) {
-			f->delivery.sacked_bytes -= e->end - e->seq;
-			f->delivery.bytes -= e->end - e->seq; /* the ACK books it, as uncached */
-			lh_sack_forget(f);
-		}
+		if (e->flags & LH_SEG_SACKED)
+			lh_cache_unbook(f, e->end - e->seq);
 		lh_cache_block(f, e->seq, e->end);
 		f->ring.head++;
 		lh_host_count(env, LH_C_evicted_segments, 1);

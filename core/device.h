@@ -46,6 +46,7 @@ struct lh_peer {
 	u64 newest_tx_ns; /* the same of what gave a sample */
 	u64 queue_ns, queue_at_ns; /* the last sample of it, and when that was */
 	u64 above_ns; /* as lh_queue.above_ns, of all its flows */
+	u64 empty_ns; /* when nothing of theirs was under way last (lh_queue_empty) */
 	/* Departures that found it near the longest: the latest, and the first of those that
 	 * followed each other closely; 0: none. */
 	u64 full_tx_ns, full_from_ns;

@@ -9,8 +9,10 @@ LH_INLINE void lh_guard_data(struct lh_env *env, struct lh_flow *f)
 {
 	u32 level = f->max - f->una;
 
-	if (env->now_ns - f->guard.level_since_ns > LH_LEVEL_PERIOD_NS) {
-		f->guard.level_before = f->guard.level_now;
+	u64 age = env->now_ns - f->guard.level_since_ns;
+
+	if (age > LH_LEVEL_PERIOD_NS) {
+		f->guard.level_before = age < 2 * LH_LEVEL_PERIOD_NS ? f->guard.level_now : 0;
 		f->guard.level_now = 0;
 		f->guard.level_since_ns = env->now_ns;
 	}

@@ -158,8 +158,8 @@ LH_INLINE bool lh_order_overflowed_tail(struct lh_env *env, const struct lh_flow
 
 	if (!lh_queue_overflowed(env, f, e))
 		return false;
-	return !lh_order_starts(f, p) || lh_peer_flows(env, p) > 1 ||
-	       missing >= LH_PATTERN_LEAST * lh_mss(f);
+	/* Flows that have something under way: who fell silent together delivers nothing now. */
+	return !lh_order_starts(f, p) || p->active > 1 || missing >= LH_PATTERN_LEAST * lh_mss(f);
 }
 
 LH_INLINE enum lh_tried lh_order_whose(struct lh_env *env, struct lh_flow *f,

@@ -396,7 +396,7 @@ LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
 	if (f->recovery.nr_probes)
 		return true;
 	if (env->now_ns - e->last_tx_ns < lh_outage_quiet(env, f) ||
-	    !lh_after(f->sacked_max, f->una))
+	    !lh_after(f->sacked_max, f->una) || lh_cached(f) < 2)
 		return false;
 	e = lh_seg_at(env, f, f->ring.head + 1);
 	return e && !(e->flags & LH_SEG_SACKED);
@@ -429,10 +429,13 @@ LH_INLINE void lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f)
 		env->ack.sample_ns = 0;
 }
 
-/* The link is down: no need to wait for failures. */
+/* The link is down: no need to wait for failures. What has no payload, a handshake's or a FIN, has no
+ * outage: nothing that answers it would end one. */
 LH_INLINE void lh_outage_down(struct lh_env *env, struct lh_flow *f)
 {
-	if (f->una == f->max)
+	const struct lh_seg *e = lh_head(env, f);
+
+	if (f->una == f->max || (e && e->flags & LH_SEG_EMPTY))
 		return;
 	f->outage.down_ns = env->now_ns;
 	if (!f->outage.since_ns)

@@ -38,9 +38,15 @@ LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 le
 	return lh_clamp64(least, t, LH_TARGET_MOST * t);
 }
 
+/* What a pause of the hop's own adds to sojourns. */
+LH_INLINE u64 lh_queue_pause(const struct lh_flow *f)
+{
+	return lh_max(f->queue.gap_ns, f->queue.gap_now_ns);
+}
+
 LH_INLINE u64 lh_target_steady(struct lh_env *env, const struct lh_flow *f)
 {
-	return lh_target_from(env, f, 2 * lh_max(f->queue.gap_ns, f->queue.gap_now_ns));
+	return lh_target_from(env, f, 2 * lh_queue_pause(f));
 }
 
 LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
@@ -129,12 +135,12 @@ LH_INLINE u64 lh_queue_longest(const struct lh_peer *p)
 }
 
 /* Whether the queue was near the longest of late, in time or in bytes, for the segment of
- * this call's sample, and no trifle. */
+ * this call's sample, and no trifle; nor what a hop that pauses makes of none. */
 LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 				  const struct lh_peer *p)
 {
 	u64 full = lh_queue_longest(p);
-	u64 least = f->control.state == LH_CONTROL_HELD ? lh_aim(env, f) : LH_CFG(env)->target_ns;
+	u64 least = f->control.state == LH_CONTROL_HELD ? lh_aim(env, f) : lh_target_steady(env, f);
 
 	if (p->queue_ns < 2 * least)
 		return false;
@@ -146,11 +152,22 @@ LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 
 LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *since_ns, u64 q)
 {
+	u64 trifle = lh_max(LH_AQM_TARGET_NS, lh_queue_pause(f));
+
 	/* No target is less than the configured one. */
-	if (q < LH_CFG(env)->target_ns || q < lh_target_from(env, f, LH_AQM_TARGET_NS))
+	if (q < LH_CFG(env)->target_ns || q < lh_target_from(env, f, trifle))
 		*since_ns = 0;
 	else if (!*since_ns)
 		*since_ns = env->now_ns;
+}
+
+LH_INLINE void lh_queue_empty(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	f->queue.above_ns = 0;
+	if (p && !p->active)
+		p->empty_ns = env->now_ns;
 }
 
 /*
@@ -170,11 +187,13 @@ LH_INLINE u64 lh_aqm_interval(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 mine = f->queue.above_ns, all = p ? p->above_ns : 0, interval;
+	u64 mine = f->queue.above_ns, all = 0, interval;
 
 	if (!LH_CFG(env)->queue_guard || f->control.state != LH_CONTROL_FREE ||
 	    lh_queue_lossy(env, f))
 		return false;
+	if (p && p->above_ns)
+		all = lh_max(p->above_ns, p->empty_ns);
 	interval = lh_aqm_interval(env, f);
 	return (mine && lh_since(env->now_ns, mine) >= interval) ||
 	       (all && lh_since(env->now_ns, all) >= interval);
@@ -235,13 +254,13 @@ LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
  */
 LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
 {
+	u64 q = lh_queue(env, f, r), age = lh_since(env->now_ns, p->full_since_ns);
 	bool newest = env->ack.sample_ns >= p->newest_tx_ns;
-	u64 q = lh_queue(env, f, r);
 
 	lh_queue_above(env, f, &p->above_ns, q);
-	if (lh_since(env->now_ns, p->full_since_ns) > LH_FULL_PERIOD_NS) {
-		p->full_before_ns = p->full_now_ns;
-		p->full_before = p->full_now;
+	if (age > LH_FULL_PERIOD_NS) { /* what was before a pause is too old */
+		p->full_before_ns = age < 2 * LH_FULL_PERIOD_NS ? p->full_now_ns : 0;
+		p->full_before = age < 2 * LH_FULL_PERIOD_NS ? p->full_now : 0;
 		p->full_now_ns = p->full_now = 0;
 		p->full_since_ns = env->now_ns;
 	}

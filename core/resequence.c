@@ -178,7 +178,7 @@ LH_ENTRY int lh_resequence_asked(struct lh_env *env, struct lh_flow *f, const st
 /* One more in bin @bin. @return whether it is the first. */
 LH_INLINE bool lh_tally_add(struct lh_tally *t, u64 bin)
 {
-	if (t->bin != bin) {
+	if (t->bin < bin) { /* who read the clock before another counts in its bin */
 		t->before = t->bin + 1 == bin ? t->now : 0;
 		t->bin = bin;
 		t->now = 0;

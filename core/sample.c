@@ -425,10 +425,12 @@ LH_INLINE bool lh_ack_at_once(const struct lh_ack_sum *sum)
  */
 LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
 {
-	u64 way = lh_max(lh_lmin(env, f), f->control.least_before_ns) + f->back.now_ns;
-	u64 from = lh_max(LH_DEVICE(env)->delivered_ns, env->ack.sample_ns + way);
+	u64 lmin = lh_lmin(env, f), way = lh_max(lmin, f->control.least_before_ns);
+	u64 from = env->ack.sample_ns + way + f->back.now_ns;
 
-	if (!env->ack.sample_ns || env->now_ns <= from)
+	from = lh_max(LH_DEVICE(env)->delivered_ns, from);
+	/* Nobody knows the way before its first sample. */
+	if (!lmin || !env->ack.sample_ns || env->now_ns <= from)
 		return;
 	f->queue.gap_now_ns = lh_max(f->queue.gap_now_ns, env->now_ns - from);
 }

@@ -7,12 +7,12 @@
  * is one of many. */
 LH_INLINE bool lh_tell_may(const struct lh_device *d, const struct lh_peer *p, u64 bin)
 {
-	u32 all = d->told_bin == bin ? d->told : 0;
+	u32 all = d->told_bin >= bin ? d->told : 0;
 	u32 n = lh_max(lh_max(d->tellers, d->tellers_before), 1U);
 
 	if (!p)
 		return all < LH_TELL_BIN / 2;
-	if (p->told_bin != bin)
+	if (p->told_bin < bin)
 		return all < LH_TELL_BIN_ALL;
 	return all < LH_TELL_BIN && p->told < LH_TELL_BIN / n;
 }
@@ -47,7 +47,7 @@ LH_ENTRY int lh_tell_spend(struct lh_env *env, const struct lh_flow *f)
 	d = LH_DEVICE(env);
 	p = lh_peer_of(env, f);
 	bin = lh_bin(env);
-	if (d->told_bin != bin) {
+	if (d->told_bin < bin) { /* who read the clock before another counts in its bin */
 		d->tellers_before = d->told_bin + 1 == bin ? d->tellers : 0;
 		d->told_bin = bin;
 		d->told = d->tellers = 0;
@@ -55,7 +55,7 @@ LH_ENTRY int lh_tell_spend(struct lh_env *env, const struct lh_flow *f)
 	d->told++;
 	if (!p)
 		return 0;
-	if (p->told_bin != bin) {
+	if (p->told_bin < bin) {
 		p->told_bin = bin;
 		p->told = 0;
 		d->tellers++;

@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
     arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, stations,
-    unbraked, upload, wave,
+    unbraked, unsteady, upload, wave,
 };
 use crate::report::Report;
 use crate::run;
@@ -301,6 +301,30 @@ fn a_start_survives_an_unlucky_loss() {
     reaches(long_hop(5.0, 600, 560, "reno", 0.01), 23, 0.9);
     reaches(long_hop(20.0, 600, 560, "reno", 0.05), 11, 0.6);
     reaches(Case::new(20.0, 110, 10, 0.05).flows(1, "reno"), 20, 0.97);
+}
+
+/// Frames that wait for the hop's next batch, or come with jitter, met no queue: the first losses are not left
+/// to FH for that. The mean over the seeds was 0.34, 0.45 and 0.93 of the bound.
+#[test]
+fn a_hop_that_delivers_unevenly_is_helped_too() {
+    let mean = |name: &str, least: f64| {
+        let cases = unsteady("reno", 0.01);
+        let (_, case) = cases.iter().find(|c| c.0 == name).expect("a mix");
+        let seeds = 1..=8;
+        let share = seeds.map(|seed| {
+            let case = Case {
+                seed,
+                ..case.clone()
+            };
+            run(&case.with_agent()).efficiency()
+        });
+        let mean = share.sum::<f64>() / 8.0;
+        println!("{name} {mean}");
+        assert!(mean >= least, "{name}: {mean}");
+    };
+    mean("batch-20", 0.8);
+    mean("satellite", 0.6);
+    mean("jitter-5", 0.98);
 }
 
 /// Two seconds without a loss are three round trips here: whoever is let go then, in the middle

@@ -153,48 +153,47 @@ pub fn longer(n: usize, cc: &'static str, loss: f64) -> Case {
 }
 
 /// Hops whose frames don't come as evenly as they left, by name.
-pub fn unsteady(cc: &'static str, loss: f64) -> [(&'static str, Case); 6] {
+pub fn unsteady(cc: &'static str, loss: f64) -> [(&'static str, Case); 7] {
+    let none = Unsteady::default();
+    let pause = |ms: u64, every_ms: u64| Unsteady {
+        pause_ns: ms * MS,
+        pause_every_ns: every_ms * MS,
+        ..none
+    };
     let hop = |unsteady| Case {
         unsteady,
         ..link(loss).flows(1, cc)
     };
-    let jitter = |ms: u64| Unsteady {
-        jitter_ns: ms * MS,
-        ..Unsteady::default()
+    let jitter = |ms: u64| {
+        hop(Unsteady {
+            jitter_ns: ms * MS,
+            ..none
+        })
     };
-    let batch = |ms: u64| Unsteady {
-        batch_ns: ms * MS,
-        ..Unsteady::default()
+    let batch_ns = 20 * MS;
+    let mobile = Case {
+        unsteady: Unsteady {
+            late_ns: 8 * MS,
+            batch_ns: 5 * MS,
+            ..pause(100, 1_000)
+        },
+        ..Case::new(20.0, 80, 40, loss).flows(1, cc)
     };
-    let pause = |ms: u64, every_ms: u64| Unsteady {
-        pause_ns: ms * MS,
-        pause_every_ns: every_ms * MS,
-        ..Unsteady::default()
+    let satellite = Case {
+        unsteady: Unsteady {
+            jitter_ns: 10 * MS,
+            batch_ns,
+            ..none
+        },
+        ..long_hop(20.0, 300, 250, cc, loss)
     };
-    let radio = Unsteady {
-        jitter_ns: 10 * MS,
-        batch_ns: 5 * MS,
-        ..pause(100, 1_000)
-    };
-    let mobile = Case::new(20.0, 110, 50, loss).flows(1, cc);
     [
-        ("jitter-20", hop(jitter(20))),
-        ("batch-20", hop(batch(20))),
+        ("jitter-5", jitter(5)),
+        ("jitter-20", jitter(20)),
+        ("batch-20", hop(Unsteady { batch_ns, ..none })),
         ("pause-30", hop(pause(30, 200))),
         ("pause-200", hop(pause(200, 2_000))),
-        (
-            "mobile",
-            Case {
-                unsteady: radio,
-                ..mobile
-            },
-        ),
-        (
-            "satellite",
-            Case {
-                unsteady: jitter(30),
-                ..long_hop(20.0, 300, 250, cc, loss)
-            },
-        ),
+        ("mobile", mobile),
+        ("satellite", satellite),
     ]
 }

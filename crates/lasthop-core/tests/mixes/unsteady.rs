@@ -8,6 +8,8 @@ use crate::wire::Random;
 pub struct Unsteady {
     /// A frame takes up to so much longer, and never overtakes another.
     pub jitter_ns: u64,
+    /// One frame in ten takes so much longer, for the hop repeats it, and what follows waits for it.
+    pub late_ns: u64,
     /// Frames are delivered at multiples of this only: TDMA, aggregation.
     pub batch_ns: u64,
     /// Nothing is sent for up to so long, in both directions (a scan, a handover, neighbours) ...
@@ -73,6 +75,9 @@ impl Timing {
         if self.unsteady.jitter_ns > 0 {
             at += (self.jitter.unit() * self.unsteady.jitter_ns as f64) as u64;
         }
+        if self.unsteady.late_ns > 0 && self.jitter.chance(0.1) {
+            at += self.unsteady.late_ns;
+        }
         at = at.max(self.arrived_ns);
         if self.unsteady.batch_ns > 0 {
             at = at.next_multiple_of(self.unsteady.batch_ns);
@@ -85,7 +90,8 @@ impl Timing {
 #[test]
 fn frames_keep_their_order_and_pauses_are_of_both_directions() {
     let unsteady = Unsteady {
-        jitter_ns: 500,
+        jitter_ns: 300,
+        late_ns: 200,
         batch_ns: 100,
         pause_ns: 2_000,
         pause_every_ns: 5_000,

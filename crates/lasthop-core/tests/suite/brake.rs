@@ -189,6 +189,8 @@ pub struct Line {
     pub shown: usize,
     /// An agent at MH's end tells of each gap as it comes; behind what has arrived.
     pub tells: bool,
+    /// Segments arrive at multiples of so many milliseconds only.
+    pub batch: u64,
     max: i64,
 }
 
@@ -206,6 +208,7 @@ impl Line {
             repairs: VecDeque::new(),
             shown: 0,
             tells: false,
+            batch: 1,
             max: sent,
         }
     }
@@ -227,7 +230,7 @@ impl Line {
                 self.lost.insert(self.sent);
             } else {
                 let arrives = self.under_way.back().map_or(0, |&(at, _)| at);
-                let arrives = arrives.max(self.ms + sojourn);
+                let arrives = arrives.max((self.ms + sojourn).next_multiple_of(self.batch));
                 self.under_way.push_back((arrives, self.sent));
             }
             self.sent += i64::from(MSS);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The ring cache (core/cache.h): order, growth, limits, memory.
 
-use lasthop_core::Limits;
 use lasthop_core::bindings::*;
+use lasthop_core::{Call, Config, Limits, Segment};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, ack_of};
 
 /// `n` segments of 100 bytes from `seq` on, all of them cached.
 fn fill(b: &mut Bench, seq: u32, n: u32) {
@@ -328,4 +328,37 @@ fn old_data_is_forwarded_uncached() {
     assert_eq!(b.data(200, 100).store(), None);
     assert_eq!(b.host.counter(LH_C_data_segments), 5);
     assert_eq!(b.memory(), (0, 0));
+}
+
+/// What was SACKed and has to go is no delivery any more. Amounts that are counted from before it must not come
+/// out as nearly 2^32.
+#[test]
+fn what_is_shed_takes_its_delivery_along() {
+    let mut b = Bench::new();
+    b.config = Config::default();
+    b.flow.raw_mut().flags |= LH_FLOW_SACK_SEEN;
+    for i in 0..20 {
+        b.data(i * 1_000, 1_000);
+    }
+    b.segment_from_mh(&ack_of(0, &[(1_000, 20_000)]));
+    let got = b.flow.raw().delivery.bytes;
+    let f = b.flow.raw_mut();
+    (f.control.round_delivered, f.delivery.train_bytes) = (got, got);
+    let next = Segment {
+        seq: 20_000,
+        end: 21_000,
+        payload_bytes: 1_000,
+        flags: LH_ACK as u16,
+        ..Segment::default()
+    };
+    let scarce = Call {
+        pool_segments: 20,
+        cap_segments: 4,
+        ..Call::at(b.now_ns)
+    };
+    b.host.on_data(&mut b.flow, &b.config, &next, &scarce);
+    let f = b.flow.raw();
+    assert!(f.delivery.bytes < got);
+    assert_eq!(f.control.round_delivered, f.delivery.bytes);
+    assert_eq!(f.delivery.train_bytes, f.delivery.bytes);
 }

@@ -2,12 +2,13 @@
 //! Whose loss it is, where the queue alone does not tell (core/queue.h).
 
 use lasthop_core::bindings::*;
+use lasthop_core::packet::{Ends, Tcp};
 use lasthop_core::{Config, MSEC_NS};
 
 use crate::bench::{Bench, answered};
 use crate::brake::{Line, MSS, bench, key, stamped, state};
 use crate::rack::rig;
-use crate::rig::{Options, Rig};
+use crate::rig::{Options, Rig, ns};
 
 /// A queue that has grown within a round trip: nobody knows yet how long it gets.
 #[test]
@@ -49,6 +50,55 @@ fn where_a_queue_stands_the_first_loss_is_fhs() {
     assert_eq!(start(12, false), (1, 0), "no queue to speak of");
 }
 
+/// Frames that come in batches wait for the next, whatever queues; a queue that is longer than the pauses
+/// between them stands all the same.
+#[test]
+fn what_waits_for_the_hops_next_batch_is_no_queue() {
+    let start = |batch: u64, queue_ms: u64| {
+        let mut rig = rig(true);
+        let mut line = Line::new(300, 0);
+        line.run(&mut rig, 100, (10, 10), |_| false);
+        line.batch = batch;
+        line.run(&mut rig, 300, (10 + queue_ms, 10 + queue_ms), |_| false);
+        line.run(&mut rig, 100, (10 + queue_ms, 10 + queue_ms), |i| i == 10);
+        (line.resent.len(), rig.count(LH_C_overflow_suspected))
+    };
+    assert_eq!(start(1, 0), (1, 0));
+    assert_eq!(start(20, 0), (1, 0));
+    assert_eq!(start(20, 50), (0, 1));
+    assert_eq!(start(1, 20), (0, 1));
+}
+
+/// Bursts of twenty that arrive together, 7 ms after the hop's round trip. Of the last one the fifth segment is
+/// lost. @return losses that are left to FH.
+fn late_bursts(apart: u64) -> u64 {
+    let mut rig = rig(true);
+    let (mut seq, mut ms) = (0, 100);
+    for i in 0..16 {
+        ms += apart;
+        let at = ms + if i == 0 { 10 } else { 17 };
+        for k in 0..20 {
+            rig.data(ms, seq + k * 1_000, 1_000);
+        }
+        if i == 15 {
+            rig.ack(at, seq + 4_000, &[]);
+            rig.ack(at, seq + 4_000, &[(seq + 5_000, seq + 20_000)]);
+            break;
+        }
+        for k in (2..=20).step_by(2) {
+            rig.ack(at, seq + k * 1_000, &[]);
+        }
+        seq += 20_000;
+    }
+    rig.count(LH_C_overflow_suspected)
+}
+
+/// What has run empty has not stood: no AQM drops then.
+#[test]
+fn between_bursts_no_queue_stands() {
+    assert_eq!(late_bursts(30), 0);
+}
+
 /// Without a handshake, which would tell of 10 ms.
 fn unknown_hop() -> Rig {
     Rig::silent(&Options {
@@ -66,6 +116,7 @@ fn a_long_hop_bears_longer_bursts() {
         let mut rig = unknown_hop();
         let mut line = Line::new(300, 0);
         line.run(&mut rig, 1_200, (560, 560), |_| false);
+        line.run(&mut rig, 100, (560, 566), |_| false);
         line.run(&mut rig, standing_ms, (566, 566), |_| false);
         line.run(&mut rig, 1_200, (566, 566), |i| i == 10);
         rig.count(LH_C_overflow_suspected)
@@ -174,6 +225,34 @@ fn the_end_of_a_slow_starts_burst_is_no_overflow() {
     assert_eq!(end_of_a_burst(&[10, 20, 40], 2), (true, 0));
     assert_eq!(end_of_a_burst(&[10, 20, 40], 4), (false, 1));
     assert_eq!(end_of_a_burst(&[40, 40, 40, 40], 2), (false, 1), "no start");
+}
+
+/// Of several flows nobody knows whose start it is; nor once all of them are silent, for what they sent has
+/// overflowed the queue.
+#[test]
+fn a_flow_that_waits_with_others_is_not_alone() {
+    let mut rig = rig(true);
+    let ends = Ends::v4(2);
+    let segment = |seq, ack, len| Tcp {
+        seq,
+        ack,
+        flags: LH_ACK,
+        window: 1_000,
+        payload: vec![7; len],
+        ..Tcp::default()
+    };
+    // The other one has got something before, and waits for more.
+    let first = segment(1, 1, 1_000).to_mh(&ends);
+    rig.agent.on_egress(&first, ns(110));
+    let ack = segment(1, 1_001, 0).to_fh(&ends);
+    rig.agent.on_ingress(&ack, ns(120));
+    let (_, ms) = send_bursts(&mut rig, &[10, 20, 40], 2);
+    let more = segment(1_001, 1, 1_000).to_mh(&ends);
+    rig.agent.on_egress(&more, ns(ms));
+    while let Some(due) = rig.deadline().filter(|&due| due < ms + 300) {
+        rig.timer(due + 1);
+    }
+    assert!(rig.flow().has(LH_FLOW_OVERFLOW));
 }
 
 /// A burst of 40, of which the 37th gets lost: by three segments nothing can be told, and more will not come

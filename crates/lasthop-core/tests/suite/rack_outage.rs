@@ -9,7 +9,7 @@ use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, parse};
 
 use crate::rack;
-use crate::rig::{Rig, Seen, ns, wire};
+use crate::rig::{Options, Rig, Seen, ns, wire};
 
 /// A connection, and another of the same receiver that has shown what the hop carries: 5 Mbit/s.
 fn rig(sack: bool) -> Rig {
@@ -290,6 +290,24 @@ fn the_links_word_replaces_the_failures() {
     timer!(rig, 733 => pass, resend [1_000]);
     ack!(rig, 751, 2_000 => pass, resend [2_000, 3_000]);
     assert_eq!(rig.count(LH_C_outages), 1);
+}
+
+/// What answers a handshake ends no outage: it would stand on when the first data go, and have them sent again and
+/// again.
+#[test]
+fn a_handshake_has_no_outage() {
+    let mut rig = Rig::silent(&Options {
+        config: Config::default(),
+        ..Options::default()
+    });
+    rig.fh_sends(0, rig.fh_syn(LH_SYN, &option::mss(1_000)));
+    link(&mut rig, 20, false);
+    link(&mut rig, 40, true);
+    assert_eq!(rig.count(LH_C_outages), 0);
+    rig.mh_sends(60, rig.mh_syn(LH_SYN | LH_ACK, &option::mss(1_000)));
+    rig.fh_sends(150, rig.bare());
+    rig.data(160, 0, 1_000);
+    assert_eq!(probes(&run_until(&mut rig, 200)), [0; 0]);
 }
 
 #[test]
