@@ -94,10 +94,14 @@ LH_ENTRY int lh_carry_one(struct __sk_buff *skb, struct lh_flow_entry *v, struct
 	u32 id, proto = 0, tci = 0;
 	struct lh_slot *slot;
 	u32 *uses;
-	int err = -1;
+	int err = 1; /* the slot is another packet's by now */
 
-	if (!v || !env || !sc || !todo || !lh_lock(v))
+	if (!v || !env || !sc || !todo)
 		return -1;
+	if (!lh_lock(v)) {
+		lh_host_count(env, LH_C_retransmit_errors, 1);
+		return -1;
+	}
 	id = todo->slot;
 	slot = lh_slot_at(id);
 	uses = bpf_map_lookup_elem(&slot_uses, &id);
@@ -107,7 +111,11 @@ LH_ENTRY int lh_carry_one(struct __sk_buff *skb, struct lh_flow_entry *v, struct
 		err = lh_load_vehicle(skb, slot, sc->carry_at, sc->carry_partial);
 	}
 	lh_unlock(v);
-	return err ? err : lh_send_loaded(skb, proto, tci, 0, env);
+	if (!err)
+		return lh_send_loaded(skb, proto, tci, 0, env);
+	if (err < 0)
+		lh_host_count(env, LH_C_retransmit_errors, 1);
+	return err;
 }
 
 /* Carries out what the core asks for in sc->act, and repairs that were deferred. With the lock;

@@ -116,9 +116,11 @@ struct __sk_buff {
 	__u64 hwtstamp;
 };
 
-/* Whether a checksum is finished is not in the UAPI context. */
+/* Whether a checksum is finished, and whether the device is to encrypt the payload, is not in the
+ * UAPI context. */
 struct sk_buff {
 	__u8 ip_summed : 2;
+	__u8 decrypted : 1; /* not in every kernel */
 	unsigned int truesize;
 } __attribute__((preserve_access_index));
 

@@ -126,6 +126,15 @@ LH_INLINE u32 lh_summed(struct __sk_buff *skb)
 	return BPF_CORE_READ_BITFIELD(kskb, ip_summed);
 }
 
+/* Whether the payload is what the device is to encrypt (TLS or PSP of a socket of this machine): what
+ * is sent again by us would leave as it is. */
+LH_INLINE bool lh_plain(struct __sk_buff *skb)
+{
+	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
+
+	return bpf_core_field_exists(kskb->decrypted) && BPF_CORE_READ_BITFIELD(kskb, decrypted);
+}
+
 LH_INLINE bool lh_partial(struct __sk_buff *skb)
 {
 	return lh_summed(skb) == CHECKSUM_PARTIAL;
@@ -302,7 +311,7 @@ LH_INLINE struct lh_slot *lh_store(struct __sk_buff *skb, const struct lh_scratc
 	u32 hdr = s->hdr_bytes, end, more;
 
 	lh_barrier(hdr);
-	if (!slot || lh_outside(hdr, 40, LH_HDR_BYTES))
+	if (!slot || lh_plain(skb) || lh_outside(hdr, 40, LH_HDR_BYTES))
 		return NULL;
 	lh_barrier(len);
 	if (len > LH_CACHE_PKT_MAX - LH_HDR_BYTES)
