@@ -443,7 +443,7 @@ LH_INLINE void lh_control_data(struct lh_env *env, struct lh_flow *f)
 	p = lh_peer_of(env, f);
 	base = lh_base(env, f);
 	above = p ? p->above_ns : 0;
-	lh_queue_empty(env, f);
+	lh_queue_empty(env, f, p);
 	if (above && lh_since(env->now_ns, above) > base)
 		return;
 	if (base && lh_since(env->now_ns, f->sent_ns) > base)

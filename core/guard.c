@@ -8,7 +8,6 @@
 LH_INLINE void lh_guard_data(struct lh_env *env, struct lh_flow *f)
 {
 	u32 level = f->max - f->una;
-
 	u64 age = env->now_ns - f->guard.level_since_ns;
 
 	if (age > LH_LEVEL_PERIOD_NS) {

@@ -161,10 +161,8 @@ LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *
 		*since_ns = env->now_ns;
 }
 
-LH_INLINE void lh_queue_empty(struct lh_env *env, struct lh_flow *f)
+LH_INLINE void lh_queue_empty(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
-
 	f->queue.above_ns = 0;
 	if (p && !p->active)
 		p->empty_ns = env->now_ns;

@@ -77,9 +77,9 @@ LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct
 LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *since_ns, u64 q);
 
 /* Nothing of the flow's is under way: for an AQM no queue of its own has stood until now, nor of
- * its receiver's if that has nothing else under way. CoDel's interval begins anew then, too (RFC
+ * @p's, its receiver's or none, if that has nothing else under way. CoDel's interval begins anew then, too (RFC
  * 8289 section 4.1); what comes late all the same waits for the hop's next batch, or behind others. */
-LH_INLINE void lh_queue_empty(struct lh_env *env, struct lh_flow *f);
+LH_INLINE void lh_queue_empty(struct lh_env *env, struct lh_flow *f, struct lh_peer *p);
 
 /*
  * Whether the queue has stood for so long that an AQM may drop, while FH sees its losses

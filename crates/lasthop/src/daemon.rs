@@ -412,8 +412,8 @@ impl Daemon<'_> {
             return;
         }
         let stream = question.into_stream();
-        let of_all = (&self.process, self.guests.had_file);
-        match handover::give(&stream, of_all, &mut self.places) {
+        let had_file = self.guests.had_file;
+        match handover::give(&stream, &self.process, had_file, &mut self.places) {
             Ok(()) => {
                 self.next = Some(stream);
                 self.lives_mut().for_each(Live::leave_pools);

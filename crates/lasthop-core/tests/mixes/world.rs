@@ -426,21 +426,23 @@ impl World {
         let arrives = self.lanes[lane].done(&packet);
         if arrives {
             let wired = self.conns.get(packet.flow).map_or(0, |c| c.wired_ns);
-            let (at, delay) = match lane {
-                WIRE_DOWN => (At::Router, wired),
-                WIRE_UP => (At::Fh, wired),
-                HOP_UP => (At::Hop, self.hop_delay_ns(lane)),
-                _ => (At::Mh, self.hop_delay_ns(lane)),
+            let (at, when) = match lane {
+                WIRE_DOWN => (At::Router, now + wired),
+                WIRE_UP => (At::Fh, now + wired),
+                HOP_UP => (At::Hop, self.over_the_hop(lane)),
+                _ => (At::Mh, self.over_the_hop(lane)),
             };
-            let when = self.lanes[lane].timing.arrives(now + delay);
             self.push(when, Event::Arrive(at, packet));
         }
         self.start_lane(lane);
     }
 
-    fn hop_delay_ns(&self, lane: usize) -> u64 {
+    /// When what has left by that lane now arrives.
+    fn over_the_hop(&mut self, lane: usize) -> u64 {
         let more = self.case.longer_ns.filter(|l| self.now_ns >= SEC + l.0);
-        self.lanes[lane].delay_ns + more.map_or(0, |l| l.1)
+        let lane = &mut self.lanes[lane];
+        lane.timing
+            .arrives(self.now_ns + lane.delay_ns + more.map_or(0, |l| l.1))
     }
 
     fn arrive(&mut self, at: At, packet: Packet) {

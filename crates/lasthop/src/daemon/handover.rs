@@ -106,7 +106,8 @@ fn send(stream: &UnixStream, line: &str, fds: &[RawFd]) -> Result<()> {
 /// before [`taken`].
 pub(super) fn give(
     stream: &UnixStream,
-    (process, had_file): (&Control, bool),
+    process: &Control,
+    had_file: bool,
     places: &mut [Place],
 ) -> Result<()> {
     let parts = raw_parts(process)?;
