@@ -146,6 +146,7 @@ const CALLS: &[i64] = &[
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn,
     libc::SYS_sched_getaffinity,
+    libc::SYS_sched_setaffinity,
     libc::SYS_setpriority,
     libc::SYS_prctl,
     libc::SYS_gettid,

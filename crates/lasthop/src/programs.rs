@@ -11,6 +11,7 @@ mod program;
 mod reserve;
 mod setup;
 mod shrink;
+mod spares;
 mod syns;
 
 use std::io;

@@ -16,7 +16,7 @@ use super::inner;
 use super::loaded::Loaded;
 use super::pools::{Pool, pools, push, runs_low};
 use super::program::Program;
-use super::syns;
+use super::{spares, syns};
 use crate::shared::Shared;
 use crate::skb::{SkbContext, test_run};
 use crate::view::EMPTY;
@@ -230,7 +230,7 @@ impl Place<'_> {
     fn begin(&self, from: u32, upto: u32, now: Instant) -> Result<Work> {
         let aside = stack(upto)?;
         inner::put(self.of.loaded, ASIDE, self.index, slice::from_ref(&aside))?;
-        self.ask_for_spares();
+        self.spares_asked().fetch_add(1, Ordering::Relaxed);
         Ok(Work {
             giving: Giving::new(from, upto),
             aside,
@@ -238,14 +238,11 @@ impl Place<'_> {
         })
     }
 
-    /// Has each CPU put aside what it has at hand, with its next packet.
-    fn ask_for_spares(&self) {
+    /// Counted up, it has each CPU put aside what it has at hand, with its next packet.
+    fn spares_asked(&self) -> &AtomicU64 {
+        let shared = self.of.shared;
         // SAFETY: a field of a valid struct; no reference is made.
-        let asked = self
-            .of
-            .shared
-            .word(|s| unsafe { &raw mut (*s).spares_asked });
-        asked.fetch_add(1, Ordering::Relaxed);
+        shared.word(|s| unsafe { &raw mut (*s).spares_asked })
     }
 
     fn stacks<'b>(&'b self, aside: &'b MapHandle) -> Result<Stacks<'b>> {
@@ -272,7 +269,8 @@ impl Place<'_> {
         } else if work.giving.passes >= PASSES {
             work.giving.settle(self.pool.size.shift);
         } else {
-            self.ask_for_spares();
+            let asked = self.spares_asked().fetch_add(1, Ordering::Relaxed);
+            spares::visit(self.of.loaded, asked)?;
         }
         Ok(false)
     }

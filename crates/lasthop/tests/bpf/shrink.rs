@@ -3,12 +3,15 @@
 //! or doubled.
 
 use std::cell::Cell;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use lasthop::programs::{Agent, Program, Setup};
 use lasthop_core::bindings::lh_counters;
 use libbpf_rs::{MapCore, MapFlags};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 
 use super::{in_namespace_alone, load, map, run, sends, setup};
 
@@ -42,13 +45,15 @@ fn spares() -> Vec<u32> {
 
 /// Gives back second by second until nothing changes for `still` seconds. `meanwhile`: what passes in one.
 fn gives_back(agent: &Agent, from: Instant, still: u64, meanwhile: impl Fn()) -> Instant {
-    let (mut now, mut changed) = (from, from);
+    let second = Duration::from_secs(1);
+    let (mut now, mut changed, mut passed) = (from, from, from);
     let mut taken = agent.taken_bytes();
     while now < changed + Duration::from_secs(still) {
         let next = agent.reserve().give_back(now);
-        assert!(next > now && next <= now + Duration::from_secs(1));
-        if next == now + Duration::from_secs(1) {
+        assert!(next > now && next <= now + second);
+        if next >= passed + second {
             meanwhile();
+            passed = next;
         }
         now = next;
         if agent.taken_bytes() != taken {
@@ -224,6 +229,41 @@ fn what_a_flood_took_is_given_back() {
         assert_eq!(agent.taken_bytes(), agent.memory_bytes());
         gives_back(&agent, Instant::now(), 70, || ());
         assert_eq!(agent.taken_bytes(), first);
+        agent.fill().expect("memory");
+        check(&agent, MOST);
+    });
+}
+
+/// No packet comes by there again, to put aside what that CPU has at hand.
+#[test]
+fn what_a_cpu_at_rest_has_at_hand_is_fetched() {
+    in_namespace_alone(|| {
+        let allowed = sched_getaffinity(Pid::from_raw(0)).expect("CPUs");
+        let mut cpus = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu) == Ok(true));
+        let (Some(here), Some(there)) = (cpus.next(), cpus.next()) else {
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: test of a CPU at rest: needs two"
+            );
+            return;
+        };
+        let only = |cpu| {
+            let mut set = CpuSet::new();
+            set.set(cpu).expect("a CPU");
+            sched_setaffinity(Pid::from_raw(0), &set).expect("a CPU");
+        };
+        let agent = load(&table());
+        let first = agent.taken_bytes();
+        only(there);
+        fills(&agent, 0..950, 12);
+        agent.sweep(true).expect("sweep");
+        assert!(!spares().is_empty());
+        only(here);
+        gives_back(&agent, Instant::now(), 70, || ());
+        assert_eq!(agent.taken_bytes(), first);
+        let mut set = CpuSet::new();
+        set.set(here).expect("a CPU");
+        assert_eq!(sched_getaffinity(Pid::from_raw(0)), Ok(set), "home again");
         agent.fill().expect("memory");
         check(&agent, MOST);
     });
