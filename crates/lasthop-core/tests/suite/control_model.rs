@@ -147,8 +147,6 @@ struct Run {
     b: Bench,
     bins: Bins,
     wired_ns: u64,
-    /// What the hop adds to sojourns by itself, as known before the ACK at hand: no more than it pauses.
-    unsteady_ns: u64,
     compared: Compared,
 }
 
@@ -197,7 +195,6 @@ impl Run {
             b,
             bins: Bins::default(),
             wired_ns: wired_us * 1_000,
-            unsteady_ns: 0,
             compared: Compared::default(),
         }
     }
@@ -244,8 +241,6 @@ impl Run {
     fn acknowledge(&mut self, ack: u32, sojourn_ns: u64) -> Result<(), TestCaseError> {
         let segment = pure(ack);
         let (old, peer) = (*self.b.flow.raw(), self.peer());
-        let pause_ns = old.queue.gap_ns.max(old.queue.gap_now_ns);
-        self.unsteady_ns = peer.idle_ns.min(pause_ns);
         let out = self.b.segment_from_mh(&segment);
         let bytes = self
             .b
@@ -317,7 +312,7 @@ impl Run {
         let share = share.min(rate * target + mss / 2.0);
         Seen {
             base,
-            q: (q - secs(lmin) - secs(self.unsteady_ns)).max(0.0),
+            q: (q - secs(lmin)).max(0.0),
             target,
             aim: if rate > 0.0 {
                 target.max(mss / rate)
@@ -354,7 +349,7 @@ impl Run {
         }
         let queue = |x: &Seen| {
             let least = flow.queue.recent_ns.iter().copied().min().unwrap_or(0);
-            secs(least) - x.base + secs(self.wired_ns) - secs(self.unsteady_ns)
+            secs(least) - x.base + secs(self.wired_ns)
         };
         if !self.ended() {
             let x = self.seen(&flow, secs(sojourn_ns));
