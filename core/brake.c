@@ -48,6 +48,7 @@ LH_ENTRY int lh_brake_ack_begin(struct lh_env *env, struct lh_flow *f, const str
 		return 0;
 	if (s->opts & LH_OPT_TS)
 		lh_back_ack(env, f, s->tsval);
+	lh_control_refute(env, f);
 	r = lh_learn(env, f);
 	if (kind == LH_ACK_OLD || kind == LH_ACK_BEYOND)
 		return 0;

@@ -102,16 +102,18 @@ LH_INLINE void lh_control_free(struct lh_env *env, struct lh_flow *f)
 
 LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
-
 	if (!env->ack.deprived)
 		return;
-	f->queue.lossy_ns = env->now_ns;
-	if (p)
-		lh_queue_lost(env, f, p);
+	lh_queue_blame(env, f);
 	if (f->control.state != LH_CONTROL_HELD && lh_control_usable(env, f) && lh_base(env, f) &&
 	    !lh_queue_crowded(env, f))
 		lh_control_hold(env, f);
+}
+
+LH_INLINE void lh_control_refute(struct lh_env *env, struct lh_flow *f)
+{
+	if (env->view.dsack_ours && lh_queue_refute(env, f) && !lh_queue_lossy(env, f))
+		lh_control_free(env, f);
 }
 
 /* What C would be at the flow's share of the best rate of late. */

@@ -68,6 +68,9 @@ LH_INLINE u32 lh_above_una(const struct lh_flow *f);
  * from it. */
 LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f);
 
+/* Lets FH go where this ACK shows that there was no loss at all (lh_queue_refute). */
+LH_INLINE void lh_control_refute(struct lh_env *env, struct lh_flow *f);
+
 /* Whether all flows of the receiver are on trial, with half of C. */
 LH_INLINE bool lh_control_on_trial(struct lh_env *env, const struct lh_flow *f);
 

@@ -129,6 +129,7 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 	if (!lh_send_again(env, f, e, why, out))
 		return false;
 	e->n_local++;
+	lh_queue_copied(env, f);
 	if (e->n_local >= LH_CFG(env)->max_local) {
 		/* The limit's last try is under way; whatever FH does about the
 		 * hole from here on is its own affair (invariant I6). */

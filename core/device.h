@@ -69,6 +69,8 @@ struct lh_peer {
 	u32 crowd, crowd_before; /* the same of LH_CROWD_BINS bins */
 	u32 active; /* flows with something cached that have this place */
 	u32 trial_delivered; /* as delivered, at the first sample of a trial's last part */
+	u32 blamed; /* as lh_queue.blamed, of all its flows */
+	u32 blamed_pad;
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */

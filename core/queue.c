@@ -129,6 +129,49 @@ LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct
 	p->lossy_ns = env->now_ns;
 }
 
+LH_INLINE void lh_queue_blame(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!lh_queue_lossy(env, f))
+		f->queue.blamed = 0;
+	f->queue.blamed++;
+	f->queue.lossy_ns = env->now_ns;
+	if (!p)
+		return;
+	if (lh_since(env->now_ns, p->lossy_ns) >= p->lossy_for_ns)
+		p->blamed = 0;
+	p->blamed++;
+	lh_queue_lost(env, f, p);
+}
+
+LH_INLINE void lh_queue_copied(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_queue *q = &f->queue;
+
+	if (lh_since(env->now_ns, q->copied_ns) > LH_LOSSY_LEAST_NS && !lh_queue_lossy(env, f))
+		q->copies = 0;
+	q->copies++;
+	q->copied_ns = env->now_ns;
+}
+
+LH_INLINE bool lh_queue_refute(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+	struct lh_queue *q = &f->queue;
+
+	if (!q->copies || --q->copies || !q->blamed)
+		return false;
+	q->lossy_ns = 0;
+	if (p) {
+		p->blamed -= lh_min(p->blamed, q->blamed);
+		if (!p->blamed) /* nor has any other flow's loss been real */
+			p->lossy_ns = 0;
+	}
+	q->blamed = 0;
+	return true;
+}
+
 LH_INLINE u64 lh_queue_longest(const struct lh_peer *p)
 {
 	return lh_max(p->full_now_ns, p->full_before_ns);

@@ -22,6 +22,9 @@ struct lh_queue {
 	u64 gap_now_ns; /* longest pause of the hop in this interval */
 	u64 gap_ns; /* such pauses, smoothed over the intervals */
 	u64 lossy_ns; /* last loss of the link's that was hidden from FH; 0: none */
+	u64 copied_ns; /* when a segment was sent again last */
+	u32 copies; /* that MH has not called superfluous, as far back as the link has counted as lossy */
+	u32 blamed; /* ACKs and timers since then by which the link had lost something */
 };
 
 #define LH_YOUNG_INTERVALS 5 /* so long: what a page's objects take */
@@ -71,6 +74,21 @@ LH_INLINE bool lh_queue_lossy(struct lh_env *env, const struct lh_flow *f);
 /* The link has lost something. How long that says anything about it depends on how
  * often it does; losses within a round trip count as one. */
 LH_INLINE void lh_queue_lost(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p);
+
+/* This ACK, or the timer, has shown that the link has lost something of the flow's: lh_queue_lost(). */
+LH_INLINE void lh_queue_blame(struct lh_env *env, struct lh_flow *f);
+
+/* A segment of the flow's is sent again, whatever for. */
+LH_INLINE void lh_queue_copied(struct lh_env *env, struct lh_flow *f);
+
+/*
+ * MH calls a copy of ours superfluous (RFC 2883). Once it has done so for each of them the link has
+ * lost nothing, and is not lossy for what only came late: as Linux undoes what it did about a loss when
+ * DSACKs refute it. At a start beside an upload ACKs came 190 ms late for the latter's queue, two segments
+ * were sent again for that, and FH was braked to a tenth of the link for five seconds.
+ * @return whether that was the last one.
+ */
+LH_INLINE bool lh_queue_refute(struct lh_env *env, struct lh_flow *f);
 
 /* A queue of @q has been seen: since when has it stood? Two segments on a slow link are
  * none (RFC 8289 section 4.4), nor is what a pause of the hop's adds. */

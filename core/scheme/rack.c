@@ -222,6 +222,7 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 		f->outage.since_ns = f->outage.back_ns = f->outage.lost_ns = 0;
 	lh_outage_rack_heard(env, f);
 	lh_probe_judge(env, f, s);
+	lh_control_refute(env, f);
 	r = lh_learn(env, f);
 	if (f->order.xmit_ns < f->outage.ended_ns) /* the time that one took was the outage's */
 		f->order.rtt_ns = lh_min(f->order.rtt_ns, f->rtt.srtt_ns);

@@ -1570,6 +1570,9 @@ pub struct lh_peer {
     pub active: u32,
     #[doc = " as delivered, at the first sample of a trial's last part"]
     pub trial_delivered: u32,
+    #[doc = " as lh_queue.blamed, of all its flows"]
+    pub blamed: u32,
+    pub blamed_pad: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
@@ -1585,7 +1588,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 360usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 368usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1654,12 +1657,15 @@ const _: () = {
     ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 304usize];
     ["Offset of field: lh_peer::trial_delivered"]
         [::core::mem::offset_of!(lh_peer, trial_delivered) - 308usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 312usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 320usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 328usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 336usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 340usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 344usize];
+    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 312usize];
+    ["Offset of field: lh_peer::blamed_pad"]
+        [::core::mem::offset_of!(lh_peer, blamed_pad) - 316usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 320usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 328usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 336usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 344usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 348usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 352usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1699,7 +1705,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 371736usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 379928usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -2598,11 +2604,17 @@ pub struct lh_queue {
     pub gap_ns: u64,
     #[doc = " last loss of the link's that was hidden from FH; 0: none"]
     pub lossy_ns: u64,
+    #[doc = " when a segment was sent again last"]
+    pub copied_ns: u64,
+    #[doc = " that MH has not called superfluous, as far back as the link has counted as lossy"]
+    pub copies: u32,
+    #[doc = " ACKs and timers since then by which the link had lost something"]
+    pub blamed: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_queue"][::core::mem::size_of::<lh_queue>() - 72usize];
+    ["Size of lh_queue"][::core::mem::size_of::<lh_queue>() - 88usize];
     ["Alignment of lh_queue"][::core::mem::align_of::<lh_queue>() - 8usize];
     ["Offset of field: lh_queue::recent_ns"][::core::mem::offset_of!(lh_queue, recent_ns) - 0usize];
     ["Offset of field: lh_queue::above_ns"][::core::mem::offset_of!(lh_queue, above_ns) - 32usize];
@@ -2611,6 +2623,10 @@ const _: () = {
         [::core::mem::offset_of!(lh_queue, gap_now_ns) - 48usize];
     ["Offset of field: lh_queue::gap_ns"][::core::mem::offset_of!(lh_queue, gap_ns) - 56usize];
     ["Offset of field: lh_queue::lossy_ns"][::core::mem::offset_of!(lh_queue, lossy_ns) - 64usize];
+    ["Offset of field: lh_queue::copied_ns"]
+        [::core::mem::offset_of!(lh_queue, copied_ns) - 72usize];
+    ["Offset of field: lh_queue::copies"][::core::mem::offset_of!(lh_queue, copies) - 80usize];
+    ["Offset of field: lh_queue::blamed"][::core::mem::offset_of!(lh_queue, blamed) - 84usize];
 };
 #[doc = " What was asked for more than once and has come: further copies may follow."]
 #[repr(C)]
@@ -2891,7 +2907,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4328usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4344usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2922,23 +2938,23 @@ const _: () = {
     ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 272usize];
     ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 312usize];
     ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 368usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 440usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 536usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 568usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 600usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 672usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 736usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 784usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 872usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 888usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2960usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 2976usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3008usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3088usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3104usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 456usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 552usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 584usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 616usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 688usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 752usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 800usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 888usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 904usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2976usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 2992usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3024usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3104usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3120usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3816usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 3984usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3832usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4000usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3665,7 +3681,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4920usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4936usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3698,15 +3714,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4448usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4464usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4456usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4472usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4488usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4504usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4520usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4536usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4648usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4664usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

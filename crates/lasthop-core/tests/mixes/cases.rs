@@ -241,12 +241,19 @@ fn a_receiver_beside_one_of_100_mbit_has_a_short_queue() {
     }
 }
 
-/// The ACKs queue behind an upload's data.
+/// The ACKs queue behind an upload's data: the first come so late that they pass for an outage, until MH says that
+/// it got everything twice. That cost up to a quarter, more or less as the target happened to be.
 #[test]
 fn an_upload_on_the_way_back_is_no_queue_of_the_hop() {
-    both(&upload(0.0), |none, rack| {
-        assert!(rack.mbit() >= 0.95 * none.mbit())
-    });
+    let none = run(&upload(0.0)).mbit();
+    for target_us in [5_000, 4_400, 4_000, 3_700] {
+        let config = Config {
+            target_ns: 1_000 * target_us,
+            ..Config::default()
+        };
+        let rack = run(&upload(0.0).with_config(config)).mbit();
+        assert!(rack >= 0.95 * none, "{target_us}: {rack} Mbit/s of {none}");
+    }
 }
 
 /// Someone who can't be braked fills the same queue.

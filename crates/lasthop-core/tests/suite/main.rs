@@ -42,6 +42,7 @@ mod property;
 mod queue;
 mod rack;
 mod rack_outage;
+mod refute;
 mod reorder;
 mod rtt;
 mod sack;

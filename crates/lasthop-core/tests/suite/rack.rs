@@ -442,10 +442,13 @@ fn the_answer_to_a_keepalive_passes() {
 /// Time order repairs what was but late, and MH says that it got it twice: nobody else hears of that.
 pub fn repaired_in_vain() -> Rig {
     let mut rig = rig(true);
-    rig.burst(200, 0, 1_000, 3);
-    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
-    ack!(rig, 214, 3_000 => pass);
-    ack!(rig, 223, 3_000, sack [(0, 1_000)] => hold);
+    rig.burst(160, 0, 1_000, 2);
+    ack!(rig, 172, 0, sack [(1_000, 2_000)] => hold, resend [0]); // the link loses
+    ack!(rig, 182, 2_000 => pass);
+    rig.burst(200, 2_000, 1_000, 3);
+    ack!(rig, 212, 2_000, sack [(3_000, 4_000)] => hold, resend [2_000]);
+    ack!(rig, 214, 5_000 => pass);
+    ack!(rig, 223, 5_000, sack [(2_000, 3_000)] => hold);
     rig
 }
 

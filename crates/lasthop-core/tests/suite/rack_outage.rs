@@ -395,12 +395,12 @@ fn a_syn_that_nobody_answers_is_no_outage() {
 // Many flows of one receiver.
 
 /// Where the numbers of flow `i` begin: repairs are told apart by them.
-fn base(i: u16) -> i64 {
+pub fn base(i: u16) -> i64 {
     i64::from(i) * 100_000
 }
 
 /// Turns to flow `i`.
-fn select(rig: &mut Rig, i: u16) {
+pub fn select(rig: &mut Rig, i: u16) {
     rig.ends = Ends::v4(1);
     let port = rig.ends.mh.port();
     rig.ends.mh.set_port(port + 1 + i);
@@ -408,17 +408,22 @@ fn select(rig: &mut Rig, i: u16) {
     rig.key = parse(&packet, 0, None, true).expect("TCP").1;
 }
 
+/// The same, with its handshake first.
+pub fn greet(rig: &mut Rig, i: u16) {
+    select(rig, i);
+    let syn = rig.fh_syn(LH_SYN, &option::sack_ok());
+    let seq = wire(base(i) - 1);
+    rig.fh_sends(150, Tcp { seq, ..syn });
+    let answer = rig.mh_syn(LH_SYN | LH_ACK, &option::sack_ok());
+    let ack = wire(base(i));
+    rig.mh_sends(160, Tcp { ack, ..answer });
+}
+
 /// `n` connections, each with four segments on the hop when it goes.
 fn crowd(n: u16) -> Rig {
     let mut rig = rig(true);
     for i in 0..n {
-        select(&mut rig, i);
-        let syn = rig.fh_syn(LH_SYN, &option::sack_ok());
-        let seq = wire(base(i) - 1);
-        rig.fh_sends(150, Tcp { seq, ..syn });
-        let answer = rig.mh_syn(LH_SYN | LH_ACK, &option::sack_ok());
-        let ack = wire(base(i));
-        rig.mh_sends(160, Tcp { ack, ..answer });
+        greet(&mut rig, i);
         rig.burst(200, base(i), 1_000, 5);
         ack!(rig, 212, base(i) + 1_000 => pass);
     }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Losses that MH's DSACKs refute (lh_queue_refute): what only came late says nothing about the link.
+
+use lasthop_core::bindings::*;
+
+use crate::brake::state;
+use crate::rack::rig;
+use crate::rack_outage::{base, greet, select};
+use crate::rig::Rig;
+
+/// Whether the link counts as lossy, by the flow at hand and by its receiver.
+fn lossy(rig: &Rig) -> (bool, bool) {
+    let flow = *rig.flow().raw();
+    let peer = rig.agent.host().peer(flow.peer);
+    (flow.queue.lossy_ns != 0, peer.lossy_ns != 0)
+}
+
+/// What arrives out of order now and then is given a while.
+fn repaired_by_time(rig: &mut Rig, seq: u32) {
+    let due = rig.deadline().expect("a repair");
+    assert_eq!(rig.timer(due + 1).resent, [seq]);
+}
+
+#[test]
+fn what_came_late_was_no_loss() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 3);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    assert_eq!((lossy(&rig), state(&rig)), ((true, true), LH_CONTROL_HELD));
+    ack!(rig, 214, 3_000 => pass);
+    // It may send as much again as MH takes at once, and hears of nothing else.
+    ack!(rig, 223, 3_000, sack [(0, 1_000)] => pass);
+    assert_eq!(
+        (lossy(&rig), state(&rig)),
+        ((false, false), LH_CONTROL_FREE)
+    );
+    assert_eq!(rig.count(LH_C_clock_released), 1);
+}
+
+/// Of two losses one was real: no second copy of that one arrives.
+#[test]
+fn one_real_loss_remains_one() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 6);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    rig.ack(213, 2_000, &[(3_000, 6_000)]);
+    repaired_by_time(&mut rig, 2_000);
+    rig.ack(230, 6_000, &[]);
+    rig.ack(231, 6_000, &[(0, 1_000)]);
+    assert_eq!(lossy(&rig), (true, true));
+    assert_eq!(state(&rig), LH_CONTROL_HELD);
+}
+
+/// A segment that was sent again twice, for the first repair came late: of three copies MH got the two of ours.
+#[test]
+fn a_repair_in_vain_refutes_no_loss() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 5);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    data!(rig, 213, 5_000, 1_000);
+    ack!(rig, 224, 0, sack [(1_000, 6_000)] => hold, resend [0]);
+    ack!(rig, 226, 6_000 => pass);
+    ack!(rig, 235, 6_000, sack [(0, 1_000)] => hold);
+    assert_eq!(lossy(&rig), (true, true));
+}
+
+/// What a probe did in vain says nothing about a loss soon afterwards.
+#[test]
+fn a_probe_in_vain_refutes_no_loss() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 2);
+    let due = rig.deadline().expect("a probe") + 1;
+    assert_eq!(rig.timer(due).resent, [0]);
+    ack!(rig, due + 1, 2_000 => pass);
+    rig.burst(due + 2, 2_000, 1_000, 3);
+    ack!(rig, due + 11, 2_000, sack [(0, 1_000)] => hold);
+    ack!(rig, due + 14, 2_000, sack [(3_000, 4_000)] => hold, resend [2_000]);
+    ack!(rig, due + 24, 5_000 => pass);
+    assert_eq!(lossy(&rig), (true, true));
+}
+
+/// A late one of flow 1's, after a loss of flow 0's that MH refutes as well, or does not: they are one receiver's.
+fn two_flows(refuted: bool) -> (bool, bool) {
+    let mut rig = rig(true);
+    greet(&mut rig, 0);
+    greet(&mut rig, 1);
+    for (i, at) in [(0, 200), (1, 300)] {
+        select(&mut rig, i);
+        let seq = base(i);
+        rig.burst(at, seq, 1_000, 3);
+        let seen = rig.ack(at + 12, seq, &[(seq + 1_000, seq + 2_000)]);
+        assert_eq!(seen.resent, [seq as u32]);
+        rig.ack(at + 14, seq + 3_000, &[]);
+    }
+    for i in [1, 0].into_iter().take(1 + usize::from(refuted)) {
+        select(&mut rig, i);
+        let seq = base(i);
+        rig.ack(340, seq + 3_000, &[(seq, seq + 1_000)]);
+    }
+    lossy(&rig)
+}
+
+#[test]
+fn anothers_loss_is_not_refuted() {
+    assert_eq!(two_flows(false), (false, true));
+    assert_eq!(two_flows(true), (false, false));
+}
+
+#[test]
+fn the_next_episode_begins_anew() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 3);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    ack!(rig, 214, 3_000 => pass);
+    ack!(rig, 223, 3_000, sack [(0, 1_000)] => pass);
+    assert_eq!(lossy(&rig), (false, false));
+    rig.burst(300, 3_000, 1_000, 3);
+    rig.ack(312, 3_000, &[(4_000, 6_000)]);
+    repaired_by_time(&mut rig, 3_000);
+    rig.ack(330, 6_000, &[]);
+    assert_eq!(lossy(&rig), (true, true));
+}
