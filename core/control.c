@@ -419,7 +419,7 @@ LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f)
 	/* No target is less than the configured one. */
 	if (!c->nr_samples || age < base + LH_CFG(env)->target_ns || age < base + lh_target(env, f))
 		return;
-	q = lh_queue(env, f, c->sum_ns / c->nr_samples);
+	q = lh_since(lh_queue(env, f, c->sum_ns / c->nr_samples), lh_unsteady(env));
 	f->queue.gap_ns = f->queue.gap_ns
 				  ? f->queue.gap_ns - f->queue.gap_ns / 4 + f->queue.gap_now_ns / 4
 				  : f->queue.gap_now_ns;

@@ -46,7 +46,8 @@ struct lh_peer {
 	u64 newest_tx_ns; /* the same of what gave a sample */
 	u64 queue_ns, queue_at_ns; /* the last sample of it, and when that was */
 	u64 above_ns; /* as lh_queue.above_ns, of all its flows */
-	u64 empty_ns; /* when nothing of theirs was under way last (lh_queue_empty) */
+	u64 empty_ns; /* when nothing of theirs was under way, or in a queue, last (lh_queue_empty) */
+	u64 idle_ns; /* what sojourns that met no queue were above Lmin, smoothed (lh_queue_idle) */
 	/* Departures that found it near the longest: the latest, and the first of those that
 	 * followed each other closely; 0: none. */
 	u64 full_tx_ns, full_from_ns;
@@ -70,7 +71,7 @@ struct lh_peer {
 	u32 active; /* flows with something cached that have this place */
 	u32 trial_delivered; /* as delivered, at the first sample of a trial's last part */
 	u32 blamed; /* as lh_queue.blamed, of all its flows */
-	u32 blamed_pad;
+	u32 sampled; /* delivered, at the last sample */
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
@@ -98,6 +99,7 @@ struct lh_device {
 	u32 replay_us; /* mean time of a repair of those that were asked for, of all; 0: none was seen */
 	u32 replay_pad;
 	u64 delivered_ns; /* last delivery to anyone */
+	u64 drains_ns; /* until when the queues last that samples have shown, whosever they are */
 	struct lh_shadow_device shadow; /* with LH_POLICY_SHADOW */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */

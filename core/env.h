@@ -43,6 +43,7 @@ struct lh_env {
 	u64 now_ns; /* lh_on_*() see to it that it never decreases for one flow */
 	u64 bin, bin_ns; /* lh_bin()'s last answer, and when that bin began */
 	u64 lmin_ns; /* lh_lmin() of the flow at hand */
+	u64 unsteady_ns; /* lh_unsteady() of it */
 	u32 cap_segments; /* the most that a flow may have cached */
 	u32 part_segments; /* the pool divided by its flows; with pool_segments */
 	u32 pool_segments; /* of the whole pool, while it gets scarce; 0: there is plenty */

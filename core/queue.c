@@ -38,7 +38,6 @@ LH_INLINE u64 lh_target_from(struct lh_env *env, const struct lh_flow *f, u64 le
 	return lh_clamp64(least, t, LH_TARGET_MOST * t);
 }
 
-/* What a pause of the hop's own adds to sojourns. */
 LH_INLINE u64 lh_queue_pause(const struct lh_flow *f)
 {
 	return lh_max(f->queue.gap_ns, f->queue.gap_now_ns);
@@ -78,7 +77,7 @@ LH_INLINE u64 lh_queue(struct lh_env *env, const struct lh_flow *f, u64 r)
 
 LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 q)
 {
-	u64 above = lh_lmin(env, f) + q;
+	u64 above = lh_lmin(env, f) + lh_unsteady(env) + q;
 	int i;
 
 	for (i = 0; i < LH_RECENT_SAMPLES; i++)
@@ -185,7 +184,7 @@ LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 	u64 full = lh_queue_longest(p);
 	u64 least = f->control.state == LH_CONTROL_HELD ? lh_aim(env, f) : lh_target_steady(env, f);
 
-	if (p->queue_ns < 2 * least)
+	if (p->queue_ns < 2 * lh_max(least, lh_queue_pause(f)))
 		return false;
 	if (p->queue_ns >= full - full / 4)
 		return true;
@@ -263,14 +262,52 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 	return e->last_tx_ns <= p->full_tx_ns + slack;
 }
 
+/* Whether the segment of this call's sample departed after the queues had drained, as earlier samples showed
+ * them, and whatever else came to its receiver since, as far as its rate is known. */
+LH_INLINE bool lh_queue_ran_empty(struct lh_env *env, const struct lh_peer *p)
+{
+	u64 drains_ns = LH_DEVICE(env)->drains_ns, tx_ns = env->ack.sample_ns;
+
+	if (tx_ns <= drains_ns || !p->rate)
+		return false;
+	return tx_ns > drains_ns + lh_rate_time(p->rate, p->delivered - p->sampled);
+}
+
+/* A segment met no queue of ours and took @late longer than Lmin. */
+LH_INLINE void lh_queue_idle(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 late)
+{
+	if (late > 2 * lh_queue_pause(f) + LH_CFG(env)->target_ns)
+		return;
+	p->idle_ns = p->idle_ns ? p->idle_ns - p->idle_ns / 4 + late / 4 : late;
+	f->queue.above_ns = 0;
+	p->empty_ns = env->now_ns;
+}
+
+LH_INLINE u64 lh_queue_unsteady(struct lh_env *env, const struct lh_flow *f,
+				const struct lh_peer *p)
+{
+	if (!(lh_policy(env) & LH_POLICY_CONTROL) ||
+	    2 * f->queue.gap_ns < LH_TARGET_MOST * LH_CFG(env)->target_ns)
+		return 0;
+	return lh_min(p->idle_ns, lh_queue_pause(f));
+}
+
 LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
 {
+	struct lh_device *d = LH_DEVICE(env);
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 q = lh_queue(env, f, r);
 	int i;
 
 	for (i = LH_RECENT_SAMPLES - 1; i > 0; i--)
 		f->queue.recent_ns[i] = f->queue.recent_ns[i - 1];
 	f->queue.recent_ns[0] = r;
-	lh_queue_above(env, f, &f->queue.above_ns, lh_queue(env, f, r));
+	if (p && lh_queue_ran_empty(env, p))
+		lh_queue_idle(env, f, p, q);
+	lh_queue_above(env, f, &f->queue.above_ns, q);
+	if (p)
+		p->sampled = p->delivered;
+	d->drains_ns = lh_max(d->drains_ns, env->ack.sample_ns + q);
 }
 
 /* What of the @bytes that were delivered since a segment departed had queued before it, when it met a queue of
@@ -308,6 +345,7 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 	p->newest_tx_ns = lh_max(p->newest_tx_ns, env->ack.sample_ns);
 	if (!lh_ack_at_once(&env->ack) || !newest)
 		return;
+	q = lh_since(q, lh_unsteady(env));
 	p->queue_ns = q;
 	p->queue_at_ns = env->now_ns;
 	p->ahead = lh_queue_bytes(env, f, p->delivered - env->ack.sample_delivered, q);

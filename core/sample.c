@@ -17,6 +17,11 @@ LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
 	return env->lmin_ns;
 }
 
+LH_INLINE u64 lh_unsteady(struct lh_env *env)
+{
+	return env->unsteady_ns;
+}
+
 /* That of @p's, the flow's receiver, or none. */
 LH_INLINE void lh_lmin_of(struct lh_env *env, const struct lh_flow *f, const struct lh_peer *p)
 {
@@ -28,7 +33,10 @@ LH_INLINE void lh_lmin_of(struct lh_env *env, const struct lh_flow *f, const str
 
 LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f)
 {
-	lh_lmin_of(env, f, lh_peer_of(env, f));
+	const struct lh_peer *p = lh_peer_of(env, f);
+
+	lh_lmin_of(env, f, p);
+	env->unsteady_ns = p ? lh_queue_unsteady(env, f, p) : 0;
 }
 
 LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f)
@@ -480,7 +488,8 @@ LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	if (!lh_prompt(f, sum)) {
 		/* What is the delay's and what the queue's, others may have shown of late. */
 		if (p && lh_since(env->now_ns, p->queue_at_ns) < LH_PEER_BUSY_NS)
-			r = lh_min(r, lh_lmin(env, f) + p->queue_ns + f->back.now_ns);
+			r = lh_min(r, lh_lmin(env, f) + lh_unsteady(env) + p->queue_ns +
+					      f->back.now_ns);
 		else if (r >= f->queue.recent_ns[0])
 			return 0;
 	}

@@ -60,7 +60,11 @@ struct lh_ack_sum {
  * that it is kept in @env. */
 LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f);
 
-/* Looks it up: of a flow whose turn it is, or after anything has changed that it depends on. */
+/* What the hop adds to that by itself, where no queue of ours stands: batches and jitter, in the mean
+ * (lh_queue_idle). Kept as well. */
+LH_INLINE u64 lh_unsteady(struct lh_env *env);
+
+/* Looks both up: of a flow whose turn it is, or after anything has changed that it depends on. */
 LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f);
 
 /* The local round trip to reckon with: the flow's own, or the receiver's or the

@@ -1522,8 +1522,10 @@ pub struct lh_peer {
     pub queue_at_ns: u64,
     #[doc = " as lh_queue.above_ns, of all its flows"]
     pub above_ns: u64,
-    #[doc = " when nothing of theirs was under way last (lh_queue_empty)"]
+    #[doc = " when nothing of theirs was under way, or in a queue, last (lh_queue_empty)"]
     pub empty_ns: u64,
+    #[doc = " what sojourns that met no queue were above Lmin, smoothed (lh_queue_idle)"]
+    pub idle_ns: u64,
     #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
     pub full_tx_ns: u64,
     #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
@@ -1572,7 +1574,8 @@ pub struct lh_peer {
     pub trial_delivered: u32,
     #[doc = " as lh_queue.blamed, of all its flows"]
     pub blamed: u32,
-    pub blamed_pad: u32,
+    #[doc = " delivered, at the last sample"]
+    pub sampled: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
@@ -1588,7 +1591,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 368usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 376usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1621,51 +1624,51 @@ const _: () = {
         [::core::mem::offset_of!(lh_peer, queue_at_ns) - 144usize];
     ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 152usize];
     ["Offset of field: lh_peer::empty_ns"][::core::mem::offset_of!(lh_peer, empty_ns) - 160usize];
+    ["Offset of field: lh_peer::idle_ns"][::core::mem::offset_of!(lh_peer, idle_ns) - 168usize];
     ["Offset of field: lh_peer::full_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 168usize];
+        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 176usize];
     ["Offset of field: lh_peer::full_from_ns"]
-        [::core::mem::offset_of!(lh_peer, full_from_ns) - 176usize];
+        [::core::mem::offset_of!(lh_peer, full_from_ns) - 184usize];
     ["Offset of field: lh_peer::full_mark_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 184usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 192usize];
     ["Offset of field: lh_peer::full_mark_before_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 192usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 200usize];
     ["Offset of field: lh_peer::full_mark_at_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 200usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 208usize];
     ["Offset of field: lh_peer::full_seen_ns"]
-        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 208usize];
-    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 216usize];
-    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 220usize];
+        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 216usize];
+    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 224usize];
+    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 228usize];
     ["Offset of field: lh_peer::full_before"]
-        [::core::mem::offset_of!(lh_peer, full_before) - 224usize];
-    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 228usize];
-    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 232usize];
+        [::core::mem::offset_of!(lh_peer, full_before) - 232usize];
+    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 236usize];
+    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 240usize];
     ["Offset of field: lh_peer::trial_end_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 240usize];
+        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 248usize];
     ["Offset of field: lh_peer::trial_least_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 248usize];
-    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 256usize];
-    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 264usize];
-    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 272usize];
+        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 256usize];
+    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 264usize];
+    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 272usize];
+    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 280usize];
     ["Offset of field: lh_peer::rate_before"]
-        [::core::mem::offset_of!(lh_peer, rate_before) - 280usize];
-    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 288usize];
+        [::core::mem::offset_of!(lh_peer, rate_before) - 288usize];
+    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 296usize];
     ["Offset of field: lh_peer::flows_before"]
-        [::core::mem::offset_of!(lh_peer, flows_before) - 292usize];
-    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 296usize];
+        [::core::mem::offset_of!(lh_peer, flows_before) - 300usize];
+    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 304usize];
     ["Offset of field: lh_peer::crowd_before"]
-        [::core::mem::offset_of!(lh_peer, crowd_before) - 300usize];
-    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 304usize];
+        [::core::mem::offset_of!(lh_peer, crowd_before) - 308usize];
+    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 312usize];
     ["Offset of field: lh_peer::trial_delivered"]
-        [::core::mem::offset_of!(lh_peer, trial_delivered) - 308usize];
-    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 312usize];
-    ["Offset of field: lh_peer::blamed_pad"]
-        [::core::mem::offset_of!(lh_peer, blamed_pad) - 316usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 320usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 328usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 336usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 344usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 348usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 352usize];
+        [::core::mem::offset_of!(lh_peer, trial_delivered) - 316usize];
+    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 320usize];
+    ["Offset of field: lh_peer::sampled"][::core::mem::offset_of!(lh_peer, sampled) - 324usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 328usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 336usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 344usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 352usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 356usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 360usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1692,6 +1695,8 @@ pub struct lh_device {
     pub replay_pad: u32,
     #[doc = " last delivery to anyone"]
     pub delivered_ns: u64,
+    #[doc = " until when the queues last that samples have shown, whosever they are"]
+    pub drains_ns: u64,
     #[doc = " with LH_POLICY_SHADOW"]
     pub shadow: lh_shadow_device,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
@@ -1705,7 +1710,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 379928usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 388128usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -1731,11 +1736,13 @@ const _: () = {
         [::core::mem::offset_of!(lh_device, replay_pad) - 84usize];
     ["Offset of field: lh_device::delivered_ns"]
         [::core::mem::offset_of!(lh_device, delivered_ns) - 88usize];
-    ["Offset of field: lh_device::shadow"][::core::mem::offset_of!(lh_device, shadow) - 96usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 2064usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 2072usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 2584usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 3096usize];
+    ["Offset of field: lh_device::drains_ns"]
+        [::core::mem::offset_of!(lh_device, drains_ns) - 96usize];
+    ["Offset of field: lh_device::shadow"][::core::mem::offset_of!(lh_device, shadow) - 104usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 2072usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 2080usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 2592usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 3104usize];
 };
 impl Default for lh_device {
     fn default() -> Self {

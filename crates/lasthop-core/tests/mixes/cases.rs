@@ -256,17 +256,34 @@ fn an_upload_on_the_way_back_is_no_queue_of_the_hop() {
     }
 }
 
-/// Someone who can't be braked fills the same queue.
+/// Someone who can't be braked fills the same queue. Which of two that take turns with their losses has more is
+/// chance, so in the mean of a few that differ in a trifle.
 #[test]
 fn beside_an_unseen_neighbour_nobody_starves() {
     for queue_ms in [30, 110, 250] {
         for cc in ["cubic", "bbr"] {
-            both(&beside_flow(cc, queue_ms, 0.0), |none, rack| {
-                assert!(rack.flows[0].mbit >= 0.85 * none.flows[0].mbit);
-                // Which of two CUBICs has more is chance.
-                assert!(rack.flows[1].mbit >= 0.7 * none.flows[1].mbit);
-                assert!(rack.jain() >= none.jain() - 0.05);
-            });
+            let case = beside_flow(cc, queue_ms, 0.0);
+            let none = run(&case);
+            let mean = |of: fn(&Report) -> f64| {
+                let targets_us = [4_400, 4_700, 5_000, 5_300, 5_600];
+                let with = targets_us.map(|us| {
+                    let target_ns = 1_000 * us;
+                    let config = Config {
+                        target_ns,
+                        ..Config::default()
+                    };
+                    of(&run(&case.with_config(config)))
+                });
+                (with.into_iter().sum::<f64>() / 5.0, of(&none))
+            };
+            for (share, least) in [
+                (mean(|r| r.flows[0].mbit), 0.85),
+                (mean(|r| r.flows[1].mbit), 0.8),
+                (mean(|r| 1.0 + r.jain()), 0.97),
+            ] {
+                println!("{cc} {queue_ms} {share:?}");
+                assert!(share.0 >= least * share.1, "{cc} {queue_ms} {share:?}");
+            }
         }
         both(&beside_datagrams(queue_ms, 0.02), |none, rack| {
             assert!(rack.mbit() >= 2.0 * none.mbit());
@@ -310,12 +327,12 @@ fn a_start_survives_an_unlucky_loss() {
     reaches(Case::new(20.0, 110, 10, 0.05).flows(1, "reno"), 20, 0.97);
 }
 
-/// Frames that wait for the hop's next batch, or come with jitter, met no queue: the first losses are not left
-/// to FH for that. The mean over the seeds was 0.34, 0.45 and 0.93 of the bound.
+/// Frames that wait for the hop's next batch, or come with jitter, met no queue: neither are losses left to FH
+/// for that, nor is FH braked. The mean over the seeds was 0.34, 0.45, 0.93, 0.74, 0.66 and 0.77 of the bound.
 #[test]
 fn a_hop_that_delivers_unevenly_is_helped_too() {
-    let mean = |name: &str, least: f64| {
-        let cases = unsteady("reno", 0.01);
+    let mean = |name: &str, cc: &'static str, loss: f64, least: f64| {
+        let cases = unsteady(cc, loss);
         let (_, case) = cases.iter().find(|c| c.0 == name).expect("a mix");
         let seeds = 1..=8;
         let share = seeds.map(|seed| {
@@ -326,12 +343,15 @@ fn a_hop_that_delivers_unevenly_is_helped_too() {
             run(&case.with_agent()).efficiency()
         });
         let mean = share.sum::<f64>() / 8.0;
-        println!("{name} {mean}");
-        assert!(mean >= least, "{name}: {mean}");
+        println!("{name} {cc} {mean}");
+        assert!(mean >= least, "{name} {cc}: {mean}");
     };
-    mean("batch-20", 0.8);
-    mean("satellite", 0.6);
-    mean("jitter-5", 0.98);
+    mean("batch-20", "reno", 0.01, 0.8);
+    mean("satellite", "reno", 0.01, 0.9);
+    mean("jitter-5", "reno", 0.01, 0.98);
+    mean("jitter-20", "reno", 0.01, 0.8);
+    mean("satellite", "reno", 0.05, 0.85);
+    mean("jitter-20", "bbr", 0.05, 0.82);
 }
 
 /// Two seconds without a loss are three round trips here: whoever is let go then, in the middle

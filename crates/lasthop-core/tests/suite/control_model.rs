@@ -147,6 +147,8 @@ struct Run {
     b: Bench,
     bins: Bins,
     wired_ns: u64,
+    /// What the hop adds to sojourns by itself, as known before the ACK at hand: no more than it pauses.
+    unsteady_ns: u64,
     compared: Compared,
 }
 
@@ -195,6 +197,7 @@ impl Run {
             b,
             bins: Bins::default(),
             wired_ns: wired_us * 1_000,
+            unsteady_ns: 0,
             compared: Compared::default(),
         }
     }
@@ -241,6 +244,12 @@ impl Run {
     fn acknowledge(&mut self, ack: u32, sojourn_ns: u64) -> Result<(), TestCaseError> {
         let segment = pure(ack);
         let (old, peer) = (*self.b.flow.raw(), self.peer());
+        let pause_ns = old.queue.gap_ns.max(old.queue.gap_now_ns);
+        self.unsteady_ns = if 2 * old.queue.gap_ns < 5 * self.b.config.target_ns {
+            0
+        } else {
+            peer.idle_ns.min(pause_ns)
+        };
         let out = self.b.segment_from_mh(&segment);
         let bytes = self
             .b
@@ -312,7 +321,7 @@ impl Run {
         let share = share.min(rate * target + mss / 2.0);
         Seen {
             base,
-            q: (q - secs(lmin)).max(0.0),
+            q: (q - secs(lmin) - secs(self.unsteady_ns)).max(0.0),
             target,
             aim: if rate > 0.0 {
                 target.max(mss / rate)
@@ -349,7 +358,7 @@ impl Run {
         }
         let queue = |x: &Seen| {
             let least = flow.queue.recent_ns.iter().copied().min().unwrap_or(0);
-            secs(least) - x.base + secs(self.wired_ns)
+            secs(least) - x.base + secs(self.wired_ns) - secs(self.unsteady_ns)
         };
         if !self.ended() {
             let x = self.seen(&flow, secs(sojourn_ns));

@@ -94,6 +94,53 @@ fn between_bursts_no_queue_stands() {
     assert_eq!(rig.count(LH_C_overflow_suspected), 0);
 }
 
+/// Bursts of twenty leave every 100 ms, and each comes 250 and so many ms later, on a hop that always has one
+/// under way. Of the last one the fifth segment is lost. @return how many losses were left to FH.
+fn bursts_on_a_long_hop(late_ms: &[u64]) -> u64 {
+    let mut rig = unknown_hop();
+    let leaves = |i: usize| 1_000 + 100 * i as u64;
+    let mut events: Vec<(u64, bool, usize)> = (0..late_ms.len())
+        .flat_map(|i| {
+            [
+                (leaves(i), false, i),
+                (leaves(i) + 250 + late_ms[i], true, i),
+            ]
+        })
+        .collect();
+    events.sort_unstable();
+    for (at, arrives, i) in events {
+        let seq = 20_000 * i as i64;
+        let last = i + 1 == late_ms.len();
+        match (arrives, last) {
+            (false, _) => (0..20).for_each(|k| {
+                rig.data(at, seq + k * 1_000, 1_000);
+            }),
+            (true, false) => (2..=20).step_by(2).for_each(|k| {
+                rig.ack(at, seq + k * 1_000, &[]);
+            }),
+            (true, true) => {
+                rig.ack(at, seq + 4_000, &[]);
+                rig.ack(at, seq + 4_000, &[(seq + 5_000, seq + 20_000)]);
+            }
+        }
+    }
+    rig.count(LH_C_overflow_suspected)
+}
+
+/// What the hop's pauses make late met no queue, for what departed before had drained: as in the first round trips
+/// of a start over a satellite.
+#[test]
+fn bursts_apart_met_no_queue() {
+    assert_eq!(bursts_on_a_long_hop(&[0, 25, 0, 25, 0, 25, 25, 25]), 0);
+}
+
+/// More than pauses explain is a queue, if not ours: an AQM may drop there.
+#[test]
+fn bursts_apart_may_meet_anothers_queue() {
+    let grows: Vec<u64> = (0..20).map(|i| 5 * i).chain([100; 4]).collect();
+    assert_eq!(bursts_on_a_long_hop(&grows), 1);
+}
+
 /// Without a handshake, which would tell of 10 ms.
 fn unknown_hop() -> Rig {
     Rig::silent(&Options {
