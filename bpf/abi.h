@@ -162,8 +162,17 @@ struct lh_batch {
 	u32 slot[LH_BATCH_SLOTS];
 };
 
-/* Map `counters`, per CPU, one entry: the value begins with struct lh_counters
- * (it is the struct lh_env of that CPU's runs). */
+#define LH_SPARE_MAX (2 * LH_BATCH_SLOTS) /* one to give, one to keep */
+
+/* Map `counters`, per CPU, one entry: so the value begins (it is the struct lh_env of that CPU's runs,
+ * core/env.h). */
+struct lh_of_cpu {
+	struct lh_counters counters;
+	s64 slots_taken, chunks_taken;
+	u32 nr_spare; /* free slots at hand */
+	u32 spare[LH_SPARE_MAX];
+	u64 spares_asked; /* lh_shared.spares_asked when they were last put aside */
+};
 
 /* The pools: index into map `aside`. */
 enum lh_pool {

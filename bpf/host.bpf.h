@@ -217,7 +217,16 @@ LH_INLINE void lh_host_put_chunk(struct lh_env *env, u32 id)
 		env->chunks_taken--;
 }
 
-#define LH_SPARE_MAX 64 /* two batches: one to give, one to keep */
+#define LH_OF_CPU_HAS(field)                                                                       \
+	_Static_assert(offsetof(struct lh_env, field) == offsetof(struct lh_of_cpu, field) &&      \
+			       sizeof(((struct lh_env *)0)->field) ==                              \
+				       sizeof(((struct lh_of_cpu *)0)->field),                     \
+		       "what user space sees of it")
+
+LH_OF_CPU_HAS(counters);
+LH_OF_CPU_HAS(nr_spare);
+LH_OF_CPU_HAS(spare);
+LH_OF_CPU_HAS(spares_asked);
 
 LH_INLINE bool lh_host_get_slot(struct lh_env *env, u32 *slot)
 {

@@ -90,6 +90,7 @@ pub const LH_SYNS_PER_FLOW: u32 = 4;
 pub const LH_PENDING_MAX: u32 = 16;
 pub const LH_EVENT_GROW: u32 = 4294967295;
 pub const LH_BATCH_SLOTS: u32 = 32;
+pub const LH_SPARE_MAX: u32 = 64;
 pub const LH_POLL_NS: u32 = 10000000;
 pub const LH_DUE_MAX: u32 = 256;
 pub const LH_DUE_AT: u32 = 16;
@@ -3907,6 +3908,44 @@ const _: () = {
     ["Alignment of lh_batch"][::core::mem::align_of::<lh_batch>() - 4usize];
     ["Offset of field: lh_batch::slot"][::core::mem::offset_of!(lh_batch, slot) - 0usize];
 };
+#[doc = " Map `counters`, per CPU, one entry: so the value begins (it is the struct lh_env of that CPU's runs,\n core/env.h)."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
+pub struct lh_of_cpu {
+    pub counters: lh_counters,
+    pub slots_taken: i64,
+    pub chunks_taken: i64,
+    #[doc = " free slots at hand"]
+    pub nr_spare: u32,
+    pub spare: [u32; 64usize],
+    #[doc = " lh_shared.spares_asked when they were last put aside"]
+    pub spares_asked: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of lh_of_cpu"][::core::mem::size_of::<lh_of_cpu>() - 960usize];
+    ["Alignment of lh_of_cpu"][::core::mem::align_of::<lh_of_cpu>() - 8usize];
+    ["Offset of field: lh_of_cpu::counters"][::core::mem::offset_of!(lh_of_cpu, counters) - 0usize];
+    ["Offset of field: lh_of_cpu::slots_taken"]
+        [::core::mem::offset_of!(lh_of_cpu, slots_taken) - 672usize];
+    ["Offset of field: lh_of_cpu::chunks_taken"]
+        [::core::mem::offset_of!(lh_of_cpu, chunks_taken) - 680usize];
+    ["Offset of field: lh_of_cpu::nr_spare"]
+        [::core::mem::offset_of!(lh_of_cpu, nr_spare) - 688usize];
+    ["Offset of field: lh_of_cpu::spare"][::core::mem::offset_of!(lh_of_cpu, spare) - 692usize];
+    ["Offset of field: lh_of_cpu::spares_asked"]
+        [::core::mem::offset_of!(lh_of_cpu, spares_asked) - 952usize];
+};
+impl Default for lh_of_cpu {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 pub const LH_POOL_SLOTS: lh_pool = 0;
 pub const LH_POOL_CHUNKS: lh_pool = 1;
 pub const LH_POOL_FLOWS: lh_pool = 2;

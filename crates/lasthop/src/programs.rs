@@ -539,6 +539,14 @@ impl Agent {
         &self.reserve
     }
 
+    /// Free slots that CPUs have at hand, and are not in the pool.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn slots_at_hand(&self) -> Result<Vec<u32>> {
+        spares::at_hand(&self.loaded)
+    }
+
     /// Makes the pools as large as they may be, for whoever serves no events.
     ///
     /// # Errors

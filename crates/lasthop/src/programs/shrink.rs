@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{LH_CB_FLOW, lh_setup};
+use lasthop_core::bindings::{LH_POOL_SLOTS, lh_setup};
 use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject};
 
 use super::giving::{Free, Giving};
@@ -18,8 +18,6 @@ use super::pools::{Pool, pools, push, runs_low};
 use super::program::Program;
 use super::{spares, syns};
 use crate::shared::Shared;
-use crate::skb::{SkbContext, test_run};
-use crate::view::EMPTY;
 
 /// What gives a slot back is run so often on a CPU that is busy.
 const TRIES: usize = 64;
@@ -81,10 +79,8 @@ impl Free for Stacks<'_> {
     }
 
     fn give(&self, number: u32) -> Result<()> {
-        let mut context = SkbContext::default();
-        context.cb[LH_CB_FLOW as usize] = number;
         for _ in 0..TRIES {
-            if test_run(self.give, &EMPTY, &context, 1)?.retval == 0 {
+            if spares::give(self.give, number)? {
                 return Ok(());
             }
         }
@@ -230,7 +226,7 @@ impl Place<'_> {
     fn begin(&self, from: u32, upto: u32, now: Instant) -> Result<Work> {
         let aside = stack(upto)?;
         inner::put(self.of.loaded, ASIDE, self.index, slice::from_ref(&aside))?;
-        self.spares_asked().fetch_add(1, Ordering::Relaxed);
+        self.ask_for_spares();
         Ok(Work {
             giving: Giving::new(from, upto),
             aside,
@@ -238,11 +234,13 @@ impl Place<'_> {
         })
     }
 
-    /// Counted up, it has each CPU put aside what it has at hand, with its next packet.
-    fn spares_asked(&self) -> &AtomicU64 {
+    /// Has each CPU put aside what it has at hand, with its next packet: slots. Returns by which number it was
+    /// asked the time before.
+    fn ask_for_spares(&self) -> Option<u64> {
         let shared = self.of.shared;
         // SAFETY: a field of a valid struct; no reference is made.
-        shared.word(|s| unsafe { &raw mut (*s).spares_asked })
+        let asked = shared.word(|s| unsafe { &raw mut (*s).spares_asked });
+        (self.index == LH_POOL_SLOTS).then(|| asked.fetch_add(1, Ordering::Relaxed))
     }
 
     fn stacks<'b>(&'b self, aside: &'b MapHandle) -> Result<Stacks<'b>> {
@@ -268,8 +266,7 @@ impl Place<'_> {
             work.at = now + REST;
         } else if work.giving.passes >= PASSES {
             work.giving.settle(self.pool.size.shift);
-        } else {
-            let asked = self.spares_asked().fetch_add(1, Ordering::Relaxed);
+        } else if let Some(asked) = self.ask_for_spares() {
             spares::visit(self.of.loaded, asked)?;
         }
         Ok(false)

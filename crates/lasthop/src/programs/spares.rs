@@ -3,7 +3,7 @@
 //! packet comes by any more is visited, or a pool would be kept for ever for one of its numbers.
 
 use anyhow::{Context, Result};
-use lasthop_core::bindings::{LH_CB_FLOW, lh_counters};
+use lasthop_core::bindings::{LH_CB_FLOW, lh_of_cpu};
 use libbpf_rs::{MapCore, MapFlags};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -17,20 +17,27 @@ use crate::view::EMPTY;
 /// The thread that asks.
 const ME: Pid = Pid::from_raw(0);
 
-/// A CPU's own, as it begins: `struct lh_env` of core/env.h.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct OfCpu {
-    counters: lh_counters,
-    slots_taken: i64,
-    chunks_taken: i64,
-    nr_spare: u32,
-    spare: [u32; 64],
-    asked: u64,
+// SAFETY: integers, and what is between them is never looked at.
+unsafe impl Plain for lh_of_cpu {}
+
+fn of_cpus(loaded: &Loaded) -> Result<Vec<lh_of_cpu>> {
+    let key = 0u32.to_ne_bytes();
+    let values = loaded
+        .map("counters")?
+        .lookup_percpu(&key, MapFlags::ANY)?
+        .context("no counters")?;
+    let read = |value: &Vec<u8>| bytes::read(value).context("counters are too short");
+    values.iter().map(read).collect()
 }
 
-// SAFETY: integers, and what is between them is never looked at.
-unsafe impl Plain for OfCpu {}
+/// The slots.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn at_hand(loaded: &Loaded) -> Result<Vec<u32>> {
+    let of = |cpu: lh_of_cpu| cpu.spare.into_iter().take(cpu.nr_spare as usize);
+    Ok(of_cpus(loaded)?.into_iter().flat_map(of).collect())
+}
 
 /// Runs a program, which then puts them aside, on each CPU that has some, and has not put them aside since
 /// they were asked for by this `asked`.
@@ -38,15 +45,9 @@ unsafe impl Plain for OfCpu {}
 /// # Errors
 /// The kernel's. A CPU where this process may not be is left alone.
 pub(super) fn visit(loaded: &Loaded, asked: u64) -> Result<()> {
-    let key = 0u32.to_ne_bytes();
-    let values = loaded
-        .map("counters")?
-        .lookup_percpu(&key, MapFlags::ANY)?
-        .context("no counters")?;
     let mut away = None;
-    for (cpu, value) in values.iter().enumerate() {
-        let of: OfCpu = bytes::read(value).context("counters are too short")?;
-        if of.nr_spare == 0 || of.asked >= asked {
+    for (cpu, of) in of_cpus(loaded)?.iter().enumerate() {
+        if of.nr_spare == 0 || of.spares_asked >= asked {
             continue;
         }
         if away.is_none() {
@@ -54,18 +55,21 @@ pub(super) fn visit(loaded: &Loaded, asked: u64) -> Result<()> {
         }
         let mut there = CpuSet::new();
         if there.set(cpu).is_ok() && sched_setaffinity(ME, &there).is_ok() {
-            put_aside(loaded)?;
+            // One that there is not: what is to be done with any run is done.
+            give(loaded.program(Program::Give)?, u32::MAX)?;
         }
     }
     Ok(())
 }
 
-/// Gives back a slot that there is not: what is to be done with any run is done.
-fn put_aside(loaded: &Loaded) -> Result<()> {
+/// Has the program `lh_give` give a slot back, on this CPU. False: that is busy with a packet.
+///
+/// # Errors
+/// The kernel's.
+pub(super) fn give(program: i32, slot: u32) -> Result<bool> {
     let mut context = SkbContext::default();
-    context.cb[LH_CB_FLOW as usize] = u32::MAX;
-    test_run(loaded.program(Program::Give)?, &EMPTY, &context, 1)?;
-    Ok(())
+    context.cb[LH_CB_FLOW as usize] = slot;
+    Ok(test_run(program, &EMPTY, &context, 1)?.retval == 0)
 }
 
 /// Goes back to where this thread was allowed to be.

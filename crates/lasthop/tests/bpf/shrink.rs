@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use lasthop::programs::{Agent, Program, Setup};
-use lasthop_core::bindings::lh_counters;
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -29,18 +28,6 @@ fn popped(name: &str) -> Vec<u32> {
         .collect();
     all.sort_unstable();
     all
-}
-
-/// Free slots that CPUs have at hand: behind the counters of `struct lh_env`.
-fn spares() -> Vec<u32> {
-    let values = map("counters").lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY);
-    let values = values.expect("counters").expect("one");
-    let of_cpu = |value: Vec<u8>| {
-        let mut words = numbers(&value[size_of::<lh_counters>() + 16..]);
-        let n = words.next().expect("a number");
-        words.take(n as usize).collect::<Vec<_>>()
-    };
-    values.into_iter().flat_map(of_cpu).collect()
 }
 
 /// Gives back second by second until nothing changes for `still` seconds. `meanwhile`: what passes in one.
@@ -87,7 +74,7 @@ fn check(agent: &Agent, there: [u32; 3]) {
     let usage = agent.usage();
     assert_eq!((usage.slots, usage.chunks, usage.flows), (0, 0, 0));
     let mut slots = popped("free_slots");
-    slots.extend(spares());
+    slots.extend(agent.slots_at_hand().expect("counters"));
     slots.sort_unstable();
     let all = [slots, popped("free_chunks"), popped("free_flows")];
     for (found, there) in all.into_iter().zip(there) {
@@ -251,19 +238,18 @@ fn what_a_cpu_at_rest_has_at_hand_is_fetched() {
             let mut set = CpuSet::new();
             set.set(cpu).expect("a CPU");
             sched_setaffinity(Pid::from_raw(0), &set).expect("a CPU");
+            set
         };
         let agent = load(&table());
         let first = agent.taken_bytes();
         only(there);
         fills(&agent, 0..950, 12);
         agent.sweep(true).expect("sweep");
-        assert!(!spares().is_empty());
-        only(here);
+        assert!(!agent.slots_at_hand().expect("counters").is_empty());
+        let home = only(here);
         gives_back(&agent, Instant::now(), 70, || ());
         assert_eq!(agent.taken_bytes(), first);
-        let mut set = CpuSet::new();
-        set.set(here).expect("a CPU");
-        assert_eq!(sched_getaffinity(Pid::from_raw(0)), Ok(set), "home again");
+        assert_eq!(sched_getaffinity(Pid::from_raw(0)), Ok(home), "home again");
         agent.fill().expect("memory");
         check(&agent, MOST);
     });
