@@ -121,25 +121,29 @@ LH_INLINE bool lh_mac_sendable(struct lh_env *env, const struct lh_flow *f, cons
 	       e->n_local < LH_CFG(env)->max_local;
 }
 
-/* Repairs the one at @pos if it waits. False: no room in this call, or none is left. */
-LH_INLINE bool lh_mac_repair_one(struct lh_env *env, struct lh_flow *f, u32 pos,
-				 struct lh_actions *out)
+/* Repairs the one at @pos if it waits. 0: no room in this call, or none is left. */
+LH_ENTRY int lh_mac_repair_one(struct lh_env *env, struct lh_flow *f, u32 pos,
+			       struct lh_actions *out)
 {
-	struct lh_mac *m = &f->mac;
-	struct lh_seg *e = pos == f->ring.tail ? NULL : lh_seg_at(env, f, pos);
+	struct lh_mac *m;
+	struct lh_seg *e;
 
+	if (!env || !f || !out)
+		return 0;
+	m = &f->mac;
+	e = pos == f->ring.tail ? NULL : lh_seg_at(env, f, pos);
 	if (!e || !lh_before(e->seq, m->lost_end)) {
 		m->lost_start = m->lost_end;
-		return false;
+		return 0;
 	}
 	if ((e->flags & LH_SEG_LOST) && lh_mac_sendable(env, f, e)) {
 		if (!lh_resend(env, f, e, LH_BY_MAC, out))
-			return false;
+			return 0;
 		env->ack.deprived = 1;
 	}
 	e->flags &= ~LH_SEG_LOST;
 	m->lost_start = e->end;
-	return true;
+	return 1;
 }
 
 LH_ENTRY int lh_mac_repair(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
