@@ -15,6 +15,20 @@ fn lossy(rig: &Rig) -> (bool, bool) {
     (flow.queue.lossy_ns != 0, peer.lossy_ns != 0)
 }
 
+/// The first of three segments is late, and sent again.
+fn suspected() -> Rig {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 3);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    rig
+}
+
+/// MH has got it twice. FH may send as much again as MH takes at once, and hears of nothing else.
+fn refuted(rig: &mut Rig) {
+    ack!(rig, 214, 3_000 => pass);
+    ack!(rig, 223, 3_000, sack [(0, 1_000)] => pass);
+}
+
 /// What arrives out of order now and then is given a while.
 fn repaired_by_time(rig: &mut Rig, seq: u32) {
     let due = rig.deadline().expect("a repair");
@@ -23,13 +37,9 @@ fn repaired_by_time(rig: &mut Rig, seq: u32) {
 
 #[test]
 fn what_came_late_was_no_loss() {
-    let mut rig = rig(true);
-    rig.burst(200, 0, 1_000, 3);
-    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    let mut rig = suspected();
     assert_eq!((lossy(&rig), state(&rig)), ((true, true), LH_CONTROL_HELD));
-    ack!(rig, 214, 3_000 => pass);
-    // It may send as much again as MH takes at once, and hears of nothing else.
-    ack!(rig, 223, 3_000, sack [(0, 1_000)] => pass);
+    refuted(&mut rig);
     assert_eq!(
         (lossy(&rig), state(&rig)),
         ((false, false), LH_CONTROL_FREE)
@@ -108,11 +118,8 @@ fn anothers_loss_is_not_refuted() {
 
 #[test]
 fn the_next_episode_begins_anew() {
-    let mut rig = rig(true);
-    rig.burst(200, 0, 1_000, 3);
-    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
-    ack!(rig, 214, 3_000 => pass);
-    ack!(rig, 223, 3_000, sack [(0, 1_000)] => pass);
+    let mut rig = suspected();
+    refuted(&mut rig);
     assert_eq!(lossy(&rig), (false, false));
     rig.burst(300, 3_000, 1_000, 3);
     rig.ack(312, 3_000, &[(4_000, 6_000)]);
