@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{
-    LH_CB_FLOW, LH_CB_GENERATION, LH_SHOWN, LH_SWEEP_MAX, lh_counters, lh_flow_entry, lh_partners,
-    lh_partners_entry, lh_setup,
+    LH_CB_FLOW, LH_CB_GENERATION, LH_SHOWN, LH_SWEEP_MAX, lh_counters, lh_flow_entry, lh_of_cpu,
+    lh_partners, lh_partners_entry, lh_setup,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bytes;
+use crate::bytes::{self, Plain};
 use crate::maps;
 use crate::shared::Shared;
 use crate::skb::{SkbContext, test_run};
@@ -137,13 +137,8 @@ impl View {
     /// The map can't be read.
     pub fn counters(&self) -> Result<lh_counters> {
         let mut sum = lh_counters::default();
-        let values = self
-            .counters
-            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)?
-            .context("no counters")?;
-        for value in values {
-            let cpu: lh_counters = bytes::read(&value).context("counters are too short")?;
-            for (total, n) in sum.n.iter_mut().zip(cpu.n) {
+        for cpu in of_cpus(&self.counters)? {
+            for (total, n) in sum.n.iter_mut().zip(cpu.counters.n) {
                 *total += n;
             }
         }
@@ -243,4 +238,16 @@ impl View {
         );
         self.memory_bytes().saturating_sub(left)
     }
+}
+
+// SAFETY: integers, and what is between them is never looked at.
+unsafe impl Plain for lh_of_cpu {}
+
+/// What map `counters` has of each CPU.
+pub(crate) fn of_cpus(counters: &MapHandle) -> Result<Vec<lh_of_cpu>> {
+    let values = counters
+        .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)?
+        .context("no counters")?;
+    let read = |value: &Vec<u8>| bytes::read(value).context("counters are too short");
+    values.iter().map(read).collect()
 }

@@ -4,31 +4,16 @@
 
 use anyhow::{Context, Result};
 use lasthop_core::bindings::{LH_CB_FLOW, lh_of_cpu};
-use libbpf_rs::{MapCore, MapFlags};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use super::loaded::Loaded;
 use super::program::Program;
-use crate::bytes::{self, Plain};
 use crate::skb::{SkbContext, test_run};
-use crate::view::EMPTY;
+use crate::view::{EMPTY, of_cpus};
 
 /// The thread that asks.
 const ME: Pid = Pid::from_raw(0);
-
-// SAFETY: integers, and what is between them is never looked at.
-unsafe impl Plain for lh_of_cpu {}
-
-fn of_cpus(loaded: &Loaded) -> Result<Vec<lh_of_cpu>> {
-    let key = 0u32.to_ne_bytes();
-    let values = loaded
-        .map("counters")?
-        .lookup_percpu(&key, MapFlags::ANY)?
-        .context("no counters")?;
-    let read = |value: &Vec<u8>| bytes::read(value).context("counters are too short");
-    values.iter().map(read).collect()
-}
 
 /// The slots.
 ///
@@ -36,7 +21,10 @@ fn of_cpus(loaded: &Loaded) -> Result<Vec<lh_of_cpu>> {
 /// The kernel's.
 pub(crate) fn at_hand(loaded: &Loaded) -> Result<Vec<u32>> {
     let of = |cpu: lh_of_cpu| cpu.spare.into_iter().take(cpu.nr_spare as usize);
-    Ok(of_cpus(loaded)?.into_iter().flat_map(of).collect())
+    Ok(of_cpus(loaded.map("counters")?)?
+        .into_iter()
+        .flat_map(of)
+        .collect())
 }
 
 /// Runs a program, which then puts them aside, on each CPU that has some, and has not put them aside since
@@ -46,7 +34,7 @@ pub(crate) fn at_hand(loaded: &Loaded) -> Result<Vec<u32>> {
 /// The kernel's. A CPU where this process may not be is left alone.
 pub(super) fn visit(loaded: &Loaded, asked: u64) -> Result<()> {
     let mut away = None;
-    for (cpu, of) in of_cpus(loaded)?.iter().enumerate() {
+    for (cpu, of) in of_cpus(loaded.map("counters")?)?.iter().enumerate() {
         if of.nr_spare == 0 || of.spares_asked >= asked {
             continue;
         }
