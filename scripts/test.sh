@@ -29,18 +29,22 @@ sum() { grep -E '^test result:' "$log" | grep -oE "[0-9]+ $1" | awk '{ n += $1 }
 # (tests/bed/turn.rs).
 bed() { run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bed -- --test-threads 40 "$@"; }
 
-# Tests that missed a bound while the machine was busy run once more, alone, and have to hold there; whatever
-# else failed has failed (tests/bed/quiet.rs).
+# Tests that missed a bound in company or on a busy machine run once more, alone, and have to hold there; if
+# the machine was busy even then, a last time. Whatever else failed has failed (tests/bed/quiet.rs).
 again=0
 bed_with_bounds() {
-	local missed=$scratch/missed names
-	: >"$missed"
-	LASTHOP_MISSED=$missed bed && return
-	mapfile -t names < <(sort -u "$missed")
-	[ "${#names[@]}" -gt 0 ] && [ "$(sum failed)" = "${#names[@]}" ] || return
-	again=${#names[@]}
-	printf 'again: %s: a bound was missed on a busy machine\n' "${names[@]}"
-	LASTHOP_ALONE=1 bed --exact "${names[@]}"
+	local missed=$scratch/missed names=() filter=() before turn
+	for turn in 1 2 3; do
+		: >"$missed"
+		before=$(sum failed)
+		LASTHOP_MISSED=$missed bed "${filter[@]}" && return
+		mapfile -t names < <(sort -u "$missed")
+		[ "${#names[@]}" -gt 0 ] && [ "$(($(sum failed) - before))" = "${#names[@]}" ] && [ "$turn" != 3 ] || return 1
+		again=$((again + ${#names[@]}))
+		printf 'again: %s: a bound was missed in company or on a busy machine\n' "${names[@]}"
+		export LASTHOP_ALONE=1
+		filter=(--exact "${names[@]}")
+	done
 }
 
 cargo build --workspace --locked
@@ -57,4 +61,4 @@ fi
 
 skipped=$(grep -cE '^skipped:' "$log" || true)
 grep -E '^skipped:' "$log" | sort | uniq -c || true
-echo "$(sum passed) passed, $(($(sum failed) - again)) failed, $skipped skipped, $again held when run again alone"
+echo "$(sum passed) passed, $(($(sum failed) - again)) failed, $skipped skipped, $again run again alone"

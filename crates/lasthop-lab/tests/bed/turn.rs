@@ -53,9 +53,9 @@ pub fn take(company: Company) {
     });
 }
 
-/// When the turn of this thread's test began.
-pub fn since() -> Option<Since> {
-    TURN.with_borrow(|turn| turn.as_ref().map(|(_, since)| *since))
+/// In which company this thread's test has its turn, and since when.
+pub fn mine() -> Option<(Company, Since)> {
+    TURN.with_borrow(|turn| turn.as_ref().map(|(turn, since)| (turn.company, *since)))
 }
 
 fn cores() -> usize {
