@@ -123,11 +123,28 @@ LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_se
 	return true;
 }
 
+/* Of so many repairs by time order it is known how many were lost. */
+#define LH_ORDERED_MOST 256
+
+LH_INLINE void lh_count_ordered(struct lh_flow *f, const struct lh_seg *e)
+{
+	struct lh_recovery *r = &f->recovery;
+
+	if (r->ordered >= LH_ORDERED_MOST) {
+		r->ordered /= 2;
+		r->repeated /= 2;
+	}
+	r->ordered++;
+	r->repeated += e->n_local > 0;
+}
+
 LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e,
 			 enum lh_reason why, struct lh_actions *out)
 {
 	if (!lh_send_again(env, f, e, why, out))
 		return false;
+	if (why == LH_BY_ORDER)
+		lh_count_ordered(f, e);
 	e->n_local++;
 	lh_queue_copied(env, f);
 	if (e->n_local >= LH_CFG(env)->max_local) {

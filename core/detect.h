@@ -22,6 +22,8 @@ struct lh_recovery {
 	 * once una is beyond own_dups_end. */
 	u32 own_dups, own_dups_end;
 	u64 own_dups_ns; /* when the last of them was caused */
+	u32 ordered; /* repairs by time order of late */
+	u32 repeated; /* those of them whose segment had been repaired before: its repair was lost */
 	u64 rest_ns; /* scheme sack: when the rest of a burst is to be repaired; 0: there is none */
 };
 

@@ -1015,13 +1015,17 @@ pub struct lh_recovery {
     pub own_dups_end: u32,
     #[doc = " when the last of them was caused"]
     pub own_dups_ns: u64,
+    #[doc = " repairs by time order of late"]
+    pub ordered: u32,
+    #[doc = " those of them whose segment had been repaired before: its repair was lost"]
+    pub repeated: u32,
     #[doc = " scheme sack: when the rest of a burst is to be repaired; 0: there is none"]
     pub rest_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 64usize];
+    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 72usize];
     ["Alignment of lh_recovery"][::core::mem::align_of::<lh_recovery>() - 8usize];
     ["Offset of field: lh_recovery::nr_dup"][::core::mem::offset_of!(lh_recovery, nr_dup) - 0usize];
     ["Offset of field: lh_recovery::exp_dup"]
@@ -1042,8 +1046,12 @@ const _: () = {
         [::core::mem::offset_of!(lh_recovery, own_dups_end) - 44usize];
     ["Offset of field: lh_recovery::own_dups_ns"]
         [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 48usize];
+    ["Offset of field: lh_recovery::ordered"]
+        [::core::mem::offset_of!(lh_recovery, ordered) - 56usize];
+    ["Offset of field: lh_recovery::repeated"]
+        [::core::mem::offset_of!(lh_recovery, repeated) - 60usize];
     ["Offset of field: lh_recovery::rest_ns"]
-        [::core::mem::offset_of!(lh_recovery, rest_ns) - 56usize];
+        [::core::mem::offset_of!(lh_recovery, rest_ns) - 64usize];
 };
 #[doc = " moves una"]
 pub const LH_ACK_NEW: lh_ack_class = 0;
@@ -2915,7 +2923,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4344usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4352usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2951,18 +2959,18 @@ const _: () = {
     ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 584usize];
     ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 616usize];
     ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 688usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 752usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 800usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 888usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 904usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2976usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 2992usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3024usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3104usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3120usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 760usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 808usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 896usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 912usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2984usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3000usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3032usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3112usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3128usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3832usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4000usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3840usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4008usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3689,7 +3697,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4936usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4944usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3722,15 +3730,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4464usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4472usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4472usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4480usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4504usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4512usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4536usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4544usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4664usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4672usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -108,6 +108,20 @@ fn a_patient_senders_first_hole_costs_nothing() {
     }
 }
 
+/// Where repairs get lost as well, no hole is certain to be filled while a patient sender waits: it saw them
+/// all the same, and was at a tenth of the bound and at 0.44 to 0.84.
+#[test]
+fn a_hole_that_may_take_many_repairs_is_hidden() {
+    for (seed, loss, cc) in [
+        (1, 0.2, "reno"),
+        (3, 0.2, "reno"),
+        (3, 0.2, "cubic"),
+        (11, 0.1, "reno"),
+    ] {
+        reaches(Case::new(20.0, 200, 10, loss).flows(1, cc), seed, 0.9);
+    }
+}
+
 /// With 100 flows on the test bed, some of which were not held yet, their queue passed for the
 /// way, and stayed for good.
 #[test]

@@ -40,7 +40,7 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
     }
     for rtt in [20, 110, 200, 400] {
         for cc in CCS {
-            for loss in [0.001, 0.01, 0.05, 0.2] {
+            for loss in [0.001, 0.01, 0.05, 0.1, 0.2] {
                 let case = Case::new(20.0, rtt, 10, loss).flows(1, cc);
                 show(&format!("grid-{rtt}-{cc}-{loss}"), &case);
             }

@@ -82,24 +82,75 @@ fn with_timestamps(mut s: Segment) -> Segment {
     s
 }
 
-/// A sender that is held is shown what is missing only where three repairs fit into the quarter of
-/// a round trip that it waits for (RFC 8985).
+/// A sender that is held is shown what is missing only where as many repairs as a hole may take fit into the
+/// quarter of a round trip that it waits for (RFC 8985): so many more as repairs get lost.
 #[test]
-fn a_sender_with_the_patience_for_three_repairs_sees_the_holes() {
+fn a_sender_with_the_patience_for_the_repairs_sees_the_holes() {
     const LOCAL_MS: u64 = 10;
-    for (wired_ms, shown) in [(110, false), (130, true)] {
-        let mut b = held(7, 20 * MSS, 20 * MSS);
-        let f = b.flow.raw_mut();
-        f.flags |= LH_FLOW_SACK_SEEN | LH_FLOW_TS;
-        f.wired.rtt_ns = wired_ms * MSEC_NS;
-        for n in 1..4 {
-            b.data(n * MSS, MSS);
+    // Repairs by time order before this one, lost ones of them, and how many a hole may take.
+    let rows = [
+        (0, 0, 4),
+        (30, 0, 3),
+        (29, 0, 4),
+        (100, 5, 4),
+        (100, 10, 5),
+        (100, 15, 6),
+        (100, 20, 7),
+    ];
+    for (ordered, repeated, tries) in rows {
+        for (wired_ms, shown) in [(40 * tries - 10, false), (40 * tries + 10, true)] {
+            sees_the_hole(LOCAL_MS, wired_ms, (ordered, repeated), shown);
         }
-        b.now_ns += LOCAL_MS * MSEC_NS;
-        let out = b.segment_from_mh(&with_timestamps(ack_of(MSS, &[(2 * MSS, 4 * MSS)])));
-        assert_eq!(out.retransmits().len(), 1, "repaired here");
-        assert_eq!(out.blank_sack == 0, shown, "{wired_ms} ms of wire");
     }
+    sees_the_hole(LOCAL_MS, 100_000, (100, 30), false);
+}
+
+fn sees_the_hole(local_ms: u64, wired_ms: u64, (ordered, repeated): (u32, u32), shown: bool) {
+    let mut b = held(7, 20 * MSS, 20 * MSS);
+    let f = b.flow.raw_mut();
+    f.flags |= LH_FLOW_SACK_SEEN | LH_FLOW_TS;
+    f.wired.rtt_ns = wired_ms * MSEC_NS;
+    f.recovery.ordered = ordered;
+    f.recovery.repeated = repeated;
+    for n in 1..4 {
+        b.data(n * MSS, MSS);
+    }
+    b.now_ns += local_ms * MSEC_NS;
+    let out = b.segment_from_mh(&with_timestamps(ack_of(MSS, &[(2 * MSS, 4 * MSS)])));
+    assert_eq!(out.retransmits().len(), 1, "repaired here");
+    let known = format!("{wired_ms} ms of wire, {repeated} lost of {ordered}");
+    assert_eq!(out.blank_sack == 0, shown, "{known}");
+}
+
+/// A repair that gets lost tells of the next ones, and what was long ago is forgotten.
+#[test]
+fn repairs_that_get_lost_are_remembered_for_a_while() {
+    let mut b = held(7, 60 * MSS, 60 * MSS);
+    let f = b.flow.raw_mut();
+    f.flags |= LH_FLOW_SACK_SEEN;
+    f.recovery.ordered = 255;
+    f.recovery.repeated = 50;
+    let counts = |b: &Bench| {
+        let r = b.flow.raw().recovery;
+        (r.ordered, r.repeated)
+    };
+    for n in 1..12 {
+        b.data(n * MSS, MSS);
+    }
+    b.now_ns += 10 * MSEC_NS;
+    // The first is lost and its repair as well, which that of the fourth tells, for it went out later.
+    let sacked = |blocks: &[(u32, u32)]| {
+        let blocks: Vec<_> = blocks.iter().map(|(a, z)| (a * MSS, z * MSS)).collect();
+        ack_of(MSS, &blocks)
+    };
+    b.segment_from_mh(&sacked(&[(2, 4)]));
+    assert_eq!(counts(&b), (256, 50), "a first repair");
+    b.now_ns += MSEC_NS;
+    b.segment_from_mh(&sacked(&[(5, 7), (2, 4)]));
+    assert_eq!(counts(&b), (129, 25), "half of them are forgotten");
+    b.now_ns += 10 * MSEC_NS;
+    b.segment_from_mh(&sacked(&[(2, 9)]));
+    assert_eq!(counts(&b), (130, 26), "a repair's repair");
 }
 
 /// The third segment above a hole is a loss to a sender that has never seen anything come late (RFC 8985): it
