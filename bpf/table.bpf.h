@@ -93,9 +93,15 @@ LH_INLINE void lh_send_event(struct lh_flow_entry *e, u32 index)
 		e->kick_sent = 0;
 }
 
+/* Arms for @at_ns, unless a call of the core's has armed for what it wants. @return @at_ns, 0: it has. */
+LH_INLINE u64 lh_arm_once_more(struct lh_flow_entry *e, u64 at_ns)
+{
+	return __sync_val_compare_and_swap(&e->armed_ns, 0, at_ns) ? 0 : at_ns;
+}
+
 /* The timer of flow @index fires: has it kicked if it is due. @return when the timer is to fire once more,
- * which is in e->armed_ns too; 0: not. Late rather than often: whoever moves the deadline later leaves the
- * timer as it is, and it is armed anew here. */
+ * which is in e->armed_ns too, unless a call of the core's has come to want it earlier; 0: not. Late rather
+ * than often: whoever moves the deadline later leaves the timer as it is, and it is armed anew here. */
 LH_INLINE u64 lh_time_comes(struct lh_flow_entry *e, u32 index, u64 now)
 {
 	u64 due, later;
@@ -110,22 +116,28 @@ LH_INLINE u64 lh_time_comes(struct lh_flow_entry *e, u32 index, u64 now)
 	later = lh_outage_stands_by(NULL, &e->flow, now);
 	due = lh_max(due, later);
 	if (now < due)
-		return e->armed_ns = due;
+		return lh_arm_once_more(e, due);
 	lh_send_event(e, index);
 	if (e->kick_sent)
 		return 0;
-	return e->armed_ns = now + LH_MSEC; /* the ring buffer is full: user space is behind */
+	/* The ring buffer is full: user space is behind. */
+	return lh_arm_once_more(e, now + LH_MSEC);
 }
 
 /* The kernel's timer of a flow. */
 static int lh_timer_fires(void *map, u32 *index, struct lh_timer *t)
 {
 	struct lh_flow_entry *e = lh_flow_at(*index);
-	u64 now = bpf_ktime_get_ns(), again;
+	u64 now = bpf_ktime_get_ns(), again, armed;
 
 	again = e ? lh_time_comes(e, *index, now) : 0;
-	if (again)
-		bpf_timer_start(&t->timer, again - now, 0);
+	if (!again)
+		return 0;
+	bpf_timer_start(&t->timer, again - now, 0);
+	/* Whoever started it for an earlier time since ours was decided has lost that. */
+	armed = __sync_fetch_and_add(&e->armed_ns, 0);
+	if (armed && armed < again)
+		bpf_timer_start(&t->timer, armed > now ? armed - now : 0, 0);
 	return 0;
 }
 
