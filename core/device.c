@@ -43,8 +43,13 @@ LH_INLINE void lh_peer_gain(struct lh_device *d, struct lh_peer *p)
 
 LH_INLINE void lh_peer_lose(struct lh_device *d, struct lh_peer *p)
 {
-	if (__sync_fetch_and_add(&p->active, -1U) == 1)
+	u32 before = __sync_fetch_and_add(&p->active, -1U);
+
+	if (before == 1)
 		__sync_fetch_and_add(&d->busy_peers, -1U);
+	/* Another receiver had the place meanwhile: the flow is of those that were counted before that. */
+	if (!before)
+		__sync_fetch_and_add(&p->active, 1);
 }
 
 /* The place is that of the receiver @addr from now on. */
@@ -74,6 +79,7 @@ enum lh_place {
 LH_ENTRY u32 lh_peer_look(struct lh_env *env, const struct lh_flow_key *key, u32 at)
 {
 	const struct lh_peer *p;
+	u64 used_ns;
 
 	if (!env || !key || !at)
 		return LH_PLACE_OTHERS;
@@ -81,7 +87,8 @@ LH_ENTRY u32 lh_peer_look(struct lh_env *env, const struct lh_flow_key *key, u32
 	p = &LH_DEVICE(env)->peer[at & (LH_NR_PEERS(env) - 1)];
 	if (p->seen_ns && lh_peer_is(p, key->mh))
 		return LH_PLACE_ITS;
-	if (!p->seen_ns || lh_since(env->now_ns, p->seen_ns) > LH_PEER_IDLE_NS)
+	used_ns = lh_max(p->seen_ns, p->heard_ns); /* keystrokes give no samples */
+	if (!p->seen_ns || lh_since(env->now_ns, used_ns) > LH_PEER_IDLE_NS)
 		return LH_PLACE_UNUSED;
 	return LH_PLACE_OTHERS;
 }

@@ -377,44 +377,86 @@ fn key(ends: &Ends) -> Key {
         .1
 }
 
-#[test]
-fn a_place_that_went_to_another_is_not_shared() {
-    let mut rig = rig_with(
-        Config {
-            idle_ns: 600 * SEC_NS,
-            ..Config::default()
-        },
-        true,
-    );
-    let pair = |rig: &mut Rig, ms, seq| {
-        data!(rig, ms, seq, 1_000);
-        data!(rig, ms, seq + 1_000, 1_000);
-        rig.ack(ms + 2, seq + 2_000, &[]);
+/// A flow that is forgotten late.
+fn long_idle_rig() -> Rig {
+    let config = Config {
+        idle_ns: 600 * SEC_NS,
+        ..Config::default()
     };
-    pair(&mut rig, 200, 0);
-    let place = rig.flow().raw().peer;
-    let lmin_now = |rig: &Rig| rig.agent.host().peer(place).lmin_now_ns;
-    assert_eq!(lmin_now(&rig), 2 * MSEC_NS);
-    // A minute without a sign: the other one takes over.
-    let ends = neighbour(&rig);
+    rig_with(config, true)
+}
+
+fn pair(rig: &mut Rig, ms: u64, seq: i64) {
+    data!(rig, ms, seq, 1_000);
+    data!(rig, ms, seq + 1_000, 1_000);
+    rig.ack(ms + 2, seq + 2_000, &[]);
+}
+
+fn lmin_now_ms(rig: &Rig, place: u32) -> u64 {
+    rig.agent.host().peer(place).lmin_now_ns / MSEC_NS
+}
+
+/// A connection of these ends gets three segments, 40 ms after they have left, and so a place if there is one.
+fn begins(rig: &mut Rig, ends: &Ends, ms: u64) {
     for i in 1..4 {
         let data = Tcp {
             seq: i * 1_000,
             payload: vec![0; 1_000],
             ..Tcp::default()
         };
-        rig.agent.on_egress(&data.to_mh(&ends), ns(70_000));
+        rig.agent.on_egress(&data.to_mh(ends), ns(ms));
     }
-    for (ms, ack) in [(70_001, 1_000), (70_040, 4_000)] {
+    for (ms, ack) in [(ms + 1, 1_000), (ms + 40, 4_000)] {
         let ack = Tcp {
             ack,
             ..Tcp::default()
         };
-        rig.agent.on_ingress(&ack.to_fh(&ends), ns(ms));
+        rig.agent.on_ingress(&ack.to_fh(ends), ns(ms));
     }
-    assert_eq!(lmin_now(&rig), 40 * MSEC_NS);
+}
+
+#[test]
+fn a_place_that_went_to_another_is_not_shared() {
+    let mut rig = long_idle_rig();
+    pair(&mut rig, 200, 0);
+    let place = rig.flow().raw().peer;
+    assert_eq!(lmin_now_ms(&rig, place), 2);
+    // A minute without a sign: the other one takes over.
+    let other = neighbour(&rig);
+    begins(&mut rig, &other, 70_000);
+    assert_eq!(lmin_now_ms(&rig, place), 40);
     pair(&mut rig, 71_000, 2_000);
-    assert_eq!(lmin_now(&rig), 40 * MSEC_NS, "not ours any more");
+    assert_eq!(lmin_now_ms(&rig, place), 40, "not ours any more");
+}
+
+/// Whoever types a letter now and then gives no samples.
+#[test]
+fn a_receiver_that_is_heard_keeps_its_place() {
+    let mut rig = long_idle_rig();
+    pair(&mut rig, 200, 0);
+    let place = rig.flow().raw().peer;
+    data!(rig, 40_000, 2_000, 1);
+    rig.ack(40_003, 2_001, &[]);
+    let other = neighbour(&rig);
+    begins(&mut rig, &other, 70_000);
+    assert_eq!(lmin_now_ms(&rig, place), 2);
+}
+
+/// What a flow has from before its receiver lost the place and got it again was forgotten with that.
+#[test]
+fn no_flow_is_counted_out_that_was_not_counted() {
+    let mut rig = long_idle_rig();
+    pair(&mut rig, 200, 0);
+    data!(rig, 300, 2_000, 1_000);
+    let place = rig.flow().raw().peer;
+    let active = |rig: &Rig| rig.agent.host().peer(place).active;
+    assert_eq!(active(&rig), 1);
+    let other = neighbour(&rig);
+    begins(&mut rig, &other, 70_000);
+    begins(&mut rig, &Ends::v4(9), 140_000); // of the first one's addresses
+    assert_eq!(rig.flow().raw().peer_tag, rig.agent.host().peer(place).tag);
+    rig.ack(140_100, 3_000, &[]);
+    assert_eq!(active(&rig), 0);
 }
 
 /// Another CPU's clock is a moment ahead.
