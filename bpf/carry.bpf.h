@@ -24,8 +24,7 @@ LH_INLINE void lh_carry_arrived(struct __sk_buff *skb, struct lh_scratch *sc, u3
 	sc->carry_flow = index + 1;
 	sc->carry_at = 0;
 	sc->carry_partial = lh_partial(skb);
-	if (skb->vlan_present)
-		bpf_skb_vlan_pop(skb);
+	lh_untag(skb);
 	if (lh_summed(skb) == CHECKSUM_COMPLETE)
 		bpf_skb_change_tail(skb, skb->len + 1, 0);
 }
@@ -42,8 +41,7 @@ LH_INLINE int lh_send_loaded(struct __sk_buff *skb, u32 vlan_proto, u32 vlan_tci
 	lh_mark(skb);
 	if (!err)
 		err = bpf_clone_redirect(skb, lh_setup.ifindex, ingress ? BPF_F_INGRESS : 0);
-	if (skb->vlan_present)
-		bpf_skb_vlan_pop(skb);
+	lh_untag(skb);
 	if (err)
 		lh_host_count(env, LH_C_retransmit_errors, 1);
 	return err;

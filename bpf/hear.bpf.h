@@ -62,7 +62,7 @@ LH_FUNC int lh_hear(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env 
 	struct lh_us *we = bpf_map_lookup_elem(&us, &zero);
 	int at;
 
-	if (!mail || !we || skb->vlan_present)
+	if (!mail || !we || lh_vlan(skb))
 		return TCX_NEXT;
 	at = lh_message_find(&sc->hdr, lh_setup.l2_bytes, lh_setup.port, &mail->message);
 	if (!at || !lh_message_for(&mail->message, we))

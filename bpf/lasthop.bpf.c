@@ -345,16 +345,16 @@ LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 	return TCX_NEXT;
 }
 
-/* Whether the packet at hand can carry a repair: the same places of the
- * headers (a partial checksum names its place), and small enough to be put
- * together again. */
+/* Whether the packet at hand can carry a repair: the same places of the headers (a partial checksum names
+ * its place), a tag beside it if that has one, and small enough to be put together again. */
 LH_INLINE bool lh_can_carry(const struct __sk_buff *skb, const struct lh_scratch *sc)
 {
 	u32 id = sc->act.retransmit[0].slot;
 	struct lh_slot *slot = lh_slot_at(id);
 
-	return slot && slot->l3_offset == sc->seg.l3_offset &&
-	       slot->l4_offset == sc->seg.l4_offset && skb->len <= LH_HDR_BYTES && !skb->gso_size;
+	return slot && !slot->vlan_proto == !skb->vlan_present &&
+	       slot->l3_offset == sc->seg.l3_offset && slot->l4_offset == sc->seg.l4_offset &&
+	       skb->len <= LH_HDR_BYTES && !skb->gso_size;
 }
 
 /* Copies of the passing duplicate stand for held ones: the same number, and

@@ -10,7 +10,7 @@
 /* The device's tag, in the form of lh_flow_key.vlan. */
 LH_INLINE u32 lh_vlan(const struct __sk_buff *skb)
 {
-	return skb->vlan_present ? (skb->vlan_tci & 0xfff) | 0x1000 : 0;
+	return skb->vlan_present ? lh_vlan_tag(skb->vlan_tci) : 0;
 }
 
 /* Most headers are shorter: Ethernet, IPv4 and TCP with timestamps are 66 bytes, with three SACK blocks 94. */

@@ -245,6 +245,16 @@ LH_INLINE bool lh_marked(const struct __sk_buff *skb)
 	return (skb->mark & lh_setup.mark_mask) == lh_setup.mark_value;
 }
 
+/* Takes the tag off that the device keeps beside the packet. What a packet has within comes to stand
+ * there then, and goes as well. */
+LH_INLINE void lh_untag(struct __sk_buff *skb)
+{
+	if (skb->vlan_present)
+		bpf_skb_vlan_pop(skb);
+	if (skb->vlan_present)
+		bpf_skb_vlan_pop(skb);
+}
+
 /* The packet, which @slot was loaded into, goes to the stack as if it came from MH. */
 LH_INLINE int lh_send_up(struct __sk_buff *skb, const struct lh_slot *slot)
 {
@@ -257,8 +267,8 @@ LH_INLINE int lh_send_up(struct __sk_buff *skb, const struct lh_slot *slot)
 	if (!err)
 		err = bpf_clone_redirect(skb, lh_setup.ifindex, BPF_F_INGRESS);
 	skb->mark = mark;
-	if (skb->vlan_present && !tagged)
-		bpf_skb_vlan_pop(skb);
+	if (!tagged)
+		lh_untag(skb);
 	return err;
 }
 

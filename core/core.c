@@ -87,7 +87,7 @@ int lhc_parse(const u8 *packet, u32 len, u32 pkt_bytes, u32 l2_bytes, u32 vlan, 
 	__builtin_memset(seg, 0, sizeof(*seg));
 	__builtin_memset(key, 0, sizeof(*key));
 	__builtin_memcpy(hdr.b, packet, hdr_len);
-	return lh_parse(&hdr, hdr_len, pkt_bytes, l2_bytes, vlan, to_mh, seg, key);
+	return lh_parse(&hdr, hdr_len, pkt_bytes, l2_bytes, lh_vlan_tag(vlan), to_mh, seg, key);
 }
 
 void lhc_flow_init(struct lh_flow *flow)

@@ -272,11 +272,18 @@ LH_INLINE enum lh_parsed lh_parse_tcp(const struct lh_hdr *h, u32 hdr_len, u32 l
 	return LH_PARSED_TCP;
 }
 
+LH_INLINE u32 lh_vlan_tag(u32 tci)
+{
+	u32 id = tci & 0xfff;
+
+	return id ? id | 0x1000 : 0;
+}
+
 LH_INLINE enum lh_parsed lh_parse(const struct lh_hdr *h, u32 hdr_len, u32 pkt_bytes, u32 l2_bytes,
 				  u32 vlan, bool to_mh, struct lh_segment *s,
 				  struct lh_flow_key *key)
 {
-	u32 at = l2_bytes, proto, nr_vlan = 0, l3_bytes = 0, i;
+	u32 at = l2_bytes, proto, nr_vlan = 0, l3_bytes = 0, tag, i;
 	enum lh_parsed why;
 
 	s->wscale = LH_WSCALE_NONE;
@@ -289,7 +296,9 @@ LH_INLINE enum lh_parsed lh_parse(const struct lh_hdr *h, u32 hdr_len, u32 pkt_b
 		for (i = 0; i < 2 && (proto == 0x8100 || proto == 0x88a8); i++) {
 			if (nr_vlan > 1)
 				return LH_PARSED_NOT_TCP;
-			key->vlan[nr_vlan++] = (lh_get16(h, at) & 0xfff) | 0x1000;
+			tag = lh_vlan_tag(lh_get16(h, at));
+			key->vlan[nr_vlan] = tag;
+			nr_vlan += tag > 0;
 			proto = lh_get16(h, at + 2);
 			at += 4;
 		}

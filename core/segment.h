@@ -100,7 +100,7 @@ struct lh_flow_key {
 	u8 fh[16];
 	u16 mh_port; /* host byte order */
 	u16 fh_port;
-	u16 vlan[2]; /* outer and inner tag, TCI & 0xfff | 0x1000 where there is one */
+	u16 vlan[2]; /* outer and inner tag, as lh_vlan_tag() */
 	u8 family; /* 4 or 6 */
 	u8 pad[3];
 };
@@ -110,6 +110,10 @@ LH_INLINE u16 lh_be16(u16 x);
 
 LH_INLINE u32 lh_get8(const struct lh_hdr *h, u32 off);
 LH_INLINE u32 lh_get16(const struct lh_hdr *h, u32 off);
+
+/* The tag of a TCI in a flow's key: the VLAN's identifier | 0x1000. 0: of none, as a tag that says no more
+ * than the frame's priority (IEEE 802.1Q): one direction may have such, and the other none. */
+LH_INLINE u32 lh_vlan_tag(u32 tci);
 
 /*
  * Parses the packet whose first @hdr_len bytes are in @h. @l2_bytes: 14 with

@@ -322,7 +322,7 @@ pub struct lh_flow_key {
     #[doc = " host byte order"]
     pub mh_port: u16,
     pub fh_port: u16,
-    #[doc = " outer and inner tag, TCI & 0xfff | 0x1000 where there is one"]
+    #[doc = " outer and inner tag, as lh_vlan_tag()"]
     pub vlan: [u16; 2usize],
     #[doc = " 4 or 6"]
     pub family: u8,
@@ -3211,7 +3211,7 @@ const _: () = {
         [::core::mem::offset_of!(lh_call, partner_rtt_ns) - 24usize];
 };
 unsafe extern "C" {
-    #[doc = " The first @len bytes of a packet of @pkt_bytes. @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
+    #[doc = " The first @len bytes of a packet of @pkt_bytes. @vlan: TCI beside the packet, or 0. @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
     pub fn lhc_parse(
         packet: *const u8,
         len: u32,

@@ -27,7 +27,7 @@ pub enum Bypass {
 }
 
 /// Parses a whole packet. `l2_bytes`: 14 with an Ethernet header, 0 without.
-/// `vlan`: a tag that the device keeps beside the packet (12 bits). `to_mh`:
+/// `vlan`: a tag that the device keeps beside the packet. `to_mh`:
 /// the packet leaves towards the lossy link.
 pub fn parse(
     packet: &[u8],
@@ -50,7 +50,6 @@ pub fn parse_part(
     let mut key = Key::default();
     let len = u32::try_from(packet.len()).map_err(|_| Bypass::Malformed)?;
     let bytes = u32::try_from(bytes).map_err(|_| Bypass::Malformed)?;
-    let tag = vlan.map_or(0, |tci| u32::from(tci & 0xfff) | 0x1000);
     // SAFETY: `packet` is readable for `len` bytes and the core reads no more
     // than that; `segment` and `key` are ours alone.
     let parsed = unsafe {
@@ -59,7 +58,7 @@ pub fn parse_part(
             len,
             bytes,
             l2_bytes,
-            tag,
+            vlan.map_or(0, u32::from),
             u32::from(to_mh),
             &mut segment,
             &mut key,

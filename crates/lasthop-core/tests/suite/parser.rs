@@ -131,15 +131,19 @@ type Tags = (&'static [(u16, u16)], Option<u16>, Option<[u16; 2]>);
 fn vlan_tags_are_part_of_the_key() {
     let tag = |tci: u16| tci & 0xfff | 0x1000;
     #[rustfmt::skip]
-    let rows: [Tags; 8] = [
+    let rows: [Tags; 12] = [
         /* 1 */ (&[], None, Some([0, 0])),
-        /* 2 */ (&[], Some(0), Some([tag(0), 0])), // priority tag: a tag of its own
+        /* 2 */ (&[], Some(0xe000), Some([0, 0])), // a priority tag names no VLAN
         /* 3 */ (&[], Some(7), Some([tag(7), 0])),
         /* 4 */ (&[(0x8100, 0xe007)], None, Some([tag(7), 0])), // priority is not
         /* 5 */ (&[(0x8100, 8)], Some(7), Some([tag(7), tag(8)])),
         /* 6 */ (&[(0x88a8, 7), (0x8100, 8)], None, Some([tag(7), tag(8)])),
         /* 7 */ (&[(0x88a8, 7), (0x8100, 8)], Some(6), None), // three tags
         /* 8 */ (&[(0x8100, 7), (0x8100, 8), (0x8100, 9)], None, None),
+        /* 9 */ (&[(0x8100, 0)], None, Some([0, 0])),
+        /* 10 */ (&[(0x8100, 0x2000), (0x8100, 8)], None, Some([tag(8), 0])),
+        /* 11 */ (&[(0x88a8, 7), (0x8100, 0x2000)], None, Some([tag(7), 0])),
+        /* 12 */ (&[(0x8100, 7), (0x8100, 0)], Some(6), None), // three all the same
     ];
     for (i, (inside, beside, want)) in rows.into_iter().enumerate() {
         let packet = ethernet(inside).to_mh(&Ends::v4(0));
