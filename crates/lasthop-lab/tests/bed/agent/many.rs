@@ -12,7 +12,7 @@ use lasthop_lab::data::queue::Queue;
 use lasthop_lab::data::topology::Family;
 use lasthop_lab::data::way::Way;
 
-use super::{PATIENCE, able, able_alone, check, counter, fast_link, flows, run};
+use super::{PATIENCE, able, able_alone, able_in_peace, check, counter, fast_link, flows, run};
 
 #[test]
 fn two_hundred_connections() {
@@ -58,7 +58,7 @@ fn both_ways_at_once(scheme: &str, link: &LinkOptions, repairs: &str) {
 
 #[test]
 fn two_hundred_connections_both_ways_by_lists() {
-    if able() {
+    if able_in_peace() {
         both_ways_at_once("snack", &fast_link(0.03), "retransmits_asked");
     }
 }
