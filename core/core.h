@@ -41,7 +41,8 @@ struct lh_call {
 	u64 partner_rtt_ns; /* as in struct lh_env */
 };
 
-/* The first @len bytes of a packet of @pkt_bytes. @vlan: TCI beside the packet, or 0. @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP. */
+/* The first @len bytes of a packet of @pkt_bytes. @vlan: TCI beside the packet, or 0. @return enum
+ * lh_parsed; @seg and @key are valid for LH_PARSED_TCP. */
 int lhc_parse(const u8 *packet, u32 len, u32 pkt_bytes, u32 l2_bytes, u32 vlan, u32 to_mh,
 	      struct lh_segment *seg, struct lh_flow_key *key);
 void lhc_flow_init(struct lh_flow *flow);

@@ -3211,7 +3211,7 @@ const _: () = {
         [::core::mem::offset_of!(lh_call, partner_rtt_ns) - 24usize];
 };
 unsafe extern "C" {
-    #[doc = " The first @len bytes of a packet of @pkt_bytes. @vlan: TCI beside the packet, or 0. @return enum lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
+    #[doc = " The first @len bytes of a packet of @pkt_bytes. @vlan: TCI beside the packet, or 0. @return enum\n lh_parsed; @seg and @key are valid for LH_PARSED_TCP."]
     pub fn lhc_parse(
         packet: *const u8,
         len: u32,
