@@ -270,7 +270,7 @@ LH_INLINE bool lh_queue_ran_empty(struct lh_env *env, const struct lh_peer *p)
 
 	if (tx_ns <= drains_ns || !p->rate)
 		return false;
-	return tx_ns > drains_ns + lh_rate_time(p->rate, p->delivered - p->sampled);
+	return !lh_rate_lacks(p->rate, tx_ns - drains_ns, p->delivered - p->sampled);
 }
 
 /* A segment met no queue of ours and took @late longer than Lmin. */

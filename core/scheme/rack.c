@@ -87,12 +87,12 @@ LH_INLINE u32 lh_rack_tries(const struct lh_flow *f)
  */
 LH_INLINE bool lh_rack_patient(struct lh_env *env, const struct lh_flow *f)
 {
-	u32 tries = lh_rack_tries(f);
+	u32 tries;
 
-	if (!tries || f->control.state == LH_CONTROL_FREE || !(f->flags & LH_FLOW_TS) ||
-	    f->outage.back_ns)
+	if (f->control.state == LH_CONTROL_FREE || !(f->flags & LH_FLOW_TS) || f->outage.back_ns)
 		return false;
-	return tries * lh_srtt(env, f) + 2 * f->rtt.rttvar_ns < lh_wired(f) / 4 &&
+	tries = lh_rack_tries(f);
+	return tries && tries * lh_srtt(env, f) + 2 * f->rtt.rttvar_ns < lh_wired(f) / 4 &&
 	       lh_flow_sack(f) && lh_control_usable(env, f);
 }
 
@@ -256,7 +256,8 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 	lh_brake_sample(env, f, r);
 	if (lh_rack_may_repair(env, f))
 		lh_rack_repair(env, f, kind, out);
-	env->view.hides = lh_rack_hides(env, f);
+	/* An ACK without blocks that says something new has nothing to hide. */
+	env->view.hides = (kind != LH_ACK_NEW || s->nr_sack) && lh_rack_hides(env, f);
 	if (kind == LH_ACK_NEW) {
 		lh_rack_late(f);
 		lh_rack_new(env, f, s, out);
