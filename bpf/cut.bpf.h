@@ -16,8 +16,9 @@ LH_INLINE void lh_mark_slice(struct lh_slot *slot, u32 index, u32 seq, bool last
 	slot->flags |= LH_SLOT_SLICE | (last ? LH_SLOT_SLICE_LAST : 0);
 }
 
-/* Segment @i of the packet in sc->seg, cut as sc->cut has it, into sc->slice. @return false: there is
- * none. */
+/* Segment @i of the packet in sc->seg, cut as sc->cut has it, into sc->slice. The last that there
+ * is a turn for has all that is left: too large for a slot, but the core knows of it. @return
+ * false: there is none. */
 LH_INLINE bool lh_cut(struct lh_scratch *sc, u32 i)
 {
 	u32 mss = sc->cut.bytes, at = i * mss, left = sc->seg.payload_bytes - at;
@@ -25,7 +26,7 @@ LH_INLINE bool lh_cut(struct lh_scratch *sc, u32 i)
 	if (at > sc->seg.payload_bytes)
 		return false;
 	sc->cut.off = sc->seg.hdr_bytes + at;
-	sc->cut.last = !mss || left <= mss;
+	sc->cut.last = !mss || left <= mss || i == LH_TRAIN_MOST - 1;
 	if (!i) { /* what all have in common */
 		sc->slice = sc->seg;
 		sc->slice.part_bytes = 0;

@@ -229,7 +229,7 @@ LH_INLINE void lh_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct l
 }
 
 /* A super-packet (GRO, TSO) that goes through the core and into the cache as one. @return 0: not this one,
- * its segments have to go one by one. */
+ * its segments have to go one by one. 1: that was it, or it passes. */
 LH_FUNC int lh_train_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env)
 {
 	struct lh_flow_entry *v;
@@ -238,7 +238,7 @@ LH_FUNC int lh_train_from_fh(struct __sk_buff *skb, struct lh_scratch *sc, struc
 
 	v = lh_flow_find(env, &sc->key, &index);
 	if (!v)
-		return 0;
+		return index == LH_FLOW_BUSY;
 	lh_know_partner(v, env, &sc->hdr, LH_TO_HW);
 	before = lh_weight(&v->flow);
 	env->accepted = sc->seg.part_bytes <= LH_CACHE_PKT_MAX - LH_HDR_BYTES;

@@ -346,7 +346,9 @@ LH_INLINE struct lh_flow_entry *lh_flow_seek(const struct lh_flow_key *key, u32 
 	return lh_flow_at(*index);
 }
 
-/* The locked entry of @key, NULL: none, or busy. @index is set with it. */
+#define LH_FLOW_BUSY 0xffffffffU /* in place of an index: another CPU has it */
+
+/* The locked entry of @key, NULL: none, or busy, which @index tells then. @index is set with it. */
 LH_INLINE struct lh_flow_entry *lh_flow_find(struct lh_env *env, const struct lh_flow_key *key,
 					     u32 *index)
 {
@@ -356,7 +358,9 @@ LH_INLINE struct lh_flow_entry *lh_flow_find(struct lh_env *env, const struct lh
 		return NULL;
 	/* Mostly nobody else has it: neither a call nor a loop for that. */
 	if (__sync_val_compare_and_swap(&v->lock, 0, 1) && !lh_lock(v)) {
+		*(volatile u32 *)&v->flow.missed = 1;
 		lh_host_count(env, LH_C_bypass_lock, 1);
+		*index = LH_FLOW_BUSY;
 		return NULL;
 	}
 	if (v->used && lh_key_equal(&v->key, key)) {
@@ -448,8 +452,9 @@ LH_ENTRY int lh_count_flow(void)
 	return 0;
 }
 
-/* A new entry for sc->key, locked, that has joined no receiver yet. NULL: not admitted, filtered, no room, or
- * another CPU was faster; the packet passes unassisted. */
+/* A new entry for sc->key, locked, that has joined no receiver yet. @index: as lh_flow_find() left it, and its.
+ * NULL: it has one, which is busy, it is not admitted, filtered, there is no room, or another CPU was
+ * faster; the packet passes unassisted. */
 LH_FUNC struct lh_flow_entry *lh_flow_create(struct lh_env *env, struct lh_scratch *sc,
 					     bool from_mh, u32 *index)
 {
@@ -457,7 +462,7 @@ LH_FUNC struct lh_flow_entry *lh_flow_create(struct lh_env *env, struct lh_scrat
 	struct lh_flow_entry *e;
 	u32 id = 0;
 
-	if (!lh_flow_admit(env, sc, from_mh))
+	if (*index == LH_FLOW_BUSY || !lh_flow_admit(env, sc, from_mh))
 		return NULL;
 	if ((lh_setup.has_match || lh_setup.nr_rules) && !lh_wanted(key)) {
 		lh_host_count(env, LH_C_bypass_filtered, 1);

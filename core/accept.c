@@ -54,13 +54,13 @@ LH_INLINE u32 lh_reach(const struct lh_end *from, const struct lh_end *to, bool 
 	return from->edge + lh_span(from, to, whole);
 }
 
-LH_INLINE enum lh_accepted lh_acceptable(const struct lh_end *from, const struct lh_end *to,
-					 const struct lh_segment *s, bool whole)
+LH_INLINE enum lh_accepted lh_acceptable(const struct lh_flow *f, const struct lh_end *from,
+					 const struct lh_end *to, const struct lh_segment *s)
 {
+	bool whole = lh_whole(f), beyond = false;
 	u32 span = lh_span(from, to, whole), granted = lh_span(to, from, whole);
-	u32 upto = whole ? to->end : lh_later(to->end, to->edge);
+	u32 upto = whole && !f->missed ? to->end : lh_later(to->end, to->edge);
 	u32 far = whole ? 0 : LH_UNHEARD_BYTES;
-	bool beyond = false;
 
 	if (!(s->flags & (LH_ACK | LH_RST)))
 		return LH_REFUSED; /* RFC 9293 section 3.10.7.4, fifth */
@@ -199,7 +199,7 @@ LH_ENTRY int lh_mac_acceptable(const struct lh_flow *f, const struct lh_segment 
 		return 0;
 	if ((s->flags & (LH_SYN | LH_ACK)) == LH_SYN)
 		return 1; /* its number is all that there is */
-	is = lh_acceptable(&f->fh, &f->mh, s, lh_whole(f));
+	is = lh_acceptable(f, &f->fh, &f->mh, s);
 	return is == LH_ACCEPTED || is == LH_AHEAD;
 }
 

@@ -64,12 +64,13 @@ LH_INLINE u32 lh_granted(const struct lh_flow *f, const struct lh_end *to,
 			 const struct lh_segment *s, u32 shift);
 
 /*
- * Whether @s may come from the end @from of a connection with @to. @whole: we have seen
- * everything since the handshake. Otherwise what @to had sent before we came is
- * unknown, and may be acknowledged as far as it was granted.
+ * Whether @s may come from the end @from of the connection @f, with @to. Where we came in
+ * mid-stream, or a packet went by unseen, what @to has sent is not all known, and may be
+ * acknowledged as far as it was granted: was it the last of a burst, nothing that passes tells of
+ * it but the answer.
  */
-LH_INLINE enum lh_accepted lh_acceptable(const struct lh_end *from, const struct lh_end *to,
-					 const struct lh_segment *s, bool whole);
+LH_INLINE enum lh_accepted lh_acceptable(const struct lh_flow *f, const struct lh_end *from,
+					 const struct lh_end *to, const struct lh_segment *s);
 
 /*
  * Whether FH may have sent the frame @s that the MAC reports of: what is over has no loss any more,

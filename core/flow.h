@@ -79,6 +79,7 @@ struct lh_flow {
 	u32 max; /* highest sequence number + 1 that departed */
 	u32 sacked_max; /* highest right edge of a SACK block above una, else una */
 	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
+	u32 missed; /* 1: a packet of its went by unseen; set by the host, without the flow's lock */
 	/* Times, ns on the host's monotonic clock; 0: none. */
 	u64 seen_ns; /* last packet in either direction */
 	u64 progress_ns; /* last advance of una */

@@ -222,7 +222,7 @@ LH_INLINE bool lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 /* The numbers of @s from FH: are they its? What they tell is noted. */
 LH_INLINE enum lh_accepted lh_accept_fh(struct lh_flow *f, const struct lh_segment *s)
 {
-	enum lh_accepted is = lh_acceptable(&f->fh, &f->mh, s, lh_whole(f));
+	enum lh_accepted is = lh_acceptable(f, &f->fh, &f->mh, s);
 
 	if (is == LH_REFUSED || is == LH_FAR)
 		lh_claim_note(f, s);
@@ -351,7 +351,7 @@ LH_ENTRY int lh_pick_up(struct lh_env *env, struct lh_flow *f, const struct lh_s
 /* The numbers of @s from MH: are they its? If not, both ends may yet agree on them. */
 LH_INLINE bool lh_accept_mh(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	enum lh_accepted is = lh_acceptable(&f->mh, &f->fh, s, lh_whole(f));
+	enum lh_accepted is = lh_acceptable(f, &f->mh, &f->fh, s);
 
 	if (is == LH_FAR && lh_claim_answered(f, s)) {
 		lh_claim_take(f, s);

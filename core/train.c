@@ -37,7 +37,7 @@ LH_ENTRY int lh_train_ordinary(struct lh_env *env, const struct lh_flow *f,
 		return 0;
 	if (f->ring.nr_small >= LH_SMALL_MOST)
 		return 0; /* the last one may be small */
-	return lh_acceptable(&f->fh, &f->mh, s, lh_whole(f)) == LH_ACCEPTED;
+	return lh_acceptable(f, &f->fh, &f->mh, s) == LH_ACCEPTED;
 }
 
 LH_INLINE u32 lh_train_bytes(const struct lh_segment *s, u32 i)

@@ -2876,6 +2876,8 @@ pub struct lh_flow {
     pub peer: u32,
     #[doc = " index into lh_device.peer; its tag when we joined"]
     pub peer_tag: u32,
+    #[doc = " 1: a packet of its went by unseen; set by the host, without the flow's lock"]
+    pub missed: u32,
     #[doc = " last packet in either direction"]
     pub seen_ns: u64,
     #[doc = " last advance of una"]
@@ -2923,7 +2925,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4352usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4360usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -2932,45 +2934,46 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow, sacked_max) - 12usize];
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 16usize];
     ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 20usize];
-    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 24usize];
+    ["Offset of field: lh_flow::missed"][::core::mem::offset_of!(lh_flow, missed) - 24usize];
+    ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 32usize];
     ["Offset of field: lh_flow::progress_ns"]
-        [::core::mem::offset_of!(lh_flow, progress_ns) - 32usize];
-    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 40usize];
-    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 48usize];
+        [::core::mem::offset_of!(lh_flow, progress_ns) - 40usize];
+    ["Offset of field: lh_flow::sent_ns"][::core::mem::offset_of!(lh_flow, sent_ns) - 48usize];
+    ["Offset of field: lh_flow::nr_data"][::core::mem::offset_of!(lh_flow, nr_data) - 56usize];
     ["Offset of field: lh_flow::payload_bytes"]
-        [::core::mem::offset_of!(lh_flow, payload_bytes) - 56usize];
+        [::core::mem::offset_of!(lh_flow, payload_bytes) - 64usize];
     ["Offset of field: lh_flow::nr_retransmits"]
-        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 64usize];
+        [::core::mem::offset_of!(lh_flow, nr_retransmits) - 72usize];
     ["Offset of field: lh_flow::nr_suppressed"]
-        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 72usize];
+        [::core::mem::offset_of!(lh_flow, nr_suppressed) - 80usize];
     ["Offset of field: lh_flow::nr_released"]
-        [::core::mem::offset_of!(lh_flow, nr_released) - 80usize];
+        [::core::mem::offset_of!(lh_flow, nr_released) - 88usize];
     ["Offset of field: lh_flow::nr_upstream_lost"]
-        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 88usize];
-    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 96usize];
-    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 124usize];
-    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 152usize];
-    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 216usize];
-    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 272usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 312usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 368usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 456usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 552usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 584usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 616usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 688usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 760usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 808usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 896usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 912usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2984usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3000usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3032usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3112usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3128usize];
+        [::core::mem::offset_of!(lh_flow, nr_upstream_lost) - 96usize];
+    ["Offset of field: lh_flow::fh"][::core::mem::offset_of!(lh_flow, fh) - 104usize];
+    ["Offset of field: lh_flow::mh"][::core::mem::offset_of!(lh_flow, mh) - 132usize];
+    ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 160usize];
+    ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 224usize];
+    ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 280usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 320usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 376usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 464usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 560usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 592usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 624usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 696usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 768usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 816usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 904usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 920usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2992usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3008usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3040usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3120usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3136usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3840usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4008usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3848usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4016usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3697,7 +3700,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4944usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4952usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3730,15 +3733,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4472usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4480usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4480usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4488usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4512usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4520usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4544usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4552usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4672usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4680usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

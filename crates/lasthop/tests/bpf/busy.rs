@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lasthop::programs::{Agent, Program};
+use lasthop::programs::{Agent, Program, SkbContext};
 use lasthop_core::bindings::{LH_ACK, LH_PSH};
-use lasthop_core::packet::Ends;
+use lasthop_core::packet::{Ends, Tcp};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::{areas, begin, in_namespace_alone, load, map, run, setup, tcp};
+use super::{NEXT, areas, begin, in_namespace_alone, load, map, run, setup, tcp};
 
 /// An agent with one connection.
 struct Busy {
@@ -62,6 +62,44 @@ impl Busy {
         since.elapsed()
     }
 
+    /// FH's segment at `seq` passes, which acknowledges `ack`.
+    fn data(&self, seq: u32, ack: u32) {
+        let segment = Tcp {
+            ack,
+            ..tcp(seq, LH_ACK, 400)
+        };
+        run(
+            &self.agent,
+            Program::Egress,
+            &segment.to_mh(&Ends::v4(1)),
+            0,
+        );
+    }
+
+    /// MH's segment passes, of so many bytes.
+    fn hear(&self, seq: u32, ack: u32, bytes: usize) {
+        let segment = Tcp {
+            ack,
+            ..tcp(seq, LH_ACK, bytes)
+        };
+        let heard = segment.to_fh(&Ends::v4(1));
+        let passed = run(&self.agent, Program::Ingress, &heard, 1_000);
+        assert_eq!(passed.retval, NEXT);
+    }
+
+    /// FH's super-packet passes, of segments of 20 bytes: test runs take no more than a page.
+    fn send_super(&self, seq: u32, segments: u32) {
+        let bytes = segments as usize * 20;
+        let packet = tcp(seq, LH_ACK, bytes).to_mh(&Ends::v4(1));
+        let context = SkbContext {
+            gso_size: 20,
+            gso_segs: segments,
+            ..SkbContext::default()
+        };
+        let sent = self.agent.run(Program::Egress, &packet, &context, 1);
+        assert_eq!(sent.expect("test run").retval, NEXT);
+    }
+
     fn count(&self, name: &str) -> u64 {
         self.agent.counter(name).expect("counter")
     }
@@ -107,5 +145,71 @@ fn goes_on_where_the_other_is_through() {
             busy.count("bypass_lock") == passed && busy.count("cached_segments") == cached + 1
         };
         assert!((0..400).any(goes_on));
+    });
+}
+
+/// The last segment of a burst passes unseen; MH's answer tells of it, and nothing is asked for after that.
+#[test]
+fn what_passed_may_be_acknowledged() {
+    in_namespace_alone(|| {
+        let mut busy = Busy::new();
+        busy.send();
+        busy.flow.lock(true);
+        busy.send();
+        busy.flow.lock(false);
+        busy.hear(1, busy.seq, 0);
+        assert_eq!(busy.count("bypass_unacceptable"), 0);
+        let flows = busy.agent.flows().expect("flows");
+        assert_eq!(flows[0].flow.una, busy.seq);
+    });
+}
+
+/// The last segment of an upload passes unseen: FH's data acknowledge it, and are cached.
+#[test]
+fn what_passed_of_an_upload_may_be_acknowledged() {
+    in_namespace_alone(|| {
+        let busy = Busy::new();
+        busy.hear(1, 1, 400);
+        busy.data(1, 401);
+        busy.flow.lock(true);
+        busy.hear(401, 1, 400);
+        busy.flow.lock(false);
+        busy.data(401, 801);
+        assert_eq!(busy.count("cached_segments"), 2);
+    });
+}
+
+/// Who has seen everything believes nobody who acknowledges more.
+#[test]
+fn what_nobody_sent_is_not_acknowledged() {
+    in_namespace_alone(|| {
+        let mut busy = Busy::new();
+        busy.send();
+        busy.hear(1, busy.seq + 400, 0);
+        assert_eq!(busy.count("bypass_unacceptable"), 1);
+    });
+}
+
+/// A super-packet finds its flow busy once, and waits no second time, nor asks for a place of its own.
+#[test]
+fn a_super_packet_waits_once() {
+    in_namespace_alone(|| {
+        let busy = Busy::new();
+        busy.flow.lock(true);
+        busy.send_super(1, 3);
+        busy.flow.lock(false);
+        assert_eq!(busy.count("bypass_lock"), 1);
+    });
+}
+
+/// A super-packet of more segments than there are turns for: the core knows of all.
+#[test]
+fn of_a_super_packet_with_many_segments_all_may_be_acknowledged() {
+    in_namespace_alone(|| {
+        let busy = Busy::new();
+        busy.send_super(1, 150);
+        assert_eq!(busy.count("data_segments"), 128);
+        busy.hear(1, 3_001, 0);
+        assert_eq!(busy.count("bypass_unacceptable"), 0);
     });
 }
