@@ -312,7 +312,7 @@ LH_ENTRY int lh_message_headers(struct lh_hdr *h, const struct lh_message *m,
 	if (l2_bytes)
 		lh_put16(h, 12, m->from.family == 4 ? 0x0800 : 0x86dd);
 	at = lh_put_ip(h, l2_bytes, m, to);
-	lh_put16(h, at, port);
+	lh_put16(h, at, LH_MESSAGE_FROM + (m->counter & (LH_MESSAGE_FROMS - 1)));
 	lh_put16(h, at + 2, port);
 	lh_put16(h, at + 4, 8 + m->bytes);
 	lh_put16(h, at + 6, 0);

@@ -51,6 +51,10 @@
 #define LH_MESSAGE_TOS 0xc0 /* CS6, network control (RFC 2474, RFC 4594) */
 #define LH_MESSAGE_HOPS 255 /* TTL or hop limit of what nobody has forwarded (RFC 5082) */
 #define LH_MESSAGE_PORT 30467 /* default; below the ports that Linux gives out by itself */
+/* Each leaves from another port, for GRO makes one packet of several of the same two ports where a device
+ * has rx-udp-gro-forwarding: RFC 6335 section 6, dynamic ports. */
+#define LH_MESSAGE_FROM 49152
+#define LH_MESSAGE_FROMS 16384 /* a power of two */
 #define LH_MISSING_MAX 8 /* blocks of one message */
 
 enum lh_message_type {
@@ -163,7 +167,7 @@ LH_ENTRY int lh_message_for(const struct lh_message *m, const struct lh_us *us);
  * whose addresses it becomes. @return 0: we have none. */
 LH_ENTRY int lh_message_address(struct lh_message *m, const struct lh_us *us, struct lh_sender *to);
 
-/* Writes the headers that a sealed message goes out with, checksums too. @return their length, at
+/* Writes the headers that a sealed message goes out with to @port, checksums too. @return their length, at
  * most LH_MESSAGE_HDR_MAX. */
 LH_ENTRY int lh_message_headers(struct lh_hdr *h, const struct lh_message *m,
 				const struct lh_sender *to, u32 l2_bytes, u32 port);

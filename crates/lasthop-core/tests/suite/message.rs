@@ -420,3 +420,21 @@ fn a_message_in_its_packet_and_back() {
     assert!(Message::find(&packet, 14, 7).unwrap().is_for(&us));
     assert!(!Message::find(&packet, 14, 7).unwrap().is_for(&nobody));
 }
+
+/// Nothing on the way takes messages that come one right after the other for a train of one sender's (GRO).
+#[test]
+fn two_in_a_row_leave_from_two_ports() {
+    let to = Sender::at(here());
+    let mut from = (0..16_385).map(|counter| {
+        let m = Message { counter, ..hello() };
+        let packet = m.packet(&to, 0, 7);
+        assert_eq!(packet[22..24], [0, 7]);
+        u16::from_be_bytes([packet[20], packet[21]])
+    });
+    let (first, last) = (from.next().unwrap(), from.next_back().unwrap());
+    assert_eq!((first, last), (49_152, 49_152));
+    assert!(
+        from.enumerate()
+            .all(|(i, port)| usize::from(port) == 49_153 + i)
+    );
+}
