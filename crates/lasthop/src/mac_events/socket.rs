@@ -6,21 +6,23 @@
 //! and hides nothing.
 
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use socket2::{Domain, SockAddr, Socket as Socket2, Type};
 
 use super::record::{Missed, RECORD_BYTES, Record, TAKE_MOST};
 
 /// Longest answer to `events`.
 const GREETING_MOST_BYTES: usize = 4096;
-/// How long a source may take for its answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a source may take for its answer: less than without a heartbeat counts as stuck, for a
+/// reload waits for it on the thread that beats.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How soon a source that went away is asked for again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -135,13 +137,12 @@ impl Socket {
 
 /// The stream behind its greeting, which does not block any more.
 fn subscribe(path: &Path) -> Result<UnixStream> {
-    let name = path.display();
-    let mut stream = UnixStream::connect(path)
+    let (name, until) = (path.display(), Instant::now() + PATIENCE);
+    let mut stream = connect(path, until)
         .with_context(|| format!("{name}: no source of MAC events answers there"))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(left(until)?))?;
     stream.write_all(b"events\n").context("asking for events")?;
-    let greeting = greeting(&mut stream).with_context(|| format!("{name}: no answer"))?;
+    let greeting = greeting(&mut stream, until).with_context(|| format!("{name}: no answer"))?;
     let answer: Value = serde_json::from_str(&greeting)
         .with_context(|| format!("{name}: answers with something else than JSON"))?;
     if answer["record_bytes"] != RECORD_BYTES {
@@ -154,14 +155,27 @@ fn subscribe(path: &Path) -> Result<UnixStream> {
     Ok(stream)
 }
 
+/// Where nobody accepts any more, a connection waits as long as its sending may.
+fn connect(path: &Path, until: Instant) -> Result<UnixStream> {
+    let socket = Socket2::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_write_timeout(Some(left(until)?))?;
+    socket.connect(&SockAddr::unix(path)?)?;
+    Ok(OwnedFd::from(socket).into())
+}
+
+/// How long there is until then.
+fn left(until: Instant) -> Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    ensure!(!left.is_zero(), "it takes longer than {PATIENCE:?}");
+    Ok(left)
+}
+
 /// The answer's line, byte by byte: records follow it.
-fn greeting(stream: &mut UnixStream) -> Result<String> {
-    let (mut line, begin) = (Vec::new(), Instant::now());
-    let mut byte = [0];
+fn greeting(stream: &mut UnixStream, until: Instant) -> Result<String> {
+    let (mut line, mut byte) = (Vec::new(), [0]);
     while byte != *b"\n" {
-        if line.len() == GREETING_MOST_BYTES || begin.elapsed() > PATIENCE {
-            bail!("its line does not end");
-        }
+        ensure!(line.len() < GREETING_MOST_BYTES, "its line does not end");
+        stream.set_read_timeout(Some(left(until)?))?;
         stream.read_exact(&mut byte)?;
         line.push(byte[0]);
     }
@@ -241,5 +255,35 @@ mod tests {
             assert!(error.contains(says) && !error.contains('\n'), "{error}");
             drop(there.join());
         }
+    }
+
+    /// Who hears and says nothing, says a byte now and then, or does not even accept is given up in time.
+    #[test]
+    fn a_mute_source_is_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let (full, slow) = (dir.path().join("full"), dir.path().join("slow"));
+        let nobody_accepts = Socket2::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        nobody_accepts
+            .bind(&SockAddr::unix(&full).unwrap())
+            .unwrap();
+        nobody_accepts.listen(0).unwrap();
+        let _first = UnixStream::connect(&full).unwrap();
+        let listener = UnixListener::bind(&slow).unwrap();
+        let there = std::thread::spawn(move || {
+            let mut stream = serve(&listener, b"{");
+            while stream.write_all(b" ").is_ok() {
+                std::thread::sleep(PATIENCE / 10);
+            }
+        });
+        for path in [&full, &slow] {
+            let begin = Instant::now();
+            let error = format!("{:#}", Socket::open(path).unwrap_err());
+            assert!(
+                error.contains("slow: no answer") || error.contains("full: no source"),
+                "{error}"
+            );
+            assert!(begin.elapsed() >= PATIENCE, "{error}");
+        }
+        there.join().unwrap();
     }
 }
