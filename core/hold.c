@@ -13,6 +13,11 @@ LH_INLINE bool lh_flow_sack(const struct lh_flow *f)
 	return (f->flags & both) == both || (f->flags & LH_FLOW_SACK_SEEN);
 }
 
+LH_INLINE bool lh_gapped(const struct lh_flow *f)
+{
+	return lh_after(f->sacked_max, f->una);
+}
+
 LH_INLINE bool lh_pure(const struct lh_segment *s)
 {
 	u32 more = LH_FIN | LH_SYN | LH_RST | LH_PSH | LH_URG | LH_RESERVED;

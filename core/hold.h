@@ -36,7 +36,11 @@ LH_INLINE void lh_ack_see(struct lh_env *env, const struct lh_flow *f, const str
 /* Whether @s has nothing but an ACK to tell. */
 LH_INLINE bool lh_pure(const struct lh_segment *s);
 
+/* Whether both ends use SACK. */
 LH_INLINE bool lh_flow_sack(const struct lh_flow *f);
+
+/* Whether MH has something above what it acknowledges, by its blocks. */
+LH_INLINE bool lh_gapped(const struct lh_flow *f);
 
 /* Right edge of the window in @s as FH gets to see it, with the edits of @out. */
 LH_INLINE u32 lh_edited_edge(struct lh_env *env, const struct lh_flow *f,

@@ -114,12 +114,11 @@ LH_INLINE u64 lh_order_pattern_until(struct lh_env *env, const struct lh_flow *f
 LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flow *f,
 					 const struct lh_seg *e)
 {
-	u32 range = f->sacked_max - e->seq, mss = lh_mss(f);
-	u32 missing = f->sacked_max - f->una - f->delivery.sacked_bytes;
+	u32 missing = f->sacked_max - f->una - f->delivery.sacked_bytes, mss = lh_mss(f);
+	/* What a repair that has come overtook may lie above all that was SACKed, and what the other end of
+	 * the hop asks for. */
+	u32 range = lh_after(f->sacked_max, e->seq) ? f->sacked_max - e->seq : 0;
 
-	/* What the other end of the hop asks for may lie above all that was SACKed. */
-	if ((lh_policy(env) & LH_POLICY_PARTNER) && lh_after(e->seq, f->sacked_max))
-		range = 0;
 	if (missing >= lh_max(LH_PATTERN_LEAST * mss, range / 4))
 		return LH_TRIED_NOTHING;
 	if (range < LH_PATTERN_SEGS * mss && env->now_ns < lh_order_pattern_until(env, f, e))
@@ -253,7 +252,7 @@ LH_ENTRY int lh_order_chunk(struct lh_env *env, struct lh_flow *f, u32 pos, u32 
 
 LH_INLINE bool lh_order_disturbed(const struct lh_flow *f)
 {
-	return (f->flags & LH_FLOW_RTX) || lh_after(f->sacked_max, f->una);
+	return (f->flags & LH_FLOW_RTX) || lh_gapped(f);
 }
 
 /*
@@ -372,7 +371,7 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 
 	if (!srtt)
 		return LH_PROBE_BLIND_NS;
-	if (lh_after(f->sacked_max, f->una)) {
+	if (lh_gapped(f)) {
 		srtt = lh_max(srtt, f->order.rtt_ns);
 		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
 	}

@@ -395,8 +395,8 @@ LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
 		return false;
 	if (f->recovery.nr_probes)
 		return true;
-	if (env->now_ns - e->last_tx_ns < lh_outage_quiet(env, f) ||
-	    !lh_after(f->sacked_max, f->una) || lh_cached(f) < 2)
+	if (env->now_ns - e->last_tx_ns < lh_outage_quiet(env, f) || !lh_gapped(f) ||
+	    lh_cached(f) < 2)
 		return false;
 	e = lh_seg_at(env, f, f->ring.head + 1);
 	return e && !(e->flags & LH_SEG_SACKED);

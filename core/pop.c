@@ -154,7 +154,7 @@ LH_INLINE u32 lh_ack_how(struct lh_env *env, const struct lh_flow *f)
 	struct lh_seg *e;
 	u32 how = 0;
 
-	if (lh_after(f->sacked_max, f->una) || (f->flags & LH_FLOW_RECOVERY))
+	if (lh_gapped(f) || (f->flags & LH_FLOW_RECOVERY))
 		how |= LH_POP_HOLE;
 	if (lh_flow_sack(f))
 		return how;

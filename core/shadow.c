@@ -59,7 +59,7 @@ LH_INLINE u64 lh_shadow_sample(struct lh_env *env, struct lh_flow *f)
 
 	if (again_ns <= env->ack.sample_ns)
 		return lh_shadow_followed(env, f) ? env->ack.sample_ns : 0;
-	if (!lh_after(f->sacked_max, f->una) || lh_shadow_too_soon(env, f, again_ns))
+	if (!lh_gapped(f) || lh_shadow_too_soon(env, f, again_ns))
 		return 0;
 	return again_ns;
 }

@@ -122,8 +122,7 @@ LH_INLINE void lh_rack_late(struct lh_flow *f)
 LH_INLINE void lh_rack_shown(struct lh_flow *f, const struct lh_segment *s,
 			     const struct lh_actions *out)
 {
-	if (s->nr_sack && out->verdict == LH_PASS && !out->blank_sack &&
-	    lh_after(f->sacked_max, f->una))
+	if (s->nr_sack && out->verdict == LH_PASS && !out->blank_sack && lh_gapped(f))
 		f->flags |= LH_FLOW_SHOWN;
 }
 
@@ -224,7 +223,7 @@ LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct l
 		return;
 	if ((s->dsack && !v->dsack_ours) || v->unseen)
 		return;
-	if (lh_after(f->sacked_max, f->una)) {
+	if (lh_gapped(f)) {
 		if (lh_in_hand(env, f))
 			lh_hide_blocks(env, f, out);
 	} else if (s->dsack && s->nr_sack == 1) {

@@ -85,8 +85,8 @@ LH_INLINE void lh_sack_pass(struct lh_env *env, struct lh_flow *f, const struct 
 {
 	const struct lh_ack_view *v = &env->view;
 
-	if (lh_sack_masks(env) && s->window && v->bare && !s->dsack && !v->unseen &&
-	    lh_after(f->sacked_max, f->una) && lh_in_hand(env, f))
+	if (lh_sack_masks(env) && s->window && v->bare && !s->dsack && !v->unseen && lh_gapped(f) &&
+	    lh_in_hand(env, f))
 		lh_hide_blocks(env, f, out);
 }
 
