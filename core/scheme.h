@@ -17,7 +17,8 @@
  *	void lh_NAME_on_ack(env, f, s, kind, out)	a segment came from MH; una and
  *						scoreboard have moved, env->view says what it is
  *	void lh_NAME_on_timer(env, f, out)	lh_NAME_deadline() may have passed
- *	void lh_NAME_on_link(env, f, up, out)	the link went down or came up (a hint)
+ *	void lh_NAME_on_link(env, f, up, out)	the link went down or came up (a hint), with
+ *						LH_POLICY_LINK
  *	u64 lh_NAME_deadline(env, f)		when on_timer() is wanted, ns; 0: never
  *
  * An event that means nothing to it is one line: #define lh_NAME_on_link lh_ignore_link. What
@@ -60,6 +61,8 @@ enum lh_policy {
 	LH_POLICY_SHADOW = 0x800,
 	/* At the mobile end `handoff` repeats the last ACK that left (handoff.h). */
 	LH_POLICY_HANDOFF = 0x200,
+	/* It heeds a link that goes down or comes up; flows of other schemes are not told. */
+	LH_POLICY_LINK = 0x1000,
 };
 
 /* Policies of @scheme by its row, enum lh_policy. */

@@ -7,7 +7,8 @@
  */
 #ifdef LH_SCHEME
 LH_SCHEME(slack,
-	  LH_POLICY_RTT_PER_ACK | LH_POLICY_KEEP_ACK | LH_POLICY_LATE_BACKOFF | LH_POLICY_HANDOFF,
+	  LH_POLICY_RTT_PER_ACK | LH_POLICY_KEEP_ACK | LH_POLICY_LATE_BACKOFF | LH_POLICY_HANDOFF |
+		  LH_POLICY_LINK,
 	  "snoop, and the last ACK again before an outage drives the sender into a timeout")
 #else
 #include "../outage.h"

@@ -2762,6 +2762,8 @@ pub const LH_POLICY_SEQUENCE: lh_policy = 1024;
 pub const LH_POLICY_SHADOW: lh_policy = 2048;
 #[doc = " At the mobile end `handoff` repeats the last ACK that left (handoff.h)."]
 pub const LH_POLICY_HANDOFF: lh_policy = 512;
+#[doc = " It heeds a link that goes down or comes up; flows of other schemes are not told."]
+pub const LH_POLICY_LINK: lh_policy = 4096;
 pub type lh_policy = ::core::ffi::c_uint;
 #[doc = " The wired round trip and its open sample."]
 #[repr(C)]

@@ -25,9 +25,8 @@ use anyhow::{Context, Result};
 use lasthop_core::bindings::{
     LH_CB_AT, LH_CB_AT_HIGH, LH_CB_FLOW, LH_CB_FRAME, LH_CB_GENERATION, LH_CB_LINK, LH_CB_QUEUED,
     LH_CB_QUEUED_HIGH, LH_CB_SWEEP, LH_CB_TO, LH_DUE_AT, LH_DUE_MAX, LH_LINK_DOWN, LH_LINK_SAME,
-    LH_LINK_UP, LH_POLICY_SEQUENCE, LH_SCHEME_dproxy, LH_SCHEME_rack, LH_SCHEME_slack,
-    LH_SWEEP_ALL, LH_SWEEP_MAX, LH_SWEEP_OVER, LH_SWEEP_UNWANTED, lh_flow_entry, lh_keys,
-    lh_partners_entry, lh_setup, lh_us,
+    LH_LINK_UP, LH_POLICY_LINK, LH_POLICY_SEQUENCE, LH_SWEEP_ALL, LH_SWEEP_MAX, LH_SWEEP_OVER,
+    LH_SWEEP_UNWANTED, lh_flow_entry, lh_keys, lh_partners_entry, lh_setup, lh_us,
 };
 use lasthop_core::host::heeds_the_link;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -355,8 +354,7 @@ impl Agent {
     pub fn link(&self, up: bool, mut meanwhile: impl FnMut()) -> Result<Option<u64>> {
         let link = if up { LH_LINK_UP } else { LH_LINK_DOWN };
         let mut told = 0;
-        if ![LH_SCHEME_rack, LH_SCHEME_slack, LH_SCHEME_dproxy].contains(&self.setup.config.scheme)
-        {
+        if self.setup.policy & LH_POLICY_LINK == 0 {
             return Ok(None);
         }
         let mut nr = 0;

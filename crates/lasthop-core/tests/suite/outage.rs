@@ -6,7 +6,7 @@
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};
-use lasthop_core::{Config, parse};
+use lasthop_core::{Config, names, parse};
 
 use crate::rig::{Options, Rig, Seen, classic, ns, wire};
 
@@ -412,25 +412,41 @@ fn handoff_copies_are_for_senders_without_sack() {
     }
 }
 
+/// Programs in the kernel are told of the link for schemes with `LH_POLICY_LINK` only: it must make no difference
+/// to the others.
 #[test]
 fn other_schemes_take_no_notice() {
-    {
-        let config = classic();
-        let mut rig = cut_off_with(
-            Config {
-                handoff: 3,
-                ..config
-            },
-            false,
-        );
-        let deadline = rig.deadline();
+    let mut told = 0;
+    for scheme in names::schemes() {
+        let config = Config {
+            scheme: scheme.id,
+            handoff: 3,
+            ..classic()
+        };
+        if config.policy() & LH_POLICY_LINK != 0 {
+            told += 1;
+            continue;
+        }
+        let mut rig = Rig::new(&Options {
+            config,
+            ..Options::default()
+        });
+        rig.ack(150, 0, &[]);
+        for i in 0..11 {
+            rig.data(200 + i, 100 * i as i64, 100);
+        }
+        rig.ack(210, 100, &[]);
+        let (before, deadline) = (format!("{:?}", rig.flow().raw()), rig.deadline());
         for up in [false, true] {
             for (_, outcome) in rig.agent.on_link(up, ns(230)) {
                 assert!(outcome.to_fh.is_empty() && outcome.to_mh.is_empty());
             }
         }
-        assert_eq!(rig.deadline(), deadline);
+        assert_eq!(rig.deadline(), deadline, "{}", scheme.name);
+        let after = format!("{:?}", rig.flow().raw());
+        assert_eq!(after, before, "{}", scheme.name);
     }
+    assert!(told >= 3);
 }
 
 fn frozen(sack: bool) -> Rig {

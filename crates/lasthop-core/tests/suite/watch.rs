@@ -366,7 +366,7 @@ impl Watch {
 
     /// Whether the window controller has a say.
     fn braked(&self) -> bool {
-        self.rack() || self.sack() && self.config.brake != 0
+        self.config.policy() & LH_POLICY_CONTROL != 0
     }
 
     fn slack(&self) -> bool {
