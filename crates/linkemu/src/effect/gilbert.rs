@@ -34,6 +34,8 @@ impl Effect for Gilbert {
         self.to_good = 1.0 / config.burst_frames;
         // In the long run share = to_bad / (to_bad + to_good).
         self.to_bad = self.to_good * share / (1.0 - share);
+        // Switched off within a burst it loses nothing more.
+        self.bad &= share > 0.0;
     }
 
     fn apply(&mut self, frame: &FrameMeta, passage: &mut Passage) {
@@ -72,6 +74,22 @@ mod tests {
         let runs = lost.chunk_by(|a, b| a == b);
         let bad = runs.filter(|run| run[0]);
         bad.map(|run| run.len() as f64).collect()
+    }
+
+    #[test]
+    fn switched_off_within_a_burst_it_loses_nothing_more() {
+        let long = DirectionConfig {
+            burst_loss: 0.5,
+            burst_frames: 1_000.0,
+            ..Default::default()
+        };
+        let mut effect = build(&long, Random::new(1, Direction::AToB, "gilbert"));
+        while !lost_of(effect.as_mut(), 1, 1514)[0] {}
+        effect.configure(&DirectionConfig {
+            burst_loss: 0.0,
+            ..long
+        });
+        assert!(!lost_of(effect.as_mut(), 100, 1514).contains(&true));
     }
 
     #[test]
