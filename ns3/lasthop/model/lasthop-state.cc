@@ -52,6 +52,11 @@ LasthopState::LasthopState(LasthopAgent* agent)
     const auto& a = *agent;
     m_config = LasthopParams::Config(a.m_params);
     m_config.scheme = SchemeNumber(a.m_scheme);
+    // Agents exchange no messages here, without which it repairs nothing.
+    NS_ABORT_MSG_IF(lhc_policy(&m_config) & LH_POLICY_SEQUENCE,
+                    "LasthopAgent: Scheme \"" << a.m_scheme
+                                             << "\" needs an agent at the other end of the hop "
+                                                "that it can talk to, and there is none in ns-3");
 }
 
 uint64_t

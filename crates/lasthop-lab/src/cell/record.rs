@@ -18,9 +18,13 @@ pub const FIELDS: [Field; 82] = [
     Field::new(
         "engine",
         "name",
-        "where it ran: `testbed`, or the simulator `ns3` (`--engine`)",
+        "where it ran: `testbed`, or the simulator `ns3` or `ns2` (`--engine`)",
     ),
-    Field::new("simulator", "name", "version of ns-3; null on the test bed"),
+    Field::new(
+        "simulator",
+        "name",
+        "version of ns-3 or ns-2; null on the test bed",
+    ),
     Field::new(
         "scheme",
         "name",

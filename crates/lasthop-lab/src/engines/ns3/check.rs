@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 use lasthop::config::File;
-use lasthop_core::bindings::LH_POLICY_PARTNER;
+use lasthop_core::bindings::{LH_POLICY_PARTNER, LH_POLICY_SEQUENCE};
 use linkemu::mac::{LossPer, MacConfig, Policy, Preamble};
 
 use super::congestion;
@@ -88,6 +88,12 @@ fn check_medium(mac: &MacConfig) -> Result<()> {
 fn check_ends(options: &CompareOptions) -> Result<()> {
     for name in &options.schemes {
         scheme::check_mac(name, options.link.mac.as_ref())?;
+        if scheme::has_policy(name, LH_POLICY_SEQUENCE) {
+            bail!(
+                "--scheme {name}: --engine ns3 has no messages between agents, without which it repairs nothing; \
+                 leave --engine away"
+            );
+        }
     }
     if options.agents == Agents::Base {
         return Ok(());

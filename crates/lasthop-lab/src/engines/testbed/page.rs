@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use linkemu::DirectionStats;
 
 use crate::base::interrupt;
 use crate::base::stats::{median, rounded};
@@ -14,6 +15,7 @@ use crate::bed::helper::Helper;
 use crate::bed::page::{Client, Load, Page, Server, odd_connections};
 use crate::bed::testbed::TestBed;
 use crate::cell::cpu::CpuFigures;
+use crate::cell::energy::EnergyFigures;
 use crate::cell::flows::Sent;
 use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions};
@@ -122,9 +124,13 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let bound_bps = measure::bound_bps(link, full, Way::Down, loss);
     let bytes = loads.iter().map(|load| load.bytes).sum();
     let span_ns = loads.iter().filter_map(|load| load.elapsed_ns).sum();
-    let down = Way::Down.emulator_direction();
-    let hops = |counters: &Counters, counter| counters.emulators.of_hops(down, counter);
-    let hop_growth = |counter| hops(after, counter) - hops(before, counter);
+    let hops = |counters: &Counters, way: Way, counter: fn(&DirectionStats) -> u64| {
+        counters
+            .emulators
+            .of_hops(way.emulator_direction(), counter)
+    };
+    let growth_of = |way, counter| hops(after, way, counter) - hops(before, way, counter);
+    let hop = |counter| growth_of(Way::Down, counter);
     let record = Record {
         // Pages are for the first host, from beyond the wire.
         hosts: 1,
@@ -135,8 +141,11 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         flows: options.page.connections().into(),
         transfers: options.page.loads.into(),
         local_retransmits: after.local_retransmits(before)?,
-        link_lost: hop_growth(|d| d.data_lost),
-        queue_dropped: hop_growth(|d| d.data_queue_dropped),
+        link_lost: hop(|d| d.data_lost),
+        queue_dropped: hop(|d| d.data_queue_dropped),
+        aqm_dropped: Some(hop(|d| d.data_aqm_dropped)),
+        aqm_marked: Some(hop(|d| d.aqm_marked_frames)),
+        thinned_acks: Some(growth_of(Way::Up, |d| d.thinned_acks)),
         suppressed_acks: growth("suppressed_acks")?,
         page: figures(loads),
         cpu: CpuFigures::new(after.cpu.since(&before.cpu), bytes),
@@ -149,9 +158,14 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
         tail_probes: after.tail_probes - before.tail_probes,
         timeouts: after.timeouts - before.timeouts,
     };
-    Ok(record
+    let mut record = record
         .with_goodput(bytes, span_ns, bound_bps)
-        .with_sent(sent))
+        .with_sent(sent);
+    if link.mac.is_some() {
+        let energy_uj = [Way::Down, Way::Up].map(|way| growth_of(way, |d| d.energy.energy_uj));
+        record.energy = EnergyFigures::new(energy_uj, record.goodput_mbit);
+    }
+    Ok(record)
 }
 
 fn figures(loads: &[Load]) -> PageFigures {
