@@ -28,7 +28,7 @@ reproduce-quick: build ## one small experiment and its page, in a few minutes
 	@scripts/setup.sh report
 	@scripts/reproduce.sh $(RELEASE) results/quick experiments/quick.toml
 
-reproduce: build ## the papers' experiments on the test bed and their page, in about an hour
+reproduce: build ## the papers' experiments on the test bed and their page, in about three hours
 	@scripts/setup.sh run
 	@scripts/setup.sh report
 	@scripts/reproduce.sh $(RELEASE) results/all $(filter-out experiments/ns2-% experiments/ns3-%,$(wildcard experiments/*.toml))
@@ -43,11 +43,16 @@ reproduce-sim: build sim ## those in ns-3 and their page (root: also against the
 	else echo "skipped: ns3-differential, whose test bed needs root and a kernel of at least 6.6"; fi; \
 	exit $$status
 
-reproduce-ns2: build ## those in ns-2 and their page, as far as there is a package of it, in a few minutes
+reproduce-ns2: build ## those in ns-2 and their page, as far as there is a package of it (root: also against the test bed)
 	@scripts/setup.sh report
-	@if scripts/setup.sh ns2; then \
-		scripts/reproduce.sh $(RELEASE) results/ns2 $(wildcard experiments/ns2-*.toml); \
-	else echo "skipped: no package ns2 here"; fi
+	@if ! scripts/setup.sh ns2; then echo "skipped: no package ns2 here"; exit 0; fi; \
+	status=0; \
+	scripts/reproduce.sh $(RELEASE) results/ns2 $(filter-out %-parity.toml,$(wildcard experiments/ns2-*.toml)) \
+		|| status=$$?; \
+	if [ "$$(id -u)" = 0 ] && scripts/setup.sh run; then \
+		scripts/reproduce.sh $(RELEASE) results/ns2 experiments/ns2-parity.toml || status=$$?; \
+	else echo "skipped: ns2-parity, whose test bed needs root and a kernel of at least 6.6"; fi; \
+	exit $$status
 
 test: ## all tests but the long ones (root: also BPF and namespaces)
 	@scripts/setup.sh build
@@ -81,7 +86,7 @@ mixes: ## the simulator's mixes of flows over many seeds, mean and worst (SEEDS=
 	@$(foreach v,SEEDS MIXES SCHEMES OUT AGAINST,$(if $($(v)),$(v)='$(if $(filter OUT AGAINST,$(v)),$(abspath $($(v))),$($(v)))' ))\
 	$(CARGO) test --release --locked -q -p lasthop-core --test mixes -- seeds::seeds --exact --ignored --nocapture
 
-fuzz: ## libFuzzer over what strangers' bytes reach (TARGET=packet|transfer|twin|configuration|control|capture SECONDS=60)
+fuzz: ## libFuzzer over what strangers' bytes reach (TARGET=packet|message|transfer|twin|configuration|control|capture SECONDS=60)
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh run $(or $(TARGET),all) $(or $(SECONDS),60)
 

@@ -9,7 +9,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$(realpath "${1:-target/release}")
-run=lasthop-bench$$
+# Not the beginning of the test bed's own names, which `lasthop-lab down --all` takes away.
+run=bench-lasthop$$
 fail() {
 	echo "bench: $*" >&2
 	exit 1

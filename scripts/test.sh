@@ -50,7 +50,7 @@ bed_with_bounds() {
 cargo build --workspace --locked
 export LASTHOP_BIN_DIR=$PWD/target/debug
 if [ "${1:-}" = --long ]; then
-	run cargo test --workspace --locked -- --ignored --test-threads 1
+	run cargo test --locked -p lasthop -p lasthop-exporter -p lasthop-lab --test bed -- --ignored --test-threads 1
 else
 	# The exporter each time: without it the features of what they share differ, and all is compiled anew.
 	run cargo test --locked -p hwsim-medium -p lasthop-core -p lasthop-exporter -p lasthop-fuzz -p lasthop-pages -p lasthop-units -p linkemu -p xtask

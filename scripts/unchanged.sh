@@ -29,7 +29,10 @@ build() { # build TREE NAME
 
 fingerprint() { # fingerprint TREE
 	(cd "$1" && CARGO_TARGET_DIR=$work/build cargo test -q --release --locked -p lasthop-core --test suite \
-		fingerprint -- --ignored --nocapture 2>/dev/null) | grep '^fingerprint:' || echo none
+		fingerprint -- --ignored --nocapture 2>"$work/fingerprint.err") | grep '^fingerprint:' || {
+		echo "unchanged: no fingerprint of $1: $work/fingerprint.err says why" >&2
+		return 1
+	}
 }
 
 # A cell: name, scheme, flows, congestion control, seconds, options of the test bed.
@@ -85,23 +88,37 @@ same() { # same NAME SCHEME
 	echo "unchanged: $1 with $2: $lines packets and timers alike"
 }
 
+schemes_of() { sed -n 's/^#include "\(.*\)\.c"$/\1/p' "$1/core/scheme/list.h" | sort; }
+
 mkdir -p "$work" "$captures"
 git worktree remove --force "$work/tree" 2>/dev/null || true
 git worktree add -q --detach "$work/tree" "$revision"
 build "$work/tree" there
 build "$root" here
+schemes=${SCHEMES:-$(comm -12 <(schemes_of "$root") <(schemes_of "$work/tree"))}
+[ -n "$schemes" ] || {
+	echo "unchanged: no scheme that both trees have in core/scheme/list.h" >&2
+	exit 1
+}
 failed=0 steps=0
 echo "unchanged: fingerprints, here and in $revision"
 fingerprint "$root" | tee "$work/here.txt"
 fingerprint "$work/tree" | tee "$work/there.txt"
-cmp -s "$work/here.txt" "$work/there.txt" || failed=1
+# Line by line of those that both print: a tree may have a scheme more.
+names() { awk '{ print $2 }' "$1" | sort; }
+for name in $(comm -12 <(names "$work/here.txt") <(names "$work/there.txt")); do
+	cmp -s <(grep "^fingerprint: $name " "$work/here.txt") <(grep "^fingerprint: $name " "$work/there.txt") || {
+		echo "unchanged: the fingerprint of $name differs" >&2
+		failed=1
+	}
+done
 while read -r name rest; do
 	if [ ! -e "$captures/$name.wl0.pcap" ]; then
 		echo "unchanged: records $name"
 		# shellcheck disable=SC2086 # words of a line
 		record "$name" $rest </dev/null
 	fi
-	for scheme in ${SCHEMES:-none snoop slack rack}; do
+	for scheme in $schemes; do
 		same "$name" "$scheme" || failed=1
 	done
 done < <(cells)

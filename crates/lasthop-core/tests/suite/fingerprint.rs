@@ -5,12 +5,12 @@
 //!
 //! `cargo test --release -p lasthop-core --test suite fingerprint -- --ignored --nocapture`
 
-use lasthop_core::Config;
+use lasthop_core::{Config, names};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestRng, TestRunner};
 
-use crate::property::{config, params, rack, slack};
+use crate::property::{config, params, rack, sack, slack};
 use crate::sim::{Params, Sim};
 
 const TRANSFERS: usize = 2_000;
@@ -43,8 +43,19 @@ fn print(name: &str, strategy: BoxedStrategy<Config>) {
 #[test]
 #[ignore = "prints numbers to compare with another build's"]
 fn fingerprint() {
-    print("none", Just(Config::observe()).boxed());
-    print("snoop", config().boxed());
-    print("slack", slack().boxed());
-    print("rack", rack().boxed());
+    for scheme in names::schemes() {
+        let name = scheme.name;
+        let strategy = match name {
+            "snoop" => config().boxed(),
+            "slack" => slack().boxed(),
+            "rack" => rack().boxed(),
+            "sack" => sack().boxed(),
+            _ => Just(Config {
+                scheme: scheme.id,
+                ..Config::snoop()
+            })
+            .boxed(),
+        };
+        print(name, strategy);
+    }
 }
