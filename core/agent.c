@@ -159,6 +159,8 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 		f->recovery.own_dups = 0;
 	if (!lh_before(f->una, f->recovery.rtx_end))
 		f->flags &= ~LH_FLOW_RTX;
+	if (lh_flow_sack(f) && !lh_before(f->una, f->recovery.point))
+		f->flags &= ~LH_FLOW_RECOVERY; /* that began before MH's first block */
 	if ((f->flags & LH_FLOW_BLOCKED) && !lh_before(f->una, f->cache.blocked_end))
 		f->flags &= ~LH_FLOW_BLOCKED;
 	else if (lh_before(f->cache.blocked_start, f->una))

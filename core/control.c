@@ -235,6 +235,8 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 
 	if (__sync_val_compare_and_swap(&p->trial_end_ns, end, 0) != end)
 		return;
+	if (lh_since(env->now_ns, end) > end - p->trial_ns)
+		return; /* nobody has sent meanwhile: what came then says nothing of how busy the hop was */
 	if (!least || least <= lh_lmin(env, f) + lh_doubt_aim(env, f) / 2 ||
 	    lh_trial_busy(env, p)) {
 		p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);

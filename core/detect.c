@@ -109,6 +109,7 @@ LH_INLINE bool lh_send_again(struct lh_env *env, struct lh_flow *f, struct lh_se
 		f->order.at = 0;
 	}
 	lh_cache_again(f);
+	lh_queue_copied(env, f);
 	f->conn.syn_tx_ns = 0; /* Karn: the answer may be to either SYN */
 	f->nr_retransmits++;
 	lh_host_count(env, LH_C_local_retransmits, 1);
@@ -146,7 +147,6 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 	if (why == LH_BY_ORDER)
 		lh_count_ordered(f, e);
 	e->n_local++;
-	lh_queue_copied(env, f);
 	if (e->n_local >= LH_CFG(env)->max_local) {
 		/* The limit's last try is under way; whatever FH does about the
 		 * hole from here on is its own affair (invariant I6). */

@@ -10,6 +10,14 @@
 #define LH_PROBES_EVEN 3 /* probes before the time between them doubles */
 #define LH_BARE_MAX 3 /* repairs of a SYN, SYN-ACK or FIN */
 
+/* Patience with the segments of this flow: none on a link that keeps the order
+ * (a superfluous repair costs one frame), less again when none was needed for
+ * a while. */
+LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
+{
+	return env->now_ns - f->order.reo_seen_ns < LH_REO_KEPT_NS ? f->order.reo_ns : 0;
+}
+
 LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
 	u64 lmin = lh_lmin(env, f), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
@@ -24,7 +32,7 @@ LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct
 		if (age > f->order.rtt_ns)
 			step = lh_max(step, age - f->order.rtt_ns);
 	}
-	f->order.reo_ns = lh_min(f->order.reo_ns + step, 2 * lmin);
+	f->order.reo_ns = lh_min(lh_reo(env, f) + step, 2 * lmin);
 	f->order.reo_seen_ns = env->now_ns;
 	lh_host_count(env, LH_C_reordered, 1);
 }
@@ -46,14 +54,6 @@ LH_INLINE void lh_order_arrived(struct lh_env *env, struct lh_flow *f)
 			o->rtx_xmit_end = sum->rtx_xmit_end;
 		o->rtx_xmit_ns = sum->rtx_xmit_ns;
 	}
-}
-
-/* Patience with the segments of this flow: none on a link that keeps the order
- * (a superfluous repair costs one frame), less again when none was needed for
- * a while. */
-LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
-{
-	return env->now_ns - f->order.reo_seen_ns < LH_REO_KEPT_NS ? f->order.reo_ns : 0;
 }
 
 /* Whether something that departed after @e has arrived. Departures in one
@@ -140,6 +140,9 @@ LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow 
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
+	/* Nobody else keeps what it goes by: a scheme that was another until a reload would go by that for ever. */
+	if (!(lh_policy(env) & (LH_POLICY_CONTROL | LH_POLICY_SHADOW)))
+		return LH_TRIED_OURS;
 	if (!e->n_local && lh_queue_managed(env, f))
 		return LH_TRIED_NOTHING;
 	if (!lh_queue_overflowed(env, f, e))
@@ -341,6 +344,8 @@ LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struc
 	if (!env->view.dsack_ours || !lh_after(end, s->sack[0].left) ||
 	    lh_after(end, s->sack[0].right))
 		return;
+	if (lh_since(env->now_ns, f->recovery.vain_ns) > LH_VAIN_NS)
+		f->recovery.vain = 0;
 	f->recovery.vain = lh_min(f->recovery.vain + 2, LH_VAIN_MOST);
 	f->recovery.vain_ns = env->now_ns;
 	f->recovery.probe_end = s->sack[0].left; /* told once */

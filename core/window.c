@@ -98,6 +98,8 @@ LH_INLINE void lh_control_mark(struct lh_env *env, struct lh_flow *f, const stru
 	    !s->ecn || s->ecn == 3 || !s->payload_bytes)
 		return;
 	base = lh_max(lh_base(env, f), 4 * lh_lmin(env, f));
+	if (lh_since(env->now_ns, f->delivery.last_ns) > base + f->queue.recent_ns[0])
+		return; /* what samples have shown before a pause stands no more */
 	if (env->now_ns - c->marked_ns < 2 * (base + f->queue.recent_ns[0]) ||
 	    !lh_queue_stands(env, f, lh_control_mark_queue(env, f, base)))
 		return;

@@ -463,6 +463,12 @@ impl Host {
         self.pool.peer(place)
     }
 
+    /// The same, to be set as a test wants it.
+    #[doc(hidden)]
+    pub fn peer_mut(&mut self, place: u32) -> &mut lh_peer {
+        self.pool.peer_mut(place)
+    }
+
     /// The bound of the chunk that holds position `pos` of the ring
     /// (`lh_chunk.oldest_tx_ns`).
     pub fn oldest_tx_ns(&self, flow: &Flow, pos: u32) -> u64 {

@@ -142,6 +142,11 @@ impl Pool {
         &self.device.peer[place as usize % self.device.peer.len()]
     }
 
+    pub(crate) fn peer_mut(&mut self, place: u32) -> &mut lh_peer {
+        let places = self.device.peer.len();
+        &mut self.device.peer[place as usize % places]
+    }
+
     /// How often the core has asked for a chunk so far. It asks for each segment that it looks
     /// at, so that this tells its work without a clock.
     pub fn looks(&self) -> u64 {

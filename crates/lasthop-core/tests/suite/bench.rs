@@ -79,18 +79,22 @@ impl Bench {
 
     /// FH sends `len` bytes.
     pub fn data(&mut self, seq: u32, len: u32) -> Actions {
-        let segment = Segment {
+        self.segment_from_fh(&Segment {
             seq,
             end: seq.wrapping_add(len),
             payload_bytes: len,
             flags: LH_ACK as u16,
             wscale: LH_WSCALE_NONE as u8,
             ..Segment::default()
-        };
+        })
+    }
+
+    /// FH sends this.
+    pub fn segment_from_fh(&mut self, segment: &Segment) -> Actions {
         let call = self.call();
         self.vouch();
         self.host
-            .on_data(&mut self.flow, &self.config, &segment, &call)
+            .on_data(&mut self.flow, &self.config, segment, &call)
     }
 
     /// MH acknowledges.

@@ -54,6 +54,7 @@ mod shadow;
 mod sim;
 mod snack;
 mod snack_brake;
+mod stale;
 mod suppress;
 mod train;
 mod watch;

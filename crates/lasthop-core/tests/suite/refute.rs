@@ -116,6 +116,31 @@ fn anothers_loss_is_not_refuted() {
     assert_eq!(two_flows(true), (false, false));
 }
 
+/// Nor do the probes of an outage that was none, for they are copies like all others: of those that DSACKs call
+/// superfluous, what was repaired before was no part.
+#[test]
+fn probes_of_a_silence_refute_no_loss() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 3);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    ack!(rig, 223, 3_000 => pass);
+    rig.burst(230, 3_000, 1_000, 3);
+    let mut probes = Vec::new();
+    while let Some(due) = rig.deadline().filter(|&due| due < 500) {
+        probes.extend(rig.timer(due + 1).resent);
+    }
+    assert!(
+        rig.count(LH_C_outages) == 1 && probes.len() > 4,
+        "{probes:?}"
+    );
+    rig.ack(510, 6_000, &[]);
+    for (i, seq) in probes.into_iter().enumerate() {
+        let twice = (i64::from(seq), i64::from(seq) + 1_000);
+        rig.ack(511 + i as u64, 6_000, &[twice]);
+    }
+    assert_eq!(lossy(&rig), (true, true));
+}
+
 #[test]
 fn the_next_episode_begins_anew() {
     let mut rig = suspected();
