@@ -8,19 +8,26 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
-use lasthop_core::bindings::{LH_BATCH_SLOTS, lh_setup};
+use lasthop_core::bindings::{LH_BATCH_SLOTS, LH_POLICY_SHADOW, LH_SPARE_MAX, lh_setup};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject};
+use nix::unistd::{SysconfVar, sysconf};
 
 use super::inner;
 use super::loaded::Loaded;
 use crate::maps;
 use crate::shared::Shared;
+use crate::units::mib;
 
 /// Of a pool so much is there at first, and at least such a part of what there may be: with the default limit
 /// 8 MiB. It takes the kernel some 10 ms to show the programs more, in which a slow start over a fast wire fills
 /// what is left.
 const FIRST_BYTES: u64 = 1 << 20;
 const FIRST_PART: u64 = 32;
+/// CPUs keep free slots at hand, which count neither as used nor as wanted: half of the pool, from which on it
+/// grows, must be in reach all the same.
+const FIRST_AT_HAND: u64 = 2;
+/// And three quarters, from which on the programs share it out (`lh_share`).
+const LEAST_AT_HAND: u64 = 4;
 
 /// One of the pools.
 pub(super) struct Pool {
@@ -50,9 +57,36 @@ pub(super) fn pools(raw: &lh_setup) -> [Pool; 3] {
 impl Pool {
     /// Entries that are to be there at least.
     pub(super) fn first(&self) -> u64 {
+        self.first_of(cpus())
+    }
+
+    fn first_of(&self, cpus: u64) -> u64 {
         let entries = u64::from(self.size.entries);
         let first = (FIRST_BYTES / self.size.entry_bytes as u64).max(entries / FIRST_PART);
+        let first = first.max(FIRST_AT_HAND * self.at_hand(cpus) + self.batch as u64);
         first.min(entries)
+    }
+
+    /// The most of it that so many CPUs have at hand.
+    fn at_hand(&self, cpus: u64) -> u64 {
+        match self.batch {
+            1 => 0,
+            _ => cpus * u64::from(LH_SPARE_MAX),
+        }
+    }
+
+    /// What to say where so many CPUs may have a good part of it at hand; none: they may not.
+    fn too_small(&self, cpus: u64) -> Option<String> {
+        let least = LEAST_AT_HAND * self.at_hand(cpus);
+        let bytes = |entries: u64| entries * self.size.entry_bytes as u64;
+        (u64::from(self.size.entries) < least).then(|| {
+            format!(
+                "cache_total: of {} the {cpus} CPUs may have up to {} at hand, unused: raise it to {} at least",
+                mib(bytes(self.size.entries.into())),
+                mib(bytes(self.at_hand(cpus))),
+                mib(bytes(least))
+            )
+        })
     }
 
     fn area(&self) -> Result<MapHandle> {
@@ -81,6 +115,12 @@ impl Pool {
     }
 }
 
+/// CPUs that run now.
+fn cpus() -> u64 {
+    let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
+    online.map_or(1, |n| u64::try_from(n).unwrap_or(1).max(1))
+}
+
 /// Pushes a batch of free numbers; the last one is handed out first.
 pub(super) fn push(free: &MapHandle, batch: &[u32]) -> Result<()> {
     let value = batch.iter().flat_map(|number| number.to_ne_bytes());
@@ -106,6 +146,13 @@ impl First {
     pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
         let all = pools(raw).into_iter().zip(shared.pools()).zip(self.0);
         for ((pool, [_, there, most]), area) in all {
+            // Where no bytes are kept it is as small as it may be.
+            if let Some(text) = pool
+                .too_small(cpus())
+                .filter(|_| raw.policy & LH_POLICY_SHADOW == 0)
+            {
+                tracing::warn!("{text}");
+            }
             let areas = pool.first().div_ceil(pool.size.area().into());
             let others = (1..areas).map(|_| pool.area());
             let areas = others.chain([Ok(area)]).collect::<Result<Vec<_>>>()?;
@@ -176,7 +223,31 @@ pub(super) fn fill(loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Setup;
     use super::*;
+
+    #[test]
+    fn what_cpus_have_at_hand_leaves_half_of_what_is_there_at_first() {
+        let setup = Setup {
+            cache_total_bytes: 32 << 20,
+            max_flows: 1_024,
+            ..Setup::default()
+        };
+        let raw = setup.raw();
+        for cpus in [1, 2, 8, 64] {
+            let [slots, chunks, _] = pools(&raw);
+            let (first, at_hand) = (slots.first_of(cpus), slots.at_hand(cpus));
+            assert!(runs_low(first - at_hand, first), "{cpus}");
+            assert_eq!(chunks.first_of(cpus), chunks.first_of(1));
+            assert_eq!(slots.too_small(cpus), None);
+        }
+        let [slots, ..] = pools(&raw);
+        assert!(
+            slots
+                .too_small(65)
+                .is_some_and(|text| text.contains("raise it to"))
+        );
+    }
 
     #[test]
     fn what_runs_low_doubles() {
