@@ -38,11 +38,11 @@ pub(super) fn visit(loaded: &Loaded, asked: u64) -> Result<()> {
         if of.nr_spare == 0 || of.spares_asked >= asked {
             continue;
         }
-        if away.is_none() {
-            away = Some(Away::from_home()?);
-        }
-        let mut there = CpuSet::new();
-        if there.set(cpu).is_ok() && sched_setaffinity(ME, &there).is_ok() {
+        let away = match &mut away {
+            Some(away) => away,
+            none => none.insert(Away::from_home()?),
+        };
+        if away.to(cpu) {
             // One that there is not: what is to be done with any run is done.
             give(loaded.program(Program::Give)?, u32::MAX)?;
         }
@@ -60,19 +60,37 @@ pub(super) fn give(program: i32, slot: u32) -> Result<bool> {
     Ok(test_run(program, &EMPTY, &context, 1)?.retval == 0)
 }
 
-/// Goes back to where this thread was allowed to be.
-struct Away(CpuSet);
+/// Goes back to where this thread was allowed to be, if it went anywhere.
+struct Away {
+    home: CpuSet,
+    moved: bool,
+}
 
 impl Away {
     fn from_home() -> Result<Self> {
-        sched_getaffinity(ME).map(Self).context("CPUs")
+        let home = sched_getaffinity(ME).context("which CPUs this thread may be on")?;
+        Ok(Self { home, moved: false })
+    }
+
+    /// Has the thread run there; false: it may not.
+    fn to(&mut self, cpu: usize) -> bool {
+        let mut there = CpuSet::new();
+        let went = there.set(cpu).is_ok() && sched_setaffinity(ME, &there).is_ok();
+        self.moved |= went;
+        went
     }
 }
 
 impl Drop for Away {
     fn drop(&mut self) {
-        if let Err(error) = sched_setaffinity(ME, &self.0) {
-            tracing::warn!("CPUs of a thread: {error}");
+        // Who was let go nowhere (a sandbox) is at home, and would be told the same once more.
+        if !self.moved {
+            return;
+        }
+        if let Err(error) = sched_setaffinity(ME, &self.home) {
+            tracing::warn!(
+                "the thread that keeps the pools can't leave a CPU that it has visited: sched_setaffinity: {error}; `taskset -a -p` sets where it may be"
+            );
         }
     }
 }
