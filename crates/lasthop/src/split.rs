@@ -9,20 +9,25 @@ mod rules;
 mod sockets;
 mod syns;
 
+use std::future::poll_fn;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use caps::Capability;
 use lasthop_core::bindings::lh_rule;
+use nix::sys::signal::Signal::SIGHUP;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::report::Field;
+use crate::signals::is_ignored;
 use crate::{descriptors, device, privilege};
 use relay::End;
 use sockets::Tuning;
@@ -156,12 +161,7 @@ fn room_for(connections: usize) -> Result<usize> {
 }
 
 async fn serve(options: Options, lossy: Vec<u32>, most: usize) -> Result<()> {
-    let mut signals = [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ]
-    .map(|kind| signal(kind));
+    let mut signals = Signals::heeded();
     let (v4, v6) = (sockets::listen(true), sockets::listen(false));
     let v4 = v4.context("listening for other hosts' addresses (CAP_NET_ADMIN)")?;
     let v6 = v6.inspect_err(|e| tracing::debug!("IPv6: {e}")).ok();
@@ -193,13 +193,13 @@ async fn serve(options: Options, lossy: Vec<u32>, most: usize) -> Result<()> {
     proxy.say_ready();
     tokio::select! {
         failed = queue => failed.context("netfilter queue")??,
-        () = any(&mut signals) => {}
+        () = signals.any() => {}
     }
     standing.close()?;
     proxy.say_closing();
     tokio::select! {
         () = proxy.idle() => {}
-        () = any(&mut signals) => {
+        () = signals.any() => {
             let _ = end.send(true);
             // What is reset needs the rules no more.
             let _ = tokio::time::timeout(Duration::from_secs(1), proxy.idle()).await;
@@ -209,21 +209,28 @@ async fn serve(options: Options, lossy: Vec<u32>, most: usize) -> Result<()> {
     Ok(())
 }
 
-/// Waits for one of the signals.
-async fn any(signals: &mut [std::io::Result<tokio::signal::unix::Signal>; 3]) {
-    let [a, b, c] = signals;
-    async fn one(signal: &mut std::io::Result<tokio::signal::unix::Signal>) {
-        match signal {
-            Ok(signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
+/// By which it is told to end.
+struct Signals(Vec<Signal>);
+
+impl Signals {
+    /// SIGHUP not where whoever started us (nohup) has it ignored: a handler would undo that.
+    fn heeded() -> Self {
+        let hangup = (!is_ignored(SIGHUP)).then(SignalKind::hangup);
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
+        let kinds = kinds.into_iter().chain(hangup);
+        Self(kinds.filter_map(|kind| signal(kind).ok()).collect())
     }
-    tokio::select! {
-        () = one(a) => {}
-        () = one(b) => {}
-        () = one(c) => {}
+
+    /// Waits for one of them.
+    async fn any(&mut self) {
+        poll_fn(|cx| {
+            let told = |signal: &mut Signal| signal.poll_recv(cx).is_ready();
+            match self.0.iter_mut().any(told) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
     }
 }
 
@@ -240,6 +247,13 @@ async fn accept(listener: TcpListener, proxy: Arc<Proxy>) {
             }
         }
     }
+}
+
+/// At once: others wait for the line. Nobody there to read it is no reason to end what is relayed, as a panic
+/// would.
+fn print(line: &str) {
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 impl Proxy {
@@ -298,7 +312,7 @@ impl Proxy {
 
     fn say(&self, event: serde_json::Value) {
         if self.options.json {
-            println!("{event}");
+            print(&event.to_string());
         }
     }
 
@@ -307,16 +321,18 @@ impl Proxy {
         if self.options.json {
             self.say(json!({ "event": "splitting", "devices": self.options.devices }));
         } else {
-            println!(
+            print(&format!(
                 "lasthop: splitting connections over {devices}: what is acknowledged need not have arrived"
-            );
+            ));
         }
     }
 
     fn say_closing(&self) {
         let (left, _) = self.connections.count();
         if left > 0 && !self.options.json {
-            println!("lasthop: ends with the last of {left} connections; once more resets them");
+            print(&format!(
+                "lasthop: ends with the last of {left} connections; once more resets them"
+            ));
         }
     }
 
@@ -327,10 +343,10 @@ impl Proxy {
         if self.options.json {
             self.say(json!({ "event": "ended", "split": split, "unsplit": unsplit, "moved_bytes": bytes }));
         } else {
-            println!(
+            print(&format!(
                 "lasthop: {split} connections were split, {unsplit} were not; {} MB",
                 bytes / 1_000_000
-            );
+            ));
         }
     }
 }

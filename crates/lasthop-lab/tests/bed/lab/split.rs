@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! End to end: `lasthop split` on BS, the kernel's real TCP at both ends.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,8 @@ use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
 use lasthop_lab::data::queue::Queue;
 use lasthop_lab::data::topology::Family;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigHandler, Signal, kill, signal};
+use nix::unistd::Pid;
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
 use socket2::SockRef;
@@ -290,6 +292,73 @@ fn what_was_acknowledged_is_lost_with_the_proxy() {
     drop(pair(&bed, Host::Mh, Host::Fh, Family::V4, 7402));
     assert_eq!(ended(proxy), (1, 0));
     drop(pair(&bed, Host::Mh, Host::Fh, Family::V4, 7403));
+    bed.down().expect("nothing is left");
+}
+
+/// A transfer of so many bytes goes on while the proxy gets these signals, and is whole.
+fn is_whole_after(bed: &TestBed, mut proxy: Ends, port: u16, signals: &[Signal]) {
+    let (mut client, mut server) = pair(bed, Host::Fh, Host::Mh, Family::V4, port);
+    let bytes = content(4_000_000, 5);
+    let (first, rest) = bytes.split_at(bytes.len() / 2);
+    let mut got = vec![0; 10_000];
+    let whole = thread::scope(|scope| {
+        let sends = scope.spawn(move || client.write_all(first).map(|()| client));
+        server.read_exact(&mut got)?;
+        for &signal in signals {
+            kill(Pid::from_raw(proxy.0.id() as i32), signal).unwrap();
+        }
+        let mut client = sends.join().unwrap()?;
+        let sends = scope.spawn(move || client.write_all(rest));
+        server.read_to_end(&mut got)?;
+        sends.join().unwrap()
+    });
+    drop(server);
+    let status = proxy.0.wait().unwrap();
+    assert!(whole.is_ok() && got == bytes, "{whole:?}, {}", got.len());
+    assert!(status.success(), "{status}");
+}
+
+/// `lasthop split wl0` on BS, which finds SIGHUP set so, and what it says after its first line.
+fn split_with(bed: &TestBed, hangup: SigHandler) -> (Ends, BufReader<ChildStdout>) {
+    let mut command = Command::new(find_binary("lasthop").unwrap());
+    command.args(["split", "wl0"]).stdout(Stdio::piped());
+    // SAFETY: one system call, which touches nothing of ours.
+    unsafe { command.pre_exec(move || Ok(signal(Signal::SIGHUP, hangup).map(drop)?)) };
+    let mut proxy = Ends(bed.run_in(Host::Bs, || command.spawn()).unwrap().unwrap());
+    let mut line = String::new();
+    let mut said = BufReader::new(proxy.0.stdout.take().unwrap());
+    said.read_line(&mut line).unwrap();
+    assert!(line.starts_with("lasthop: splitting"), "{line}");
+    (proxy, said)
+}
+
+/// Ends with its test, failed or not.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Its terminal is gone, or `| head` has ended: told to end, it ends with the last connection all the same.
+#[test]
+fn who_no_longer_reads_cuts_no_connection() {
+    let Some(bed) = bed(&link(0.0)) else { return };
+    let (proxy, said) = split_with(&bed, SigHandler::SigDfl);
+    drop(said);
+    is_whole_after(&bed, proxy, 7600, &[Signal::SIGINT]);
+    bed.down().expect("nothing is left");
+}
+
+/// Where nohup has SIGHUP ignored that is no order to end, and SIGINT after it no second one, which would reset
+/// what there is.
+#[test]
+fn a_hangup_that_is_ignored_is_no_order() {
+    let Some(bed) = bed(&link(0.0)) else { return };
+    let (proxy, _said) = split_with(&bed, SigHandler::SigIgn);
+    is_whole_after(&bed, proxy, 7700, &[Signal::SIGHUP, Signal::SIGINT]);
     bed.down().expect("nothing is left");
 }
 
