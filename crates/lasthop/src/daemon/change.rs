@@ -5,7 +5,7 @@
 use anyhow::{Context, Result, anyhow};
 use serde_json::{Value, json};
 
-use super::place::{Following, Place, source_of};
+use super::place::{Following, Next, Place, source_of};
 use super::settings::Settings;
 use crate::keyfile;
 use crate::memory;
@@ -58,33 +58,53 @@ impl Place {
         if wanted == self.settings && keys == self.keys {
             return Ok(Some("unchanged"));
         }
-        if wanted.mac_events != self.settings.mac_events {
-            let ifindex = self.live.as_ref().map(|live| live.ifindex);
-            self.mac_events = source_of(&wanted, ifindex)?;
-        }
-        self.keys = keys;
-        if let (Some(live), Some(keys)) = (&self.live, &self.keys) {
-            live.agent.set_keys(keys)?;
-        }
-        if self.live.is_some() && wanted.setup != self.settings.setup {
-            self.load_following(wanted)?;
+        let ifindex = self.live.as_ref().map(|live| live.ifindex);
+        let mac_events = match wanted.mac_events == self.settings.mac_events {
+            true => None,
+            false => source_of(&wanted, ifindex)?,
+        };
+        let next = Next {
+            settings: wanted,
+            keys,
+            mac_events,
+        };
+        if self.live.is_some() && next.settings.setup != self.settings.setup {
+            self.load_following(next)?;
             return Ok(None);
         }
-        self.settings = wanted;
         self.loading = None; // it is loading what nobody wants any more: anew
+        self.take_up(next)?;
         Ok(Some("changed"))
     }
 
-    fn load_following(&mut self, settings: Settings) -> Result<()> {
+    /// Has all of it count from now on.
+    fn take_up(&mut self, next: Next) -> Result<()> {
+        if next.settings.mac_events != self.settings.mac_events {
+            self.mac_events = next.mac_events;
+        }
+        self.settings = next.settings;
+        if let Some(live) = &self.live {
+            if let Some(source) = &self.mac_events {
+                source.follow(live.ifindex)?; // it may have come back meanwhile
+            }
+            if let Some(keys) = &next.keys {
+                live.agent.set_keys(keys)?;
+            }
+        }
+        self.keys = next.keys;
+        Ok(())
+    }
+
+    fn load_following(&mut self, next: Next) -> Result<()> {
         let live = self.live.as_ref().context("the device is away")?;
         let (maps, before) = (live.agent.maps()?, *live.agent.setup());
-        let setup = settings.setup.on(before.ifindex, before.l2_bytes);
+        let setup = next.settings.setup.on(before.ifindex, before.l2_bytes);
         let load = move || {
             priority::of_thread();
             Successor::load(&maps, &before, &setup)
         };
         self.following = Some(Following {
-            settings,
+            next,
             loading: std::thread::Builder::new().spawn(load)?,
         });
         Ok(())
@@ -98,7 +118,6 @@ impl Place {
             Some(live) if live.ifindex == by.ifindex() => live.succeed(by)?,
             _ => self.loading = None, // it went meanwhile: what comes back is loaded anew
         }
-        self.settings = following.settings;
-        Ok(())
+        self.take_up(following.next)
     }
 }

@@ -34,9 +34,17 @@ use crate::why::{self, Conditions};
 /// How soon it is tried again to attach to a device that came back.
 const RETRY: Duration = Duration::from_secs(2);
 
+/// What a reload has found: all of it counts, or where programs can't follow nothing.
+pub(super) struct Next {
+    pub(super) settings: Settings,
+    pub(super) keys: Option<lh_keys>,
+    /// Where `settings` have another source than before.
+    pub(super) mac_events: Option<Source>,
+}
+
 /// What a device is to be served with, once its programs are loaded.
 pub(super) struct Following {
-    pub(super) settings: Settings,
+    pub(super) next: Next,
     pub(super) loading: JoinHandle<Result<Successor>>,
 }
 

@@ -10,7 +10,7 @@ use lasthop_lab::data::way::Way;
 use linkemu::DirectionStats;
 use linkemu::mac::MacConfig;
 
-use super::{able, able_in_peace, counter, resent, run};
+use super::{able, able_in_peace, counter, lasthop, resent, run};
 
 /// A hop on 802.11a whose MAC makes `tries` attempts per frame; the wire is the bottleneck, so that
 /// no queue of the hop's loses anything.
@@ -161,4 +161,32 @@ fn what_the_wire_loses_is_its_senders() {
     assert_eq!(counter(&mut agent, "retransmits_mac"), 0);
     assert_eq!(counter(&mut agent, "suppressed_acks"), 0);
     assert!(counter(&mut agent, "mac_delivered") > 500);
+}
+
+/// The source that there is goes on being heard where programs can't follow, and so nothing of what the file
+/// says counts.
+#[test]
+fn a_reload_that_is_refused_leaves_the_source() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&radio(0.0, 7)).expect("test bed");
+    let hop = bed.topology().links.iter();
+    let mut hop = hop.filter(|link| [&link.up, &link.down].contains(&&Place::new("bs", "wl0")));
+    let emulator = bed.emulator(&hop.next().expect("a link").emulator);
+    let source = emulator.expect("emulator").control();
+    let file = bed.directory().join("daemon.toml");
+    let section = format!("[device.wl0]\nscheme = \"csnoop\"\nmac_events = {source:?}\n");
+    std::fs::write(&file, &section).expect("file");
+    let mut agent = bed.start_daemon(&file).expect("daemon");
+    let other = "[device.wl0]\nscheme = \"snoop\"\nmax_flows = 100\n";
+    std::fs::write(&file, other).expect("file");
+    let refused = lasthop(&bed, &["reload"]).expect_err("other maps");
+    let refused = format!("{refused:#}");
+    assert!(refused.contains("max_flows can't change"), "{refused}");
+    std::fs::write(&file, &section).expect("file");
+    let said = lasthop(&bed, &["reload"]).expect("as before");
+    assert!(said.contains("unchanged"), "{said}");
+    run(&bed, Transfer::new().bytes(300_000));
+    assert!(counter(&mut agent, "mac_delivered") > 150);
 }
