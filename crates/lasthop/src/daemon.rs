@@ -511,13 +511,26 @@ impl Daemon<'_> {
             if place.is_gone(self.options.once, &self.common) && self.options.once {
                 return Ok(true);
             }
-            if device::ifindex(&place.name).is_some() {
-                place.come_back(&self.common, &self.budget, &others);
+            let Some(ifindex) = device::ifindex(&place.name) else {
+                continue;
+            };
+            match self.who_serves(ifindex, index) {
+                Some(other) => self.places[index].waits_for(&other),
+                None => self.places[index].come_back(&self.common, &self.budget, &others),
             }
         }
         self.places
             .retain(|place| !place.is_guest() || place.live.is_some() || place.is_there());
         Ok(false)
+    }
+
+    /// The place that serves the device of that index, for the connections that the one at `of` is for. It may be
+    /// called otherwise.
+    fn who_serves(&self, ifindex: u32, of: usize) -> Option<String> {
+        let policy = &self.places[of].settings.policy;
+        let mut same = self.places.iter().filter(|p| p.settings.policy == *policy);
+        let serves = |p: &&Place| p.live.as_ref().is_some_and(|live| live.ifindex == ifindex);
+        same.find(serves).map(Place::label)
     }
 
     /// What the maps take of all places but one.

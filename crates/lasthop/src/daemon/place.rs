@@ -16,7 +16,7 @@ use super::options::Common;
 use super::settings::Settings;
 use crate::check::is_radio;
 use crate::connection::Connection;
-use crate::control::{Control, Question};
+use crate::control::{self, Control, Question};
 use crate::device::{self, Device};
 use crate::keyfile;
 use crate::mac_events::{Lag, Source, is_socket};
@@ -282,6 +282,16 @@ impl Place {
         Ok(())
     }
 
+    /// The device of that name is one that another place serves by the name it had when it was attached: two
+    /// agents on it would each take the other's repairs for the sender's.
+    pub(super) fn waits_for(&mut self, other: &str) {
+        self.loading = None;
+        self.complaint = format!(
+            "{}: served on as {other}, as it was called before: reload without a section for {other} to have it served by its own",
+            self.label()
+        );
+    }
+
     /// Has the question answered: on a thread of its own, for reading a full table takes seconds,
     /// and who asks may read slowly. Only what needs the programs themselves is done here.
     pub(super) fn answer(&mut self, question: Question) {
@@ -437,10 +447,14 @@ impl Place {
                 self.say("renamed", &text, common);
             }
             Err(error) => {
-                tracing::warn!(
-                    "{} is {name} now, but stays what it was here: {error:#}",
-                    self.name
-                );
+                let owner = control::owner_of(&common.runtime_dir, &after);
+                let is_ours = owner.is_ok_and(|pid| pid == Some(std::process::id()));
+                let why = match is_ours {
+                    true => format!("{after} has a section of its own, which waits"),
+                    false => format!("{error:#}"),
+                };
+                let before = self.label();
+                tracing::warn!("{before} is {after} now, but stays what it was here: {why}");
                 self.not_ours = name;
             }
         }

@@ -26,6 +26,7 @@ mod places;
 mod policy;
 mod rack;
 mod reload;
+mod renamed;
 mod repair_times;
 mod repairs;
 mod report;

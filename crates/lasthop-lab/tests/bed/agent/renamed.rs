@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+//! Devices whose names change under a daemon that has sections for both names.
+
+use std::fs;
+use std::path::PathBuf;
+
+use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::testbed::TestBed;
+use lasthop_lab::data::host::Host;
+use serde_json::Value;
+
+use super::{able, fast_link, lasthop, told, wait_until};
+
+/// A daemon on BS with this in its file.
+fn serve(text: &str) -> (TestBed, AgentHandle, PathBuf) {
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let file = bed.directory().join("daemon.toml");
+    fs::write(&file, text).expect("file");
+    let agent = bed.start_daemon(&file).expect("daemon");
+    (bed, agent, file)
+}
+
+fn ip(bed: &TestBed, words: &str) {
+    let words: Vec<&str> = ["ip"].into_iter().chain(words.split(' ')).collect();
+    bed.command(Host::Bs, &words).expect("ip");
+}
+
+fn of(lines: Vec<Value>, dev: &str) -> Value {
+    let found = lines.into_iter().find(|line| line["dev"] == dev);
+    found.unwrap_or_else(|| panic!("no {dev}"))
+}
+
+/// A device that is served and gets the name for which a section waits has one agent as before, until the
+/// section by which it was attached is gone.
+#[test]
+fn a_device_that_gets_the_name_of_another_section_has_one_agent() {
+    if !able() {
+        return;
+    }
+    let (bed, mut agent, file) = serve("[device.wl0]\n[device.radio0]\nscheme = \"snoop\"\n");
+    ip(&bed, "link set wl0 name radio0");
+    wait_until("its own section waits", || {
+        let status = of(told(&bed, "status"), "radio0");
+        let complaint = status["complaint"].as_str().unwrap_or_default();
+        let waits = complaint.starts_with("radio0: served on as wl0");
+        (
+            waits && status["state"] == "waiting",
+            told(&bed, "status")[0].to_string(),
+        )
+    });
+    assert_eq!(of(told(&bed, "status"), "wl0")["state"], "attached");
+    fs::write(&file, "[device.radio0]\nscheme = \"snoop\"\n").expect("file");
+    lasthop(&bed, &["reload"]).expect("reload");
+    agent
+        .wait_for_line("lasthop: attached to radio0 (scheme snoop")
+        .expect("by its own section");
+    agent.stop().expect("stop");
+}
