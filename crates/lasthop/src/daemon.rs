@@ -51,6 +51,7 @@ use crate::mac_events::is_socket;
 use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::programs::Agent;
+use crate::role::Role;
 use crate::signals::{all_blocked, blocked};
 use crate::{descriptors, priority, privilege, runtime};
 
@@ -142,7 +143,10 @@ pub fn run(options: &Options) -> Result<()> {
             .places
             .iter()
             .map(|p| p.settings.mac_events.as_deref());
-        let asks_again = !named || daemon.manager.listens() || sources.flatten().any(is_socket);
+        // A reload asks the routes again.
+        let by_routes = options.orders.overrides.role == Some(Role::Auto);
+        let hears = daemon.manager.listens() || sources.flatten().any(is_socket);
+        let asks_again = !named || by_routes || hears;
         privilege::drop_all_but_needed(asks_again);
         daemon.serve()
     });

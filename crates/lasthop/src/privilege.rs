@@ -11,8 +11,8 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use crate::device::NEEDED;
 
 /// Gives up all else. Threads that run already keep what they have: call it before there are any.
-/// `connects`: the service manager is to hear of us, or a source of MAC events
-/// may have to be asked again.
+/// `connects`: the service manager is to hear of us, or a source of MAC events or
+/// the routes may have to be asked again.
 pub fn drop_all_but_needed(connects: bool) {
     for (what, done) in [
         // To load, run and attach the programs again when a device comes back.

@@ -5,7 +5,7 @@
 //! A source that goes away is asked for again; without reports a scheme that goes by them repairs
 //! and hides nothing.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -138,8 +138,10 @@ impl Socket {
 /// The stream behind its greeting, which does not block any more.
 fn subscribe(path: &Path) -> Result<UnixStream> {
     let (name, until) = (path.display(), Instant::now() + PATIENCE);
-    let mut stream = connect(path, until)
-        .with_context(|| format!("{name}: no source of MAC events answers there"))?;
+    let mut stream = connect(path, until).map_err(|error| {
+        let why = nobody(&error);
+        error.context(format!("{name}: {why}"))
+    })?;
     stream.set_write_timeout(Some(left(until)?))?;
     stream.write_all(b"events\n").context("asking for events")?;
     let greeting = greeting(&mut stream, until).with_context(|| format!("{name}: no answer"))?;
@@ -153,6 +155,18 @@ fn subscribe(path: &Path) -> Result<UnixStream> {
     }
     stream.set_nonblocking(true)?;
     Ok(stream)
+}
+
+/// Why nobody is there. What says EPERM is our own list of system calls (privilege.rs), which has connect(2) only
+/// where somebody had to be connected to at the start; a socket itself says EACCES.
+fn nobody(error: &anyhow::Error) -> &'static str {
+    let error = error.downcast_ref::<io::Error>();
+    match error.and_then(io::Error::raw_os_error) {
+        Some(libc::EPERM) => {
+            "a process that began without a source of MAC events can't connect to one: start it anew"
+        }
+        _ => "no source of MAC events answers there",
+    }
 }
 
 /// Where nobody accepts any more, a connection waits as long as its sending may.
@@ -186,10 +200,22 @@ fn greeting(stream: &mut UnixStream, until: Instant) -> Result<String> {
 mod tests {
     use std::os::unix::net::UnixListener;
 
+    use anyhow::anyhow;
+
     use lasthop_core::bindings::{LH_MAC_DELIVERED, LH_MAC_GIVEN_UP, LH_MAC_UNDELIVERED};
 
     use super::super::record::tests::raw;
     use super::*;
+
+    /// At a reload of `attach`, which has given up connect(2); a file's rights are another matter.
+    #[test]
+    fn who_may_not_connect_any_more_is_to_be_started_anew() {
+        let why = |code| nobody(&anyhow!(io::Error::from_raw_os_error(code)));
+        assert!(why(libc::EPERM).ends_with("start it anew"));
+        for code in [libc::EACCES, libc::ENOENT, libc::ECONNREFUSED] {
+            assert!(why(code).contains("answers there"), "{code}");
+        }
+    }
 
     fn serve(listener: &UnixListener, answer: &[u8]) -> UnixStream {
         let (mut stream, _) = listener.accept().unwrap();

@@ -9,7 +9,7 @@ use lasthop_lab::data::topology::Family;
 use lasthop_lab::data::way::Way;
 
 use super::both::Ends;
-use super::{able, able_in_peace, fast_link, resent, run};
+use super::{able, able_in_peace, fast_link, resent, run, told};
 
 /// What the hop lost is repaired from the end that sent it, because the other end says so, and little
 /// of it comes to the sender's notice.
@@ -89,6 +89,18 @@ fn an_agent_that_is_alone_hides_nothing_of_what_goes_up() {
     assert!(resent(&report) > 0);
     assert_eq!(ends.count(0, "local_retransmits"), 0);
     assert_eq!(ends.count(0, "suppressed_acks"), 0);
+}
+
+/// Whose `--role auto` goes by the routes asks them again at a reload, with the rights that it has by then.
+#[test]
+fn a_role_that_goes_by_the_routes_is_read_again() {
+    if !able() {
+        return;
+    }
+    let ends = Ends::start("snack", &fast_link(0.0));
+    let lines = told(&ends.bed, "reload");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["reload"], "unchanged", "{lines:?}");
 }
 
 /// A queue of one product of rate and round trip before the hop, which is the bottleneck: with
