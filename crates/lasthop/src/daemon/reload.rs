@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Reading the configuration again: which devices are served, and each of them how.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::change::told;
 use super::guests::Guests;
 use super::options::Common;
 use super::place::{Place, label};
-use super::settings::{Orders, Settings, Wanted};
+use super::settings::{Orders, Wanted};
 use crate::control::Question;
 use crate::device;
 use crate::memory::Budget;
@@ -60,31 +60,19 @@ impl Reload {
         if wanted.runtime_dir != common.runtime_dir {
             tracing::warn!("runtime_dir stays what it was until the process is started anew");
         }
-        let key = |(name, settings): &(String, Settings)| {
-            (device::real_name(name), settings.policy.clone())
-        };
-        let kept: BTreeSet<(String, String)> = wanted.devices.iter().map(key).collect();
-        places.retain_mut(|place| {
-            let policy = || place.settings.policy.clone();
-            let is_kept = |name: &String| kept.contains(&(name.clone(), policy()));
-            let stays = is_kept(&place.name) || is_kept(&place.ordered);
-            if !stays {
-                place.leave(common);
-                self.lines.push(told(Some(&place.label()), "removed", None));
-            }
-            stays
-        });
+        self.keep_wanted(&wanted, common, places);
         for (name, settings) in wanted.devices {
             let real = device::real_name(&name);
             let called = label(&real, &settings.policy);
             let place = places
                 .iter_mut()
                 .filter(|place| place.settings.policy == settings.policy)
-                .find(|place| place.name == real || place.ordered == name);
+                .find(|place| place.ordered == name);
             let line = match place {
                 Some(place) => place.change(settings),
                 None => match Place::claim(&real, settings, common) {
-                    Ok(place) => {
+                    Ok(mut place) => {
+                        place.ordered = name;
                         places.push(place); // and looked at like one that came back
                         Some(told(Some(&called), "added", None))
                     }
@@ -93,6 +81,35 @@ impl Reload {
             };
             self.lines.extend(line);
         }
+    }
+
+    /// Lets those go that no section is for. One is for the device that is called so by now; by the name that
+    /// it was ordered by a place is known only where none is for the one that it has, and nobody else has that.
+    fn keep_wanted(&mut self, wanted: &Wanted, common: &Common, places: &mut Vec<Place>) {
+        let order = |name: &str, policy: &str| (name.to_owned(), policy.to_owned());
+        let mut kept = BTreeSet::new();
+        let mut called = BTreeMap::new();
+        for (name, settings) in &wanted.devices {
+            let (real, policy) = (device::real_name(name), &settings.policy);
+            let is_it = |place: &&mut Place| place.name == real && place.settings.policy == *policy;
+            if let Some(place) = places.iter_mut().find(is_it) {
+                place.ordered.clone_from(name);
+                called.insert(order(name, policy), real);
+            }
+            kept.insert(order(name, policy));
+        }
+        places.retain_mut(|place| {
+            let by = order(&place.ordered, &place.settings.policy);
+            let stays = match called.get(&by) {
+                Some(real) => *real == place.name,
+                None => kept.contains(&by),
+            };
+            if !stays {
+                place.leave(common);
+                self.lines.push(told(Some(&place.label()), "removed", None));
+            }
+            stays
+        });
     }
 
     /// Goes on. True: all is done, and who asked has been told.

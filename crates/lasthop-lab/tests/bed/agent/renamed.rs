@@ -56,3 +56,29 @@ fn a_device_that_gets_the_name_of_another_section_has_one_agent() {
         .expect("by its own section");
     agent.stop().expect("stop");
 }
+
+/// A section is for the device that is called so now, not for one that was when it was attached.
+#[test]
+fn a_section_is_for_the_device_that_has_the_name() {
+    if !able() {
+        return;
+    }
+    let (bed, mut agent, file) = serve("[device.wl0]\n");
+    ip(&bed, "link set wl0 name radio0");
+    agent
+        .wait_for_line("lasthop: wl0 is radio0 now")
+        .expect("followed");
+    // Without a section for its new name it goes on by the one it was ordered by.
+    assert_eq!(of(told(&bed, "reload"), "radio0")["reload"], "unchanged");
+    ip(&bed, "link add wl0 type veth peer name wl1");
+    fs::write(&file, "[device.wl0]\n[device.radio0]\nmax_local = 7\n").expect("file");
+    let lines = told(&bed, "reload");
+    assert_eq!(of(lines.clone(), "wl0")["reload"], "added");
+    assert_eq!(of(lines, "radio0")["reload"], "changed");
+    agent
+        .wait_for_line("lasthop: attached to wl0")
+        .expect("the new one");
+    let mut all = told(&bed, "status").into_iter();
+    assert!(all.all(|status| status["section"] == status["dev"]));
+    agent.stop().expect("stop");
+}
