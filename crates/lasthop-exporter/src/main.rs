@@ -139,7 +139,14 @@ async fn write_again(file: &Path, every: Duration, asker: Asker, receivers: bool
 }
 
 async fn work(args: &Cli) -> Result<()> {
-    let runtime_dir = config::read_or_default(args.config.as_deref())?.runtime_dir();
+    let (runtime_dir, wrong) = config::runtime_dir(args.config.as_deref())?;
+    if let Some(wrong) = wrong {
+        let _ = writeln!(
+            std::io::stderr(),
+            "lasthop-exporter: {wrong:#}; asking in {} all the same",
+            runtime_dir.display()
+        );
+    }
     let asker = Asker::new(runtime_dir, args.expect.clone());
     match (&args.textfile, args.every) {
         (None, _) => serve(args, asker).await,

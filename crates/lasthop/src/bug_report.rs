@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use self::mask::Mask;
 use crate::check::{self, Finding};
-use crate::config::{Configuration, source_texts};
+use crate::config::{self, source_texts};
 use crate::tcx::{self, Hook};
 use crate::{ask, device};
 
@@ -87,9 +87,9 @@ pub fn run(config: Option<&Path>, output: Option<&Path>) -> Result<PathBuf> {
 
 /// All that there is to say, with addresses.
 fn gather(config: Option<&Path>) -> Vec<Member> {
-    let runtime_dir = match Configuration::read_or_default(config) {
-        Ok(configuration) => configuration.common.runtime_dir(),
-        Err(_) => crate::config::File::default().runtime_dir(), // said below
+    let runtime_dir = match config::runtime_dir(config) {
+        Ok((directory, _)) => directory,
+        Err(_) => config::File::default().runtime_dir(), // said below
     };
     let asked = |request| ask::values(&runtime_dir, None, request);
     // First what changes: the checks take a second.

@@ -16,7 +16,7 @@ use anyhow::Result;
 
 pub use self::file::{DEFAULT_RUNTIME_DIR, File, Profile};
 use self::files::Source;
-pub use self::files::{Configuration, DEFAULT_PATH, source_texts};
+pub use self::files::{Configuration, DEFAULT_PATH, runtime_dir, source_texts};
 pub use self::pattern::is_pattern;
 pub use self::policy::Policy;
 
@@ -26,14 +26,6 @@ pub use self::policy::Policy;
 /// `FILE:LINE: what is wrong`, in one line.
 pub fn read(path: &Path) -> Result<File> {
     Ok(Configuration::read(path)?.common)
-}
-
-/// Reads the file that is named, else the default one if it exists, else nothing.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_or_default(path: Option<&Path>) -> Result<File> {
-    Ok(Configuration::read_or_default(path)?.common)
 }
 
 /// Parses a configuration; `name` goes into messages.

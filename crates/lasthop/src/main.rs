@@ -13,6 +13,7 @@ use lasthop::cli::{
     Attach, Check, Cli, Common, Daemon, Events, Flows, Key, KeyVerb, Link, LinkState, Observe,
     Peers, Reload, Report, Split, Status, Top, Verb,
 };
+use lasthop::config::Configuration;
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
 use lasthop::upgrade::{StartAnew, upgrade};
 use lasthop::{
@@ -68,7 +69,9 @@ fn serve(args: &Daemon) -> Result<()> {
 /// Has all serving processes read their configuration again. What went wrong is an error, once the
 /// rest is shown.
 fn reload(args: &Reload) -> Result<()> {
-    let runtime_dir = runtime_dir(args.common.config.as_deref())?;
+    // Whoever has files read again is to hear what is wrong in them.
+    let all = Configuration::read_or_default(args.common.config.as_deref())?;
+    let runtime_dir = all.common.runtime_dir();
     if args.upgrade {
         let tried = upgrade(&runtime_dir)?;
         for (from, to) in &tried.done {
@@ -102,12 +105,20 @@ fn reload(args: &Reload) -> Result<()> {
     complain(&answers.silent)
 }
 
-/// Asks the serving processes; who did not answer is in the second list.
 /// Where those who serve are to be asked.
 fn runtime_dir(config: Option<&Path>) -> Result<PathBuf> {
-    Ok(config::read_or_default(config)?.runtime_dir())
+    let (directory, wrong) = config::runtime_dir(config)?;
+    if let Some(wrong) = wrong {
+        let _ = writeln!(
+            io::stderr(),
+            "lasthop: {wrong:#}; asking in {} all the same",
+            directory.display()
+        );
+    }
+    Ok(directory)
 }
 
+/// Asks the serving processes; who did not answer is in the second list.
 fn ask_them(
     common: &Common,
     device: Option<&str>,

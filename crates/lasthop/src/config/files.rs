@@ -62,6 +62,15 @@ impl Source {
         }
     }
 
+    /// What a line above the sections says of that key by itself.
+    fn runtime_dir(&self) -> Option<PathBuf> {
+        let above = self.text.lines();
+        let above = above.take_while(|line| !line.trim_start().starts_with('['));
+        let keys = above.filter_map(|line| toml::from_str::<toml::Table>(line).ok());
+        let said = keys.filter_map(|keys| Some(keys.get("runtime_dir")?.as_str()?.into()));
+        said.last()
+    }
+
     fn line(&self, offset: usize) -> usize {
         line_of(&self.text, offset)
     }
@@ -117,7 +126,7 @@ impl Configuration {
     /// # Errors
     /// `FILE:LINE: what is wrong`, in one line.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::with_beside(Some(Source::read(path)?), path)
+        Self::read_or_default(Some(path))
     }
 
     /// Reads the file that is named, else the default one if there is one, and in any case what is beside it.
@@ -125,26 +134,19 @@ impl Configuration {
     /// # Errors
     /// As [`Configuration::read`].
     pub fn read_or_default(path: Option<&Path>) -> Result<Self> {
-        match path {
-            Some(path) => Self::read(path),
-            None => Self::read_if_there(Path::new(DEFAULT_PATH)),
-        }
+        Self::of_all(&Sources::read(path)?)
     }
 
     /// As [`Configuration::read`], but the file may be missing.
+    #[cfg(test)]
     pub(super) fn read_if_there(path: &Path) -> Result<Self> {
-        Self::with_beside(Source::read_if_there(path)?, path)
+        Self::of_all(&Sources::read_if_there(path)?)
     }
 
-    fn with_beside(file: Option<Source>, path: &Path) -> Result<Self> {
-        let has_file = file.is_some();
-        let mut sources: Vec<Source> = file.into_iter().collect();
-        for path in beside(path)? {
-            sources.push(Source::read(&path)?);
-        }
+    fn of_all(sources: &Sources) -> Result<Self> {
         Ok(Self {
-            has_file,
-            ..Self::of(&sources)?
+            has_file: sources.has_file,
+            ..Self::of(&sources.all)?
         })
     }
 
@@ -309,28 +311,80 @@ fn in_order<'a>(
     keys.into_iter().map(entry).collect()
 }
 
+/// What is read, in its order.
+pub(super) struct Sources {
+    /// The first of them is the file itself, the others are beside it.
+    has_file: bool,
+    all: Vec<Source>,
+}
+
+impl Sources {
+    /// The file that is named, which has to be there, else the default one if it is, and those beside it.
+    fn read(path: Option<&Path>) -> Result<Self> {
+        match path {
+            Some(path) => Self::with_beside(Some(Source::read(path)?), path),
+            None => Self::read_if_there(Path::new(DEFAULT_PATH)),
+        }
+    }
+
+    pub(super) fn read_if_there(path: &Path) -> Result<Self> {
+        Self::with_beside(Source::read_if_there(path)?, path)
+    }
+
+    fn with_beside(file: Option<Source>, path: &Path) -> Result<Self> {
+        let has_file = file.is_some();
+        let beside = beside(path)?;
+        let beside = beside.iter().map(|path| Source::read(path));
+        let all = file.map(Ok).into_iter().chain(beside);
+        Ok(Self {
+            has_file,
+            all: all.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Directory of control sockets and locks, and what is wrong in the files: of one line alone it is known
+    /// all the same.
+    pub(super) fn runtime_dir(&self) -> (PathBuf, Option<Error>) {
+        match Configuration::of_all(self) {
+            Ok(all) => (all.common.runtime_dir(), None),
+            Err(error) => {
+                let said = self.all.iter().filter_map(Source::runtime_dir).next_back();
+                let said = said.unwrap_or_else(|| File::default().runtime_dir());
+                (said, Some(error))
+            }
+        }
+    }
+}
+
+/// Where those who serve have their sockets, for who asks them: what else stands in the default files is for
+/// those, and what is wrong in these (the second) no reason not to ask. In a file that is named it is one.
+///
+/// # Errors
+/// A file can't be read, or one that is named is wrong.
+pub fn runtime_dir(path: Option<&Path>) -> Result<(PathBuf, Option<Error>)> {
+    match (path, Sources::read(path)?.runtime_dir()) {
+        (Some(_), (_, Some(error))) => Err(error),
+        (_, found) => Ok(found),
+    }
+}
+
 /// The files that [`Configuration::read_or_default`] reads, each with its name from their directory on,
 /// whether they are right or not.
 ///
 /// # Errors
 /// One can't be read.
 pub fn source_texts(path: Option<&Path>) -> Result<Vec<(PathBuf, String)>> {
-    let named = path.map(Source::read).transpose()?;
-    let path = path.unwrap_or(Path::new(DEFAULT_PATH));
-    let file = match named {
-        Some(named) => Some(named),
-        None => Source::read_if_there(path)?,
+    let sources = Sources::read(path)?;
+    let nr_files = usize::from(sources.has_file);
+    let text = |(nr, source): (usize, Source)| {
+        let name = Path::new(&source.name).file_name().unwrap_or_default();
+        let name = match nr < nr_files {
+            true => name.into(),
+            false => Path::new(DIRECTORY).join(name),
+        };
+        (name, source.text)
     };
-    let name = |path: &Path| PathBuf::from(path.file_name().unwrap_or_default());
-    let mut texts: Vec<_> = file
-        .map(|file| (name(path), file.text))
-        .into_iter()
-        .collect();
-    for path in beside(path)? {
-        let text = Source::read(&path)?.text;
-        texts.push((Path::new(DIRECTORY).join(name(&path)), text));
-    }
-    Ok(texts)
+    Ok(sources.all.into_iter().enumerate().map(text).collect())
 }
 
 /// The files of conf.d beside `path`.

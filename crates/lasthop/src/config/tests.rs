@@ -407,3 +407,48 @@ fn what_can_not_be_read_is_not_missing() {
     assert!(error().starts_with("cannot read the configuration "));
     assert!(!error().contains('\n'));
 }
+
+/// Who only asks need not mind what is wrong for those who serve, as long as it finds them; in a file that
+/// somebody named it minds.
+#[test]
+fn sockets_are_found_whatever_else_is_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("lasthop.toml");
+    std::fs::create_dir(dir.path().join("conf.d")).unwrap();
+    let found = |text: &str, beside: &str| {
+        std::fs::write(&file, text).unwrap();
+        std::fs::write(dir.path().join("conf.d/a.toml"), beside).unwrap();
+        let (found, wrong) = files::Sources::read_if_there(&file).unwrap().runtime_dir();
+        let named = runtime_dir(Some(&file)).map(|(found, _)| found);
+        assert_eq!(
+            named.map_err(|e| e.to_string()),
+            match &wrong {
+                None => Ok(found.clone()),
+                Some(wrong) => Err(wrong.to_string()),
+            }
+        );
+        (found.display().to_string(), wrong.is_some())
+    };
+    let (set, none) = ("runtime_dir = \"/run/x\"\n", DEFAULT_RUNTIME_DIR);
+    for (text, beside, says, is_wrong) in [
+        (set, "", "/run/x", false),
+        ("", "", none, false),
+        ("colour = 1\n", "", none, true),
+        ("[device.wl0\n", "", none, true),
+        (
+            "runtime_dir = \"/run/x\"\n[device.wl0\n",
+            "",
+            "/run/x",
+            true,
+        ),
+        ("colour = 1\n", set, "/run/x", true),
+        ("runtime_dir = 3\n", "", none, true),
+        ("[device.wl0]\nruntime_dir = \"/run/x\"\n", "", none, true),
+    ] {
+        assert_eq!(
+            found(text, beside),
+            (says.to_owned(), is_wrong),
+            "{text}, {beside}"
+        );
+    }
+}

@@ -2,6 +2,7 @@
 //! End to end: the agent on BS, the kernel's real TCP at both ends, every byte checked. Counts
 //! and ratios of the same run only, no absolute times: these machines are shared.
 
+mod asking;
 mod attack;
 mod both;
 mod chain;
