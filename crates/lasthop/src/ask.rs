@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, IgnoredAny};
 use serde_json::Value;
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, FORBIDDEN, OF_PROCESS, PATIENCE};
+use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, FAILED, FORBIDDEN, OF_PROCESS, PATIENCE};
 use crate::fields::Only;
 use crate::{lock, runtime};
 
@@ -21,7 +21,7 @@ use crate::{lock, runtime};
 pub struct Answers {
     /// Their lines.
     pub lines: Vec<String>,
-    /// A sentence for each device whose process lives and doesn't answer.
+    /// A sentence for each device whose process lives and doesn't answer, or could not do what it was told.
     pub silent: Vec<String>,
 }
 
@@ -162,6 +162,17 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
         Some(name) if !served => bail!("{name} is not attached: see `lasthop status`"),
         _ => Ok(answers),
     }
+}
+
+/// Tells them something, as [`ask_all`] asks. What they could not do is said with those who are silent.
+///
+/// # Errors
+/// As [`ask_all`].
+pub fn tell_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
+    let Answers { lines, mut silent } = ask_all(runtime_dir, device, request)?;
+    let (failed, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|l| l.starts_with(FAILED));
+    silent.extend(failed.iter().map(|line| line[FAILED.len()..].to_owned()));
+    Ok(Answers { lines, silent })
 }
 
 /// The serving processes themselves, by the names of their sockets.

@@ -48,6 +48,10 @@ const FOR_READERS: [&str; 4] = ["status", "flows", "peers", "observe"];
 /// What readers get who would tell it something.
 pub(crate) const FORBIDDEN: &str = "forbidden\n";
 
+/// What the line begins with of somebody who was told to do something, and could not. A client that does not
+/// know that shows it as it is.
+pub(crate) const FAILED: &str = "failed: ";
+
 /// Directory of this network namespace.
 ///
 /// # Errors

@@ -253,7 +253,7 @@ fn key(args: &Key) -> Result<()> {
         KeyVerb::Reload { config } => config,
     };
     let runtime_dir = runtime_dir(config.as_deref())?;
-    let answers = ask::ask_all(&runtime_dir, None, "key reload")?;
+    let answers = ask::tell_all(&runtime_dir, None, "key reload")?;
     answers.lines.iter().for_each(|line| println!("{line}"));
     complain(&answers.silent)
 }
@@ -265,7 +265,7 @@ fn link(args: &Link) -> Result<()> {
         LinkState::Up => "link up",
         LinkState::Down => "link down",
     };
-    let answers = ask::ask_all(&runtime_dir, Some(&device), request)?;
+    let answers = ask::tell_all(&runtime_dir, Some(&device), request)?;
     answers.lines.iter().for_each(|line| println!("{line}"));
     complain(&answers.silent)
 }

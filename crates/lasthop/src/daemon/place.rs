@@ -16,7 +16,7 @@ use super::options::Common;
 use super::settings::Settings;
 use crate::check::is_radio;
 use crate::connection::Connection;
-use crate::control::{self, Control, Question};
+use crate::control::{self, Control, FAILED, Question};
 use crate::device::{self, Device};
 use crate::keyfile;
 use crate::mac_events::{Lag, Source, is_socket};
@@ -401,15 +401,15 @@ impl Place {
             return format!("{name}: attached without a key file\n");
         };
         let done = keyfile::read(path).and_then(|keys| {
-            self.keys = Some(keys);
-            match &self.live {
-                Some(live) => live.agent.set_keys(&keys),
-                None => Ok(()),
+            if let Some(live) = &self.live {
+                live.agent.set_keys(&keys)?;
             }
+            self.keys = Some(keys);
+            Ok(())
         });
         match done {
             Ok(()) => format!("{name}: keys reloaded\n"),
-            Err(error) => format!("{name}: still the keys from before: {error:#}\n"),
+            Err(error) => format!("{FAILED}{name}: still the keys from before: {error:#}\n"),
         }
     }
 
@@ -418,11 +418,11 @@ impl Place {
         let name = self.label();
         let state = if up { "up" } else { "down" };
         match self.live.as_ref().map(|live| live.link(up)) {
-            None => format!("{name} {state}: the device is away\n"),
+            None => format!("{FAILED}{name} {state}: the device is away\n"),
             Some(Ok(None)) => format!("{name} {state}: scheme {scheme} takes no notice\n"),
             Some(Ok(Some(1))) => format!("{name} {state}: 1 connection told\n"),
             Some(Ok(Some(told))) => format!("{name} {state}: {told} connections told\n"),
-            Some(Err(error)) => format!("{name} {state}: {error:#}\n"),
+            Some(Err(error)) => format!("{FAILED}{name} {state}: {error:#}\n"),
         }
     }
 

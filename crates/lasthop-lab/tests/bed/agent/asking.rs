@@ -7,7 +7,7 @@ use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::data::host::Host;
 
-use super::{able, fast_link};
+use super::{able, fast_link, lasthop};
 
 /// Whatever is wrong in the default file, which is for those who serve, who serves can be asked.
 #[test]
@@ -41,5 +41,27 @@ fn a_wrong_line_keeps_nobody_from_asking() {
     // Who has the files read again is to hear what is wrong in them.
     let error = run("lasthop", "reload").expect_err("a wrong line");
     assert!(!format!("{error:#}").contains("asking in"), "{error:#}");
+    agent.stop().expect("stop");
+}
+
+/// Scripts go by the code.
+#[test]
+fn what_could_not_be_done_is_an_error() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let mut agent = bed.start_waiting_agent("rack", &[]).expect("agent");
+    assert!(lasthop(&bed, &["link", "wl0", "down"]).is_ok());
+    bed.lossy_unplug().expect("unplug");
+    agent
+        .wait_for_line("lasthop: wl0 is gone")
+        .expect("noticed");
+    let error = lasthop(&bed, &["link", "wl0", "down"]).expect_err("nobody was told");
+    let error = format!("{error:#}");
+    assert!(
+        error.ends_with("lasthop: wl0 down: the device is away"),
+        "{error}"
+    );
     agent.stop().expect("stop");
 }

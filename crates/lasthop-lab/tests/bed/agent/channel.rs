@@ -313,10 +313,11 @@ fn keys_change_without_a_pause() {
     }
     // What is wrong in the file leaves the keys as they are.
     fs::set_permissions(&ends.key, fs::Permissions::from_mode(0o644)).expect("mode");
-    let said = lasthop(&ends.bed, Host::Bs, &["key", "reload"]);
+    let error = super::lasthop(&ends.bed, &["key", "reload"]).expect_err("not root's alone");
+    let error = format!("{error:#}");
     assert!(
-        said.contains("still the keys from before") && said.contains("chmod 600"),
-        "{said}"
+        error.contains("lasthop: wl0: still the keys from before") && error.contains("chmod 600"),
+        "{error}"
     );
     ends.wait_for(2);
     // Another key than the other's: not a word is believed.
