@@ -138,9 +138,9 @@ impl Seen {
 
 /// What was observed until now.
 fn look(runtime_dir: &Path, device: &str) -> Result<Value> {
-    let (mut values, silent) = ask::values(runtime_dir, Some(device), REQUEST)?;
+    let (values, silent) = ask::values(runtime_dir, Some(device), REQUEST)?;
     ask::complain(&silent)?;
-    let Some(value) = values.pop() else {
+    let Some(value) = of(device, values) else {
         bail!("{device} is away");
     };
     match value["scheme"].as_str() {
@@ -149,6 +149,11 @@ fn look(runtime_dir: &Path, device: &str) -> Result<Value> {
         ),
         _ => Ok(value),
     }
+}
+
+/// What is said of the device itself: those who serve some of its connections by a policy answer as well.
+fn of(device: &str, values: Vec<Value>) -> Option<Value> {
+    values.into_iter().find(|value| value["dev"] == device)
 }
 
 /// Until then, or what else there is to see to. True: it is told to end.
@@ -201,6 +206,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_policy_is_not_the_device() {
+        let line = |dev: &str| json!({"dev": dev, "scheme": "shadow"});
+        let all = || vec![line("wl0"), line("wl0:lab")];
+        for dev in ["wl0", "wl0:lab"] {
+            assert_eq!(of(dev, all()), Some(line(dev)));
+        }
+        assert_eq!(of("wl0", vec![line("wl0:lab")]), None);
+    }
 
     /// An hour's measurement is not lost by a look that fails.
     #[test]
