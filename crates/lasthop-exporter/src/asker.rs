@@ -45,6 +45,9 @@ pub struct Asker {
 struct Memory {
     /// When a device's agent last answered.
     answered: BTreeMap<String, Instant>,
+    /// Since when there is nobody behind a device's socket: one who was killed leaves it, until somebody claims
+    /// the device again.
+    left: BTreeMap<String, Instant>,
     errors: Errors,
 }
 
@@ -70,7 +73,8 @@ impl Asker {
         let left_out = owners.len().saturating_sub(DEVICES_MAX);
         let devices = ask_each(&owners[..owners.len() - left_out]);
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let devices = memory.complete(devices, &self.expected, problem.as_deref());
+        let problem_text = problem.as_deref();
+        let devices = memory.complete(devices, &self.expected, problem_text, Instant::now());
         memory.count(&devices, problem.is_some(), left_out as u64);
         Sample {
             at: SystemTime::now(),
@@ -135,21 +139,33 @@ fn parse(lines: &[String]) -> Option<Vec<Value>> {
     lines.iter().map(object).collect()
 }
 
+/// Whether there is a socket, and nobody behind it.
+fn is_left(said: &Said) -> bool {
+    matches!(said, Said::Down { reason: why, .. } if *why == reason(Silence::Gone))
+}
+
 impl Memory {
-    /// Adds the devices that should be there and are not.
+    /// Adds the devices that should be there and are not, and leaves those out that were long ago.
     fn complete(
         &mut self,
         mut devices: BTreeMap<String, Said>,
         expected: &[String],
         problem: Option<&str>,
+        now: Instant,
     ) -> BTreeMap<String, Said> {
-        let now = Instant::now();
+        let is_late = |since: &Instant| now.duration_since(*since) >= REMEMBERED;
         for (name, said) in &devices {
             if matches!(said, Said::Up { .. }) {
                 self.answered.insert(name.clone(), now);
             }
         }
-        self.answered.retain(|_, at| at.elapsed() < REMEMBERED);
+        self.answered.retain(|_, at| !is_late(at));
+        self.left
+            .retain(|name, _| devices.get(name).is_some_and(is_left));
+        devices.retain(|name, said| {
+            let is_late = is_left(said) && is_late(self.left.entry(name.clone()).or_insert(now));
+            !is_late || expected.contains(name)
+        });
         let known: Vec<&String> = self.answered.keys().chain(expected).collect();
         for name in known {
             if devices.len() >= DEVICES_MAX {
@@ -180,5 +196,30 @@ impl Memory {
                 Said::Up { .. } => ["gone", "late"].iter().for_each(|why| add(name, why, 0)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device that nobody claims again is not down until the machine is started anew.
+    #[test]
+    fn what_the_dead_leave_is_told_of_for_an_hour() {
+        let (begin, second) = (Instant::now(), Duration::from_secs(1));
+        let mut memory = Memory::default();
+        let mut told = |after, expected: &[&str]| {
+            let left = Said::Down {
+                reason: reason(Silence::Gone),
+                text: String::new(),
+            };
+            let expected: Vec<String> = expected.iter().map(|&name| name.into()).collect();
+            let left = BTreeMap::from([("wl9".to_owned(), left)]);
+            let told = memory.complete(left, &expected, None, begin + after);
+            told.contains_key("wl9")
+        };
+        assert!(told(Duration::ZERO, &[]) && told(REMEMBERED - second, &[]));
+        assert!(!told(REMEMBERED, &[]) && !told(REMEMBERED + second, &[]));
+        assert!(told(REMEMBERED + second, &["wl9"]));
     }
 }
