@@ -189,7 +189,7 @@ fn directly(runtime_dir: &Path, (name, pid): (&str, u32)) -> Result<u32> {
         _ => format!("--take-over={name}"),
     };
     words.insert(1.min(words.len()), take_over); // after the verb: there may be a `--`
-    let next = Next::start(&words, outputs(pid))?;
+    let next = Next::start(&words, &directory_of(pid), outputs(pid))?;
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         match owner_of(runtime_dir, name)? {
@@ -208,6 +208,14 @@ fn directly(runtime_dir: &Path, (name, pid): (&str, u32)) -> Result<u32> {
         "process {pid} goes on: this version did not take its place within {} s",
         PATIENCE.as_secs()
     );
+}
+
+/// Where the words of a process are meant, with the paths in them. Of a service that is where its reload is, too.
+fn directory_of(pid: u32) -> PathBuf {
+    match main_process() == Some(pid) {
+        true => ".".into(),
+        false => format!("/proc/{pid}/cwd").into(),
+    }
 }
 
 /// Where the next process writes to. As reload of its service what we have is its journal already, and whoever
@@ -277,11 +285,11 @@ impl Next {
     /// In a session of its own: it is no affair of the terminal that it is started from. And nobody's child
     /// but of who takes in orphans, which is the service manager: that is sure to hear of the end of its own
     /// children only, and warns of others.
-    fn start(words: &[String], [stdout, stderr]: [Stdio; 2]) -> Result<Self> {
+    fn start(words: &[String], directory: &Path, [stdout, stderr]: [Stdio; 2]) -> Result<Self> {
         let (read, pipe) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
         let program = std::env::current_exe().context("this program")?;
         let mut command = Command::new(program);
-        command.args(words).stdin(read);
+        command.args(words).current_dir(directory).stdin(read);
         command.stdout(stdout).stderr(stderr);
         // SAFETY: setsid, fork and _exit may be called between fork and exec, and we have no threads.
         unsafe {
@@ -340,7 +348,8 @@ mod tests {
         let mut old = Command::new("sleep");
         old.arg("60").stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut old = old.spawn().unwrap();
-        let _next = Next::start(&["--list".into()], outputs(old.id())).unwrap();
+        let words = ["--list".into()];
+        let _next = Next::start(&words, &directory_of(old.id()), outputs(old.id())).unwrap();
         old.kill().unwrap();
         let said = old.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&said.stdout);

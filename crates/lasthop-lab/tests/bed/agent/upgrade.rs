@@ -5,7 +5,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use lasthop_lab::bed::agent::AgentHandle;
 use lasthop_lab::bed::process::find_binary;
@@ -24,6 +24,8 @@ fn upgrade(bed: &TestBed, binary: &Path) -> Value {
     let line = bed.run_in(Host::Bs, || {
         let mut command = Command::new(binary);
         command.args(["reload", "--upgrade", "-j"]);
+        // As a package's script, wherever it was installed from.
+        command.current_dir("/");
         command.stdin(Stdio::null()).stderr(Stdio::null());
         // The process that it starts has the same standard output: not for us to wait for its end.
         let mut child = command.stdout(Stdio::piped()).spawn().expect("reload");
@@ -105,4 +107,45 @@ fn attach_of_a_program_that_was_replaced_is_followed() {
     let bed = TestBed::up(&fast_link(0.01)).expect("test bed");
     let agent = bed.start_waiting_agent("sack", &[]).expect("agent");
     followed(&bed, agent, ("scheme", "sack".into()));
+}
+
+/// A daemon that was started by hand, and ends with its test.
+struct ByHand(Child);
+
+impl Drop for ByHand {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A path among its words is meant from where it was started.
+#[test]
+fn who_is_followed_finds_the_files_of_its_words() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let directory = tempfile::tempdir().expect("directory");
+    fs::write(directory.path().join("here.toml"), "[device.wl0]\n").expect("file");
+    let mut command = Command::new(find_binary("lasthop").expect("lasthop"));
+    command.args(["daemon", "--config", "here.toml"]);
+    command.current_dir(directory.path()).stdout(Stdio::piped());
+    let old = bed.run_in(Host::Bs, || command.spawn());
+    let mut old = ByHand(old.expect("namespace").expect("daemon"));
+    let mut line = String::new();
+    let mut said = BufReader::new(old.0.stdout.take().expect("stdout"));
+    said.read_line(&mut line).expect("a line");
+    assert!(line.starts_with("lasthop: attached to wl0"), "{line}");
+    let new = crate::for_everybody("lasthop", directory.path());
+    let followed = upgrade(&bed, &new);
+    assert_eq!(followed["from_pid"], old.0.id(), "{followed}");
+    assert!(old.0.wait().expect("the old one ends").success());
+    assert_eq!(upgrade(&bed, &new)["reload"], "unchanged");
+    let pid = followed["to_pid"].as_i64().expect("a process") as i32;
+    kill(Pid::from_raw(pid), Signal::SIGINT).expect("SIGINT");
+    wait_until("it has ended", || {
+        let left = runtime_files(&bed);
+        (left.is_empty(), format!("{left:?}"))
+    });
 }
