@@ -68,6 +68,18 @@ pub fn real_name(name: &str) -> String {
     real.map_or_else(|| name.to_owned(), |real| real + rest)
 }
 
+/// No device's name has a slash: one that systemd has made of a dash is an instance's that was not escaped
+/// (packaging/systemd/lasthop@.service).
+fn what_to_do(name: &str) -> String {
+    match name.contains('/') {
+        true => format!(
+            "if systemd was told {0}, it is to be told \"lasthop@$(systemd-escape {0}).service\"",
+            name.replace('/', "-")
+        ),
+        false => "see `ip link`".into(),
+    }
+}
+
 /// An `ifreq` answer for the device. The request goes through a socket, not through /sys, which
 /// shows the namespace that it was mounted in. Any socket's kind will do: this one needs no address,
 /// and no right to a family that the network can reach (packaging/systemd/lasthop.service).
@@ -101,7 +113,7 @@ impl Device {
     /// No such device, or one of a kind whose packets we don't understand.
     pub fn find(name: &str) -> Result<Self> {
         let Some(ifindex) = ifindex(name) else {
-            bail!("no such device '{name}': see `ip link`");
+            bail!("no such device '{name}': {}", what_to_do(name));
         };
         let name = &real_name(name);
         let hardware = ask(name, libc::SIOCGIFHWADDR).with_context(|| format!("device {name}"))?;
@@ -219,6 +231,20 @@ pub fn check_machine() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_systemd_makes_of_a_dash_is_explained() {
+        let error = |name| Device::find(name).unwrap_err().to_string();
+        let slash = error("no0/such0");
+        assert!(
+            slash.ends_with("\"lasthop@$(systemd-escape no0-such0).service\""),
+            "{slash}"
+        );
+        assert_eq!(
+            error("no0-such0"),
+            "no such device 'no0-such0': see `ip link`"
+        );
+    }
 
     #[test]
     fn realtime_kernels_say_so() {
