@@ -243,12 +243,7 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 		return;
 	}
 	p->trials = 0;
-	p->lmin_now_ns = least;
-	p->lmin_before_ns = 0;
-	p->guessed = 0;
-	p->since_ns = env->now_ns;
-	lh_lmin_look(env, f);
-	lh_host_count(env, LH_C_lmin_raised, 1);
+	lh_queue_raise(env, f, p, least);
 }
 
 /*

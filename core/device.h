@@ -47,6 +47,9 @@ struct lh_peer {
 	u64 queue_ns, queue_at_ns; /* the last sample of it, and when that was */
 	u64 above_ns; /* as lh_queue.above_ns, of all its flows */
 	u64 empty_ns; /* when nothing of theirs was under way, or in a queue, last (lh_queue_empty) */
+	/* Sojourns that are longer than Lmin and any queue of its own explain, and all alike (lh_queue_longer): since
+	 * when, the least and the greatest; until when what came to it takes at its best rate. */
+	u64 longer_ns, longer_least_ns, longer_most_ns, own_until_ns;
 	u64 idle_ns; /* what sojourns that met no queue were above Lmin, smoothed (lh_queue_idle) */
 	/* Departures that found it near the longest: the latest, and the first of those that
 	 * followed each other closely; 0: none. */
@@ -72,6 +75,8 @@ struct lh_peer {
 	u32 trial_delivered; /* as delivered, at the first sample of a trial's last part */
 	u32 blamed; /* as lh_queue.blamed, of all its flows */
 	u32 sampled; /* delivered, at the last sample */
+	u32 longer; /* so many of those sojourns */
+	u32 own_delivered; /* delivered, when own_until_ns was reckoned last */
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */

@@ -15,6 +15,9 @@
  * ACKs show of both is a little less. */
 #define LH_AQM_TARGET_NS (4 * LH_MSEC)
 #define LH_AQM_INTERVAL_NS (75 * LH_MSEC)
+#define LH_LONGER_NS (2 * LH_SEC)
+#define LH_LONGER_LEAST 32 /* sojourns in that time */
+#define LH_LONGER_TARGETS 2 /* the way is longer by more: as long a queue an AQM may keep */
 #define LH_FULL_PERIOD_NS (10 * LH_SEC)
 #define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
 
@@ -292,6 +295,61 @@ LH_INLINE u64 lh_queue_unsteady(struct lh_env *env, const struct lh_flow *f,
 	return lh_min(p->idle_ns, lh_queue_pause(f));
 }
 
+/* The way to @p is as long as that now. */
+LH_INLINE void lh_queue_raise(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 least)
+{
+	p->lmin_now_ns = least;
+	p->lmin_before_ns = 0;
+	p->guessed = 0;
+	p->since_ns = env->now_ns;
+	lh_lmin_look(env, f);
+	lh_host_count(env, LH_C_lmin_raised, 1);
+}
+
+/*
+ * A sample @r shows a queue of @q although FH is FREE. That of a flow of ours empties while FH sends less than the
+ * hop carries, as it does after each loss that is left to it; where the hop is as busy as at its best it may stand
+ * (400 flows keep one full, and so always alike). Somebody else's comes and goes. What none of this explains and
+ * stays the same to within a target for so long is the way: roaming, a satellite's handover, another cell. Lmin does
+ * not age while a queue stands, nobody is HELD who could be tried (lh_control_doubt), and each loss would be left to
+ * FH for good.
+ */
+LH_ENTRY int lh_queue_longer(struct lh_env *env, struct lh_flow *f, u64 r, u64 q)
+{
+	struct lh_peer *p;
+	u64 wait, t, tx_ns;
+
+	if (!env || !f)
+		return 0;
+	p = lh_peer_of(env, f);
+	if (!p || !p->rate)
+		return 0;
+	t = LH_CFG(env)->target_ns;
+	tx_ns = env->ack.sample_ns;
+	wait = lh_since(p->own_until_ns, tx_ns);
+	p->own_until_ns = lh_max(p->own_until_ns, tx_ns) +
+			  lh_rate_time(p->rate - p->rate / 8, p->delivered - p->own_delivered);
+	p->own_until_ns = lh_min(p->own_until_ns, env->now_ns); /* for it has come */
+	p->own_delivered = p->delivered;
+	if (r + t < p->longer_most_ns || q < LH_LONGER_TARGETS * t + lh_queue_pause(f))
+		p->longer_ns = 0;
+	if (wait > t / 2 || q < LH_LONGER_TARGETS * t + lh_queue_pause(f))
+		return 0;
+	if (!p->longer_ns || r > p->longer_least_ns + t) {
+		p->longer_ns = env->now_ns;
+		p->longer_least_ns = p->longer_most_ns = r;
+		p->longer = 0;
+	}
+	p->longer_least_ns = lh_min(p->longer_least_ns, r);
+	p->longer_most_ns = lh_max(p->longer_most_ns, r);
+	p->longer = lh_min(p->longer + 1, LH_LONGER_LEAST);
+	if (p->longer < LH_LONGER_LEAST || lh_since(env->now_ns, p->longer_ns) < LH_LONGER_NS)
+		return 0;
+	lh_queue_raise(env, f, p, p->longer_least_ns);
+	p->longer_ns = 0;
+	return 0;
+}
+
 LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_device *d = LH_DEVICE(env);
@@ -304,6 +362,12 @@ LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
 	f->queue.recent_ns[0] = r;
 	if (p && lh_queue_ran_empty(env, p))
 		lh_queue_idle(env, f, p, q);
+	if (p && f->control.state == LH_CONTROL_FREE) {
+		if (q >= LH_CFG(env)->target_ns)
+			lh_queue_longer(env, f, r, q);
+		else
+			p->longer_ns = p->own_until_ns = 0;
+	}
 	lh_queue_above(env, f, &f->queue.above_ns, q);
 	if (p)
 		p->sampled = p->delivered;

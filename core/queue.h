@@ -145,6 +145,9 @@ LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r);
 LH_INLINE u64 lh_queue_unsteady(struct lh_env *env, const struct lh_flow *f,
 				const struct lh_peer *p);
 
+/* The way to @p, the flow's receiver, has become longer: Lmin is @least now. */
+LH_INLINE void lh_queue_raise(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 least);
+
 /* The same for its receiver @p, after the flow's: the queue, how long it stands, and the longest.
  * @target: lh_target(). */
 LH_INLINE void lh_queue_peer(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r,

@@ -1535,6 +1535,14 @@ pub struct lh_peer {
     pub above_ns: u64,
     #[doc = " when nothing of theirs was under way, or in a queue, last (lh_queue_empty)"]
     pub empty_ns: u64,
+    #[doc = " Sojourns that are longer than Lmin and any queue of its own explain, and all alike (lh_queue_longer): since\n when, the least and the greatest; until when what came to it takes at its best rate."]
+    pub longer_ns: u64,
+    #[doc = " Sojourns that are longer than Lmin and any queue of its own explain, and all alike (lh_queue_longer): since\n when, the least and the greatest; until when what came to it takes at its best rate."]
+    pub longer_least_ns: u64,
+    #[doc = " Sojourns that are longer than Lmin and any queue of its own explain, and all alike (lh_queue_longer): since\n when, the least and the greatest; until when what came to it takes at its best rate."]
+    pub longer_most_ns: u64,
+    #[doc = " Sojourns that are longer than Lmin and any queue of its own explain, and all alike (lh_queue_longer): since\n when, the least and the greatest; until when what came to it takes at its best rate."]
+    pub own_until_ns: u64,
     #[doc = " what sojourns that met no queue were above Lmin, smoothed (lh_queue_idle)"]
     pub idle_ns: u64,
     #[doc = " Departures that found it near the longest: the latest, and the first of those that\n followed each other closely; 0: none."]
@@ -1587,6 +1595,10 @@ pub struct lh_peer {
     pub blamed: u32,
     #[doc = " delivered, at the last sample"]
     pub sampled: u32,
+    #[doc = " so many of those sojourns"]
+    pub longer: u32,
+    #[doc = " delivered, when own_until_ns was reckoned last"]
+    pub own_delivered: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
@@ -1602,7 +1614,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 376usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 416usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1635,51 +1647,61 @@ const _: () = {
         [::core::mem::offset_of!(lh_peer, queue_at_ns) - 144usize];
     ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 152usize];
     ["Offset of field: lh_peer::empty_ns"][::core::mem::offset_of!(lh_peer, empty_ns) - 160usize];
-    ["Offset of field: lh_peer::idle_ns"][::core::mem::offset_of!(lh_peer, idle_ns) - 168usize];
+    ["Offset of field: lh_peer::longer_ns"][::core::mem::offset_of!(lh_peer, longer_ns) - 168usize];
+    ["Offset of field: lh_peer::longer_least_ns"]
+        [::core::mem::offset_of!(lh_peer, longer_least_ns) - 176usize];
+    ["Offset of field: lh_peer::longer_most_ns"]
+        [::core::mem::offset_of!(lh_peer, longer_most_ns) - 184usize];
+    ["Offset of field: lh_peer::own_until_ns"]
+        [::core::mem::offset_of!(lh_peer, own_until_ns) - 192usize];
+    ["Offset of field: lh_peer::idle_ns"][::core::mem::offset_of!(lh_peer, idle_ns) - 200usize];
     ["Offset of field: lh_peer::full_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 176usize];
+        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 208usize];
     ["Offset of field: lh_peer::full_from_ns"]
-        [::core::mem::offset_of!(lh_peer, full_from_ns) - 184usize];
+        [::core::mem::offset_of!(lh_peer, full_from_ns) - 216usize];
     ["Offset of field: lh_peer::full_mark_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 192usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 224usize];
     ["Offset of field: lh_peer::full_mark_before_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 200usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 232usize];
     ["Offset of field: lh_peer::full_mark_at_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 208usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 240usize];
     ["Offset of field: lh_peer::full_seen_ns"]
-        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 216usize];
-    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 224usize];
-    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 228usize];
+        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 248usize];
+    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 256usize];
+    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 260usize];
     ["Offset of field: lh_peer::full_before"]
-        [::core::mem::offset_of!(lh_peer, full_before) - 232usize];
-    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 236usize];
-    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 240usize];
+        [::core::mem::offset_of!(lh_peer, full_before) - 264usize];
+    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 268usize];
+    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 272usize];
     ["Offset of field: lh_peer::trial_end_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 248usize];
+        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 280usize];
     ["Offset of field: lh_peer::trial_least_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 256usize];
-    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 264usize];
-    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 272usize];
-    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 280usize];
+        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 288usize];
+    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 296usize];
+    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 304usize];
+    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 312usize];
     ["Offset of field: lh_peer::rate_before"]
-        [::core::mem::offset_of!(lh_peer, rate_before) - 288usize];
-    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 296usize];
+        [::core::mem::offset_of!(lh_peer, rate_before) - 320usize];
+    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 328usize];
     ["Offset of field: lh_peer::flows_before"]
-        [::core::mem::offset_of!(lh_peer, flows_before) - 300usize];
-    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 304usize];
+        [::core::mem::offset_of!(lh_peer, flows_before) - 332usize];
+    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 336usize];
     ["Offset of field: lh_peer::crowd_before"]
-        [::core::mem::offset_of!(lh_peer, crowd_before) - 308usize];
-    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 312usize];
+        [::core::mem::offset_of!(lh_peer, crowd_before) - 340usize];
+    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 344usize];
     ["Offset of field: lh_peer::trial_delivered"]
-        [::core::mem::offset_of!(lh_peer, trial_delivered) - 316usize];
-    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 320usize];
-    ["Offset of field: lh_peer::sampled"][::core::mem::offset_of!(lh_peer, sampled) - 324usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 328usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 336usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 344usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 352usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 356usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 360usize];
+        [::core::mem::offset_of!(lh_peer, trial_delivered) - 348usize];
+    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 352usize];
+    ["Offset of field: lh_peer::sampled"][::core::mem::offset_of!(lh_peer, sampled) - 356usize];
+    ["Offset of field: lh_peer::longer"][::core::mem::offset_of!(lh_peer, longer) - 360usize];
+    ["Offset of field: lh_peer::own_delivered"]
+        [::core::mem::offset_of!(lh_peer, own_delivered) - 364usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 368usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 376usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 384usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 392usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 396usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 400usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1721,7 +1743,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 388128usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 429088usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]

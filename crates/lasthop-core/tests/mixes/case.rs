@@ -108,6 +108,8 @@ pub struct Case {
     pub wave: Vec<(f64, u64)>,
     /// (from, by so much each way): the hop becomes longer.
     pub longer_ns: Option<(u64, u64)>,
+    /// Nothing is lost on the way down before.
+    pub loss_from_ns: u64,
     /// Of the hop.
     pub unsteady: Unsteady,
     pub flows: Vec<FlowSpec>,
@@ -138,6 +140,7 @@ impl Default for Case {
             stations: Vec::new(),
             wave: Vec::new(),
             longer_ns: None,
+            loss_from_ns: 0,
             unsteady: Unsteady::default(),
             flows: Vec::new(),
             datagrams: Vec::new(),

@@ -7,8 +7,8 @@ use lasthop_core::Config;
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, stations,
-    unbraked, unsteady, upload, wave,
+    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, roams,
+    stations, unbraked, unsteady, upload, wave,
 };
 use crate::report::Report;
 use crate::run;
@@ -77,6 +77,16 @@ fn a_longer_way_is_no_queue() {
                 assert!(rack.efficiency() >= 0.93, "{}", rack.efficiency());
                 assert!(rack.jain() >= 0.95, "{}", rack.jain());
             });
+        }
+    }
+}
+
+/// Nobody is HELD who could be tried, and Lmin does not age: each loss would be FH's.
+#[test]
+fn a_way_that_becomes_longer_before_the_first_loss() {
+    for (cc, least) in [("reno", 0.75), ("cubic", 0.94)] {
+        for seed in 1..4 {
+            reaches(roams(1, cc, 0.001), seed, least);
         }
     }
 }

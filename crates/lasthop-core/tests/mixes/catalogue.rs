@@ -4,8 +4,8 @@
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, stations,
-    unsteady, upload, wave,
+    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, roams,
+    stations, unsteady, upload, wave,
 };
 
 const CCS: [&str; 3] = ["reno", "cubic", "bbr"];
@@ -110,6 +110,13 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
             for loss in [0.0, 0.01] {
                 let name = format!("longer-{n}-{cc}-{loss}");
                 show(&name, &longer(n, cc, loss));
+            }
+        }
+    }
+    for n in [1, 8] {
+        for cc in CCS {
+            for loss in [0.001, 0.01, 0.05] {
+                show(&format!("roams-{n}-{cc}-{loss}"), &roams(n, cc, loss));
             }
         }
     }

@@ -194,6 +194,8 @@ pub struct Lane {
     pub period_ns: u64,
     pub delay_ns: u64,
     pub loss: f64,
+    /// Before that nothing is lost.
+    pub loss_from_ns: u64,
     pub timing: Timing,
     queue: Queue,
     busy: bool,
@@ -209,6 +211,7 @@ impl Lane {
             period_ns: u64::MAX,
             delay_ns,
             loss: 0.0,
+            loss_from_ns: 0,
             timing: Timing::new(Unsteady::default(), 0, 0),
             queue: Queue {
                 discipline,
@@ -257,10 +260,10 @@ impl Lane {
     }
 
     /// The last bit has left. @return whether it arrives.
-    pub fn done(&mut self, packet: &Packet) -> bool {
+    pub fn done(&mut self, packet: &Packet, now_ns: u64) -> bool {
         self.busy = false;
         self.counts.bytes += u64::from(packet.bytes);
-        let lost = self.random.chance(self.loss);
+        let lost = self.random.chance(self.loss) && now_ns >= self.loss_from_ns;
         self.counts.lost += u64::from(lost);
         !lost
     }

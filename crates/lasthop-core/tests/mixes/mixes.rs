@@ -152,6 +152,16 @@ pub fn longer(n: usize, cc: &'static str, loss: f64) -> Case {
     }
 }
 
+/// The same, and until it is longer the hop has lost nothing.
+pub fn roams(n: usize, cc: &'static str, loss: f64) -> Case {
+    Case {
+        loss_from_ns: 8 * SEC,
+        warmup_ns: 24 * SEC,
+        duration_ns: 20 * SEC,
+        ..longer(n, cc, loss)
+    }
+}
+
 /// Hops whose frames don't come as evenly as they left, by name.
 pub fn unsteady(cc: &'static str, loss: f64) -> [(&'static str, Case); 7] {
     let none = Unsteady::default();

@@ -143,6 +143,7 @@ impl World {
                 seed ^ (10 + i as u64),
             );
             lane.loss = s.loss;
+            lane.loss_from_ns = SEC + case.loss_from_ns;
             lane.timing = Timing::new(case.unsteady, seed ^ (20 + i as u64), seed ^ 5);
             if !case.wave.is_empty() {
                 let mut from = 0;
@@ -423,7 +424,7 @@ impl World {
 
     fn sent(&mut self, lane: usize, packet: Packet) {
         let now = self.now_ns;
-        let arrives = self.lanes[lane].done(&packet);
+        let arrives = self.lanes[lane].done(&packet, self.now_ns);
         if arrives {
             let wired = self.conns.get(packet.flow).map_or(0, |c| c.wired_ns);
             let (at, when) = match lane {

@@ -50,6 +50,43 @@ fn where_a_queue_stands_the_first_loss_is_fhs() {
     assert_eq!(start(12, false), (1, 0), "no queue to speak of");
 }
 
+/// FH sends a segment each millisecond, of which each arrives after `sojourn_ms` of the time, over a hop that has
+/// carried so much at its best. @return how often the way was taken for a longer one.
+fn takes_longer(rate: u64, sojourn_ms: impl Fn(u64) -> u64) -> u64 {
+    let mut b = bench(Config::default(), 7);
+    answered(&mut b.flow);
+    b.host.set_peer(&mut b.flow, &key(1), b.now_ns);
+    let (place, start_ns) = (b.flow.raw().peer, b.now_ns);
+    let (mut sent, mut acked) = (1, 0);
+    for ms in 0..4_000 {
+        b.now_ns = start_ns + ms * MSEC_NS;
+        b.host.peer_mut(place).rate = rate;
+        b.data(sent * MSS, MSS);
+        sent += 1;
+        // Two at a time: no delayed ACK.
+        if u64::from(acked) + 1 + sojourn_ms(ms) <= ms {
+            acked += 2;
+            b.ack(acked * MSS);
+        }
+    }
+    assert_eq!(u32::from(b.flow.raw().control.state), LH_CONTROL_FREE);
+    b.host.counter(LH_C_lmin_raised)
+}
+
+/// While nothing is lost FH is FREE, and nobody is tried. Taken for a queue, a way that becomes longer would leave
+/// all to FH that the link loses from then on. But a queue of its own stands only where the hop is busy, and no
+/// queue stays as it is.
+#[test]
+fn a_longer_way_is_no_queue_that_stands() {
+    let longer = |ms: u64| if ms < 1_000 { 10 } else { 30 };
+    assert_eq!(takes_longer(2_500_000, longer), 1);
+    assert_eq!(takes_longer(1_000_000, longer), 0, "as busy as ever");
+    let comes_and_goes = |ms: u64| if ms % 500 < 250 { 24 } else { 34 };
+    assert_eq!(takes_longer(2_500_000, comes_and_goes), 0);
+    let short = |ms: u64| if ms < 1_000 { 10 } else { 17 };
+    assert_eq!(takes_longer(2_500_000, short), 0, "an AQM may keep that");
+}
+
 /// Frames that come in batches wait for the next, whatever queues; a queue that is longer than the pauses
 /// between them stands all the same.
 #[test]
