@@ -190,6 +190,18 @@ LH_INLINE void lh_ack_data(struct lh_env *env, struct lh_flow *f, const struct l
 	lh_arrival_tell(env, f, NULL, out);
 }
 
+/* The flow's receiver is heard, by whichever scheme, and keeps its place. One that was silent for so long that it
+ * went to another is given one by the host with the next packet. */
+LH_INLINE void lh_peer_heard(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!p)
+		f->peer = 0;
+	else if (lh_since(env->now_ns, p->seen_ns) >= LH_SEC)
+		p->seen_ns = env->now_ns; /* all CPUs see this line: not each time */
+}
+
 LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 		       struct lh_actions *out)
 {
@@ -203,6 +215,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 	env->ack.top = f->sacked_max;
 	if (!lh_track_mh(env, f, s))
 		goto done;
+	lh_peer_heard(env, f);
 	lh_host_count(env, LH_C_ack_segments, 1);
 	if (lh_policy(env) & LH_POLICY_PARTNER)
 		lh_ack_data(env, f, s, out);

@@ -26,7 +26,7 @@ struct lh_tally {
 
 struct lh_peer {
 	u8 addr[16]; /* as in lh_flow_key.mh */
-	u64 seen_ns; /* last new flow or sample */
+	u64 seen_ns; /* last new flow or sample, or ACK to a second */
 	u64 busy_ns; /* last sample that showed a standing queue */
 	u32 tag; /* hash of addr: whether the place is still ours */
 	u8 trials; /* that found a real queue, since the last that did not */

@@ -1493,7 +1493,7 @@ const _: () = {
 pub struct lh_peer {
     #[doc = " as in lh_flow_key.mh"]
     pub addr: [u8; 16usize],
-    #[doc = " last new flow or sample"]
+    #[doc = " last new flow or sample, or ACK to a second"]
     pub seen_ns: u64,
     #[doc = " last sample that showed a standing queue"]
     pub busy_ns: u64,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
-use lasthop_core::{Config, Flow, Host, Key, Limits, MSEC_NS, SEC_NS, Setup, parse};
+use lasthop_core::{Config, Flow, Host, Key, Limits, MSEC_NS, SEC_NS, Setup, names, parse};
 
 use crate::bench::answered;
 use crate::rig::{Options, Rig, ns, rig_with, wire};
@@ -440,6 +440,46 @@ fn a_receiver_that_is_heard_keeps_its_place() {
     let other = neighbour(&rig);
     begins(&mut rig, &other, 70_000);
     assert_eq!(lmin_now_ms(&rig, place), 2);
+}
+
+/// Not every scheme takes samples, or heeds silence.
+#[test]
+fn a_busy_receiver_keeps_its_place_with_every_scheme() {
+    for scheme in names::schemes() {
+        let mut rig = rig_with(
+            Config {
+                scheme: scheme.id,
+                ..Config::default()
+            },
+            true,
+        );
+        for n in 0..8 {
+            let (ms, seq) = (200 + n * 10_000, n as i64 * 2_000);
+            rig.data(ms, seq, 1_000);
+            rig.data(ms, seq + 1_000, 1_000);
+            rig.ack(ms + 2, seq + 2_000, &[]);
+        }
+        let flow = *rig.flow().raw();
+        let other = neighbour(&rig);
+        begins(&mut rig, &other, 72_000);
+        let tag = rig.agent.host().peer(flow.peer).tag;
+        assert!(flow.peer != 0 && tag == flow.peer_tag, "{}", scheme.name);
+    }
+}
+
+/// Who has lost a place gets another when it goes on.
+#[test]
+fn who_goes_on_gets_a_place_again() {
+    let mut rig = long_idle_rig();
+    pair(&mut rig, 200, 0);
+    let first = rig.flow().raw().peer;
+    let other = neighbour(&rig);
+    begins(&mut rig, &other, 70_000);
+    pair(&mut rig, 71_000, 2_000);
+    pair(&mut rig, 72_000, 4_000);
+    let flow = *rig.flow().raw();
+    assert!(flow.peer != 0 && flow.peer != first);
+    assert_eq!(rig.agent.host().peer(flow.peer).tag, flow.peer_tag);
 }
 
 /// What a flow has from before its receiver lost the place and got it again was forgotten with that.
