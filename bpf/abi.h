@@ -39,6 +39,8 @@ enum lh_slot_flag {
 struct lh_slot {
 	u32 slice; /* index within the super-packet */
 	u32 slice_seq; /* the slice's own sequence number, host byte order */
+	u32 mark; /* the packet's */
+	u32 priority; /* and its priority, which may name a class of a qdisc */
 	u16 bytes; /* valid in pkt */
 	u16 l3_offset;
 	u16 l4_offset;
@@ -47,7 +49,7 @@ struct lh_slot {
 	u16 vlan_proto; /* network byte order, as in __sk_buff */
 	u8 flags; /* enum lh_slot_flag */
 	u8 family; /* 4 or 6 */
-	u8 pad[10];
+	u8 pad[2];
 	u8 pkt[LH_SLOT_PKT_BYTES];
 };
 

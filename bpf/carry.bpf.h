@@ -29,8 +29,8 @@ LH_INLINE void lh_carry_arrived(struct __sk_buff *skb, struct lh_scratch *sc, u3
 		bpf_skb_change_tail(skb, skb->len + 1, 0);
 }
 
-/* Sends the packet, which a slot was loaded into: out, or if @ingress to the stack, as if it came from
- * MH. */
+/* Sends the packet, which a slot was loaded into and which is marked: out, or if @ingress to the
+ * stack, as if it came from MH. */
 LH_INLINE int lh_send_loaded(struct __sk_buff *skb, u32 vlan_proto, u32 vlan_tci, u32 ingress,
 			     struct lh_env *env)
 {
@@ -38,7 +38,6 @@ LH_INLINE int lh_send_loaded(struct __sk_buff *skb, u32 vlan_proto, u32 vlan_tci
 
 	if (vlan_proto)
 		err = bpf_skb_vlan_push(skb, vlan_proto, vlan_tci);
-	lh_mark(skb);
 	if (!err)
 		err = bpf_clone_redirect(skb, lh_setup.ifindex, ingress ? BPF_F_INGRESS : 0);
 	lh_untag(skb);
@@ -59,6 +58,7 @@ LH_ENTRY int lh_send_held(struct __sk_buff *skb, struct lh_scratch *sc, struct l
 	slot = &sc->slot;
 	if (lh_load_vehicle(skb, slot, sc->carry_at, sc->carry_partial))
 		return -1;
+	lh_mark(skb);
 	return lh_send_loaded(skb, slot->vlan_proto, slot->vlan_tci, !leaves, env);
 }
 
@@ -89,7 +89,7 @@ LH_INLINE void lh_held_to_slot(const struct lh_held *held, struct lh_slot *slot,
 LH_ENTRY int lh_carry_one(struct __sk_buff *skb, struct lh_flow_entry *v, struct lh_env *env,
 			  struct lh_scratch *sc, const struct lh_pending *todo)
 {
-	u32 id, proto = 0, tci = 0;
+	u32 id, proto = 0, tci = 0, mark = skb->mark;
 	struct lh_slot *slot;
 	u32 *uses;
 	int err = 1; /* the slot is another packet's by now */
@@ -106,13 +106,15 @@ LH_ENTRY int lh_carry_one(struct __sk_buff *skb, struct lh_flow_entry *v, struct
 	if (slot && uses && *uses == todo->use) {
 		proto = slot->vlan_proto;
 		tci = slot->vlan_tci;
+		lh_mark_repair(skb, slot);
 		err = lh_load_vehicle(skb, slot, sc->carry_at, sc->carry_partial);
 	}
 	lh_unlock(v);
 	if (!err)
-		return lh_send_loaded(skb, proto, tci, 0, env);
-	if (err < 0)
+		err = lh_send_loaded(skb, proto, tci, 0, env);
+	else if (err < 0)
 		lh_host_count(env, LH_C_retransmit_errors, 1);
+	skb->mark = mark; /* what goes out next has its own */
 	return err;
 }
 

@@ -322,12 +322,13 @@ LH_FUNC int lh_turn_around(struct __sk_buff *skb, struct lh_scratch *sc, struct 
 	struct lh_slot *slot = lh_slot_at(id);
 	int err = -1;
 
-	if (slot)
+	if (slot) {
+		lh_mark_repair(skb, slot);
 		err = lh_load_vehicle(skb, slot, 0, partial);
+	}
 	lh_unlock(v);
 	if (err)
 		lh_host_count(env, LH_C_retransmit_errors, 1);
-	lh_mark(skb);
 	if (!keep && (err || !lh_understated(skb)))
 		return err ? TCX_DROP : bpf_redirect(lh_setup.ifindex, 0);
 	if (!err && bpf_clone_redirect(skb, lh_setup.ifindex, 0))

@@ -240,6 +240,16 @@ LH_INLINE void lh_mark(struct __sk_buff *skb)
 	skb->priority = lh_setup.priority;
 }
 
+/* The same of a repair, which goes the way of the packet in @slot: by that one's other mark bits, and
+ * to the class that somebody has chosen for it (a priority with a major number, TC_H_MAJ). */
+LH_INLINE void lh_mark_repair(struct __sk_buff *skb, const struct lh_slot *slot)
+{
+	u32 class = slot->priority;
+
+	skb->mark = (slot->mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+	skb->priority = class >> 16 ? class : lh_setup.priority;
+}
+
 LH_INLINE bool lh_marked(const struct __sk_buff *skb)
 {
 	return (skb->mark & lh_setup.mark_mask) == lh_setup.mark_value;
@@ -347,6 +357,8 @@ LH_INLINE struct lh_slot *lh_store(struct __sk_buff *skb, const struct lh_scratc
 	slot->l4_offset = s->l4_offset;
 	slot->hdr_bytes = hdr;
 	slot->family = sc->key.family;
+	slot->mark = skb->mark;
+	slot->priority = skb->priority;
 	slot->vlan_tci = skb->vlan_tci;
 	slot->vlan_proto = skb->vlan_present ? skb->vlan_proto : 0;
 	slot->slice = 0;

@@ -3584,6 +3584,10 @@ pub struct lh_slot {
     pub slice: u32,
     #[doc = " the slice's own sequence number, host byte order"]
     pub slice_seq: u32,
+    #[doc = " the packet's"]
+    pub mark: u32,
+    #[doc = " and its priority, which may name a class of a qdisc"]
+    pub priority: u32,
     #[doc = " valid in pkt"]
     pub bytes: u16,
     pub l3_offset: u16,
@@ -3598,7 +3602,7 @@ pub struct lh_slot {
     pub flags: u8,
     #[doc = " 4 or 6"]
     pub family: u8,
-    pub pad: [u8; 10usize],
+    pub pad: [u8; 2usize],
     pub pkt: [u8; 2016usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -3608,16 +3612,18 @@ const _: () = {
     ["Alignment of lh_slot"][::core::mem::align_of::<lh_slot>() - 4usize];
     ["Offset of field: lh_slot::slice"][::core::mem::offset_of!(lh_slot, slice) - 0usize];
     ["Offset of field: lh_slot::slice_seq"][::core::mem::offset_of!(lh_slot, slice_seq) - 4usize];
-    ["Offset of field: lh_slot::bytes"][::core::mem::offset_of!(lh_slot, bytes) - 8usize];
-    ["Offset of field: lh_slot::l3_offset"][::core::mem::offset_of!(lh_slot, l3_offset) - 10usize];
-    ["Offset of field: lh_slot::l4_offset"][::core::mem::offset_of!(lh_slot, l4_offset) - 12usize];
-    ["Offset of field: lh_slot::hdr_bytes"][::core::mem::offset_of!(lh_slot, hdr_bytes) - 14usize];
-    ["Offset of field: lh_slot::vlan_tci"][::core::mem::offset_of!(lh_slot, vlan_tci) - 16usize];
+    ["Offset of field: lh_slot::mark"][::core::mem::offset_of!(lh_slot, mark) - 8usize];
+    ["Offset of field: lh_slot::priority"][::core::mem::offset_of!(lh_slot, priority) - 12usize];
+    ["Offset of field: lh_slot::bytes"][::core::mem::offset_of!(lh_slot, bytes) - 16usize];
+    ["Offset of field: lh_slot::l3_offset"][::core::mem::offset_of!(lh_slot, l3_offset) - 18usize];
+    ["Offset of field: lh_slot::l4_offset"][::core::mem::offset_of!(lh_slot, l4_offset) - 20usize];
+    ["Offset of field: lh_slot::hdr_bytes"][::core::mem::offset_of!(lh_slot, hdr_bytes) - 22usize];
+    ["Offset of field: lh_slot::vlan_tci"][::core::mem::offset_of!(lh_slot, vlan_tci) - 24usize];
     ["Offset of field: lh_slot::vlan_proto"]
-        [::core::mem::offset_of!(lh_slot, vlan_proto) - 18usize];
-    ["Offset of field: lh_slot::flags"][::core::mem::offset_of!(lh_slot, flags) - 20usize];
-    ["Offset of field: lh_slot::family"][::core::mem::offset_of!(lh_slot, family) - 21usize];
-    ["Offset of field: lh_slot::pad"][::core::mem::offset_of!(lh_slot, pad) - 22usize];
+        [::core::mem::offset_of!(lh_slot, vlan_proto) - 26usize];
+    ["Offset of field: lh_slot::flags"][::core::mem::offset_of!(lh_slot, flags) - 28usize];
+    ["Offset of field: lh_slot::family"][::core::mem::offset_of!(lh_slot, family) - 29usize];
+    ["Offset of field: lh_slot::pad"][::core::mem::offset_of!(lh_slot, pad) - 30usize];
     ["Offset of field: lh_slot::pkt"][::core::mem::offset_of!(lh_slot, pkt) - 32usize];
 };
 impl Default for lh_slot {

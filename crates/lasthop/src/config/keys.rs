@@ -69,15 +69,16 @@ pub const KEYS: [Key; 15] = [
     key(
         "mark",
         "\"0x40000000/0x40000000\"",
-        "fwmark bits that tell local retransmissions, VALUE/MASK; other bits are left alone. \
-         Choose bits that your own rules don't use.",
+        "fwmark bits that tell local retransmissions, VALUE/MASK; the other bits are those of the \
+         packet that is sent again. Choose bits that your own rules don't use.",
     ),
     key(
         "priority",
         "263",
         "Socket priority (skb->priority) of local retransmissions. 256 to 263 are the user \
          priorities 0 to 7 of Wi-Fi: 262 and 263 are voice, 260 and 261 video; below that Wi-Fi \
-         goes by VLAN tag or DSCP. 263, as 7, is the first band of pfifo_fast.",
+         goes by VLAN tag or DSCP. 263, as 7, is the first band of pfifo_fast. What has \
+         a class of a qdisc for its priority (tc-htb(8), iptables' CLASSIFY) keeps it instead.",
     ),
     key(
         "match",

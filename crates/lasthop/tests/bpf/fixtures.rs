@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! One situation each: what the programs answer, and what they make of the packet.
 
+use std::os::fd::{AsRawFd, OwnedFd};
+
 use lasthop::programs::{Agent, Program, Setup, SkbContext};
 use lasthop::units;
 use lasthop_core::bindings::{LH_ACK, LH_PSH, LH_SYN, lh_config};
 use lasthop_core::packet::{Ends, Tcp, checksum_ok};
+
+use nix::sys::socket::{AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol};
+use nix::sys::socket::{SockType, recvmsg, socket};
 
 use super::{DROP, NEXT, REDIRECT, in_namespace, load, run, setup};
 
@@ -12,6 +17,19 @@ pub const MSEC: u64 = 1_000_000;
 /// Small: the packet of a test run claims little memory, and a repair that is larger than that
 /// goes out as a clone instead of by redirect (lh_understated).
 pub const MSS: usize = 400;
+
+/// Hears all packets of the namespace, and their marks.
+fn tap() -> OwnedFd {
+    const SO_RCVMARK: i32 = 75; // Linux 5.19, which libc does not know yet
+    let (all, flags) = (SockProtocol::EthAll, SockFlag::SOCK_NONBLOCK);
+    let tap = socket(AddressFamily::Packet, SockType::Raw, flags, all).expect("socket");
+    let (fd, on) = (tap.as_raw_fd(), 1i32);
+    // SAFETY: an open descriptor, and a value of the given size.
+    let set =
+        unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, SO_RCVMARK, (&raw const on).cast(), 4) };
+    assert_eq!(set, 0);
+    tap
+}
 
 /// A connection over Ethernet, opened, with `n` segments on their way and a first one acknowledged.
 pub struct Talk {
@@ -119,10 +137,10 @@ fn turns_around(setup: &Setup, ends: Ends, vlans: Vec<(u16, u16)>) {
         talk.segment(lost),
         "not the segment that was cached"
     );
-    // Our bit, the others left alone; the first priority.
+    // Our bit, none of the ACK's; the first priority.
     assert_eq!(
         (turned.context.mark, turned.context.priority),
-        (0x4000_1234, 263)
+        (0x4000_0000, 263)
     );
     let kept = run(&talk.agent, Program::Ingress, &talk.ack(lost), 33 * MSEC);
     assert_eq!(kept.retval, DROP);
@@ -145,6 +163,90 @@ fn duplicate_turns_around_ipv6() {
 #[test]
 fn duplicate_turns_around_vlan() {
     in_namespace(|| turns_around(&setup(), Ends::v4(1), vec![(0x8100, 7)]));
+}
+
+/// Whoever shapes by marks or classes does so with what is sent again, not by what the ACK has.
+#[test]
+fn a_repair_is_shaped_as_its_packet() {
+    in_namespace(|| {
+        // A class, and what a forwarded packet has by its TOS; a super-packet's slices have the same.
+        for (priority, of_repair) in [(0x1_0010, 0x1_0010), (6, 263)] {
+            for gso_segs in [0, 3] {
+                let talk = Talk::new(&setup(), Ends::v4(1));
+                let context = SkbContext {
+                    tstamp: MSEC,
+                    mark: 5,
+                    priority,
+                    gso_size: if gso_segs == 0 { 0 } else { MSS as u32 / 4 },
+                    gso_segs,
+                    ..SkbContext::default()
+                };
+                let sent = talk.segment(1);
+                let sent = talk.agent.run(Program::Egress, &sent, &context, 1);
+                assert_eq!(sent.expect("run").retval, NEXT);
+                let ack = |ms, mark| {
+                    let context = SkbContext {
+                        tstamp: ms * MSEC,
+                        mark,
+                        priority: 3,
+                        ..SkbContext::default()
+                    };
+                    let turned = talk.agent.run(Program::Ingress, &talk.ack(1), &context, 1);
+                    turned.expect("run")
+                };
+                ack(10, 0);
+                let turned = ack(11, 0x1238);
+                assert_eq!(turned.retval, REDIRECT);
+                assert_eq!(
+                    (turned.context.mark, turned.context.priority),
+                    (0x4000_0005, of_repair)
+                );
+            }
+        }
+    });
+}
+
+/// What a kick sends as well, which leaves the mark of what carries it to what comes next.
+#[test]
+fn a_repair_by_the_timer_is_shaped_as_its_packet() {
+    in_namespace(|| {
+        let talk = Talk::new(&setup(), Ends::v4(1));
+        let context = |mark, ms| SkbContext {
+            tstamp: ms * MSEC,
+            mark,
+            ..SkbContext::default()
+        };
+        let sent = talk.segment(1);
+        let sent = talk.agent.run(Program::Egress, &sent, &context(5, 1), 1);
+        assert_eq!(sent.expect("run").retval, NEXT);
+        run(&talk.agent, Program::Ingress, &talk.ack(1), 2 * MSEC); // MH is heard
+        let tap = tap();
+        let flow = &talk.agent.flows().expect("flows")[0];
+        let mut kick = context(0x1238, 3_000);
+        (kick.cb[0], kick.cb[1]) = (flow.index, flow.generation);
+        let mut template = [0; 64];
+        template[12..14].copy_from_slice(&[8, 0]);
+        let kicked = talk.agent.run(Program::Kick, &template, &kick, 1);
+        assert_eq!(kicked.expect("run").context.mark, 0x1238);
+        assert_eq!(talk.count("local_retransmits"), 1);
+        let mut space = nix::cmsg_space!(u32);
+        let got = recvmsg::<()>(
+            tap.as_raw_fd(),
+            &mut [],
+            Some(&mut space),
+            MsgFlags::empty(),
+        );
+        let got = got.expect("the repair");
+        let marks = got
+            .cmsgs()
+            .expect("its mark")
+            .filter_map(|told| match told {
+                ControlMessageOwned::Unknown(told) => told.data_bytes.get(..4)?.try_into().ok(),
+                _ => None,
+            });
+        let marks: Vec<u32> = marks.map(u32::from_ne_bytes).collect();
+        assert_eq!(marks, [0x4000_0005]);
+    });
 }
 
 #[test]
