@@ -116,12 +116,40 @@ struct __sk_buff {
 	__u64 hwtstamp;
 };
 
-/* Whether a checksum is finished, and whether the device is to encrypt the payload, is not in the
- * UAPI context. */
+/* Whether a checksum is finished, whether the device is to encrypt the payload, and what else it is to
+ * make of a packet by its route, is not in the UAPI context. */
 struct sk_buff {
 	__u8 ip_summed : 2;
 	__u8 decrypted : 1; /* not in every kernel */
 	unsigned int truesize;
+	unsigned long _skb_refdst;
+} __attribute__((preserve_access_index));
+
+#define SKB_DST_PTRMASK (~1UL)
+#define DST_METADATA 0x0080
+
+struct lwtunnel_state;
+
+struct dst_entry {
+	unsigned short flags;
+	struct lwtunnel_state *lwtstate;
+} __attribute__((preserve_access_index));
+
+enum metadata_type {
+	METADATA_IP_TUNNEL,
+};
+
+#define IP_TUNNEL_INFO_TX 0x01
+
+struct ip_tunnel_info {
+	__u8 mode;
+} __attribute__((preserve_access_index));
+
+struct metadata_dst {
+	enum metadata_type type;
+	union {
+		struct ip_tunnel_info tun_info;
+	} u;
 } __attribute__((preserve_access_index));
 
 #include <bpf/bpf_helpers.h>

@@ -126,13 +126,43 @@ LH_INLINE u32 lh_summed(struct __sk_buff *skb)
 	return BPF_CORE_READ_BITFIELD(kskb, ip_summed);
 }
 
-/* Whether the payload is what the device is to encrypt (TLS or PSP of a socket of this machine): what
- * is sent again by us would leave as it is. */
-LH_INLINE bool lh_plain(struct __sk_buff *skb)
+/* The packet's route, or what stands in its place; NULL: none. Its fields are read by the verifier's
+ * own guarded loads, so without a helper. */
+LH_INLINE struct dst_entry *lh_dst(struct __sk_buff *skb)
 {
 	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
+	unsigned long dst = kskb->_skb_refdst & SKB_DST_PTRMASK;
 
-	return bpf_core_field_exists(kskb->decrypted) && BPF_CORE_READ_BITFIELD(kskb, decrypted);
+	return dst ? bpf_core_cast((void *)dst, struct dst_entry) : NULL;
+}
+
+/* Whether the device goes by @skb's route, which has something to tell: to what end of which tunnel
+ * (vxlan, geneve, gre with `external`), which port of a switch, which offloaded MACsec. Where a packet
+ * came from, through such a tunnel, is nothing. A global function: few packets come here. */
+LH_ENTRY int lh_dst_tells(struct __sk_buff *skb)
+{
+	struct dst_entry *dst = lh_dst(skb);
+	struct metadata_dst *told;
+
+	if (!dst)
+		return 0;
+	if (!(dst->flags & DST_METADATA))
+		return dst->lwtstate != NULL;
+	told = bpf_core_cast(dst, struct metadata_dst);
+	return told->type != METADATA_IP_TUNNEL || (told->u.tun_info.mode & IP_TUNNEL_INFO_TX);
+}
+
+/* Whether what the device is to make of the packet is not in its bytes. What is sent again by us would
+ * lack it: would leave in clear if the device is to encrypt it (TLS or PSP of a socket of this machine),
+ * and not at all if it has no word where to. */
+LH_INLINE bool lh_more_than_bytes(struct __sk_buff *skb)
+{
+	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
+	struct dst_entry *dst = lh_dst(skb);
+
+	if (bpf_core_field_exists(kskb->decrypted) && BPF_CORE_READ_BITFIELD(kskb, decrypted))
+		return true;
+	return dst && ((dst->flags & DST_METADATA) || dst->lwtstate) && lh_dst_tells(skb);
 }
 
 LH_INLINE bool lh_partial(struct __sk_buff *skb)
@@ -328,10 +358,14 @@ LH_INLINE struct lh_slot *lh_store(struct __sk_buff *skb, const struct lh_scratc
 {
 	const struct lh_segment *s = &sc->seg;
 	struct lh_slot *slot = lh_slot_at(slot_id);
-	u32 hdr = s->hdr_bytes, end, more;
+	u32 hdr, end, more;
 
+	if (!slot || lh_more_than_bytes(skb))
+		return NULL;
+	/* Behind the call in there: of what is kept on the stack meanwhile Linux 6.8 learns no bound. */
+	hdr = s->hdr_bytes;
 	lh_barrier(hdr);
-	if (!slot || lh_plain(skb) || lh_outside(hdr, 40, LH_HDR_BYTES))
+	if (lh_outside(hdr, 40, LH_HDR_BYTES))
 		return NULL;
 	lh_barrier(len);
 	if (len > LH_CACHE_PKT_MAX - LH_HDR_BYTES)

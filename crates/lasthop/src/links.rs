@@ -6,7 +6,9 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkInfo, LinkMessage, LinkXdp};
+use netlink_packet_route::link::{
+    InfoData, InfoGeneve, InfoVxlan, LinkAttribute, LinkInfo, LinkMessage, LinkXdp,
+};
 use netlink_sys::protocols::NETLINK_ROUTE;
 
 use crate::netlink;
@@ -26,6 +28,8 @@ pub struct Link {
     pub below: Option<u32>,
     /// Its queueing discipline.
     pub qdisc: String,
+    /// A tunnel to wherever each packet's route says, not its bytes (`external`).
+    pub external: bool,
     /// The XDP program on it.
     pub xdp: Option<u32>,
 }
@@ -46,8 +50,10 @@ impl Link {
                 LinkAttribute::LinkNetNsId(_) => elsewhere = true,
                 LinkAttribute::LinkInfo(infos) => {
                     for info in infos {
-                        if let LinkInfo::Kind(kind) = info {
-                            link.kind = kind.to_string();
+                        match info {
+                            LinkInfo::Kind(kind) => link.kind = kind.to_string(),
+                            LinkInfo::Data(data) => link.external = external(data),
+                            _ => {}
                         }
                     }
                 }
@@ -59,6 +65,14 @@ impl Link {
             link.below = None; // the other end, or an index of another namespace
         }
         link
+    }
+}
+
+fn external(data: &InfoData) -> bool {
+    match data {
+        InfoData::Vxlan(parts) => parts.contains(&InfoVxlan::CollectMetadata(true)),
+        InfoData::Geneve(parts) => parts.contains(&InfoGeneve::CollectMetadata),
+        _ => false,
     }
 }
 

@@ -25,6 +25,17 @@ fn mtu(found: &Device) -> Finding {
     }
 }
 
+/// Its packets have a route that repairs lack.
+fn external(found: &Device, links: &Links) -> Option<Finding> {
+    let link = links.0.get(&found.ifindex)?;
+    let detail = format!(
+        "{} that is told by each packet's route where to (external): data that are told so pass uncached, without help",
+        link.kind
+    );
+    link.external
+        .then(|| Finding::of(&found.name, "tunnel", State::Warning, detail))
+}
+
 fn receive_offload(device: &str, features: &Features) -> Finding {
     let check = "receive offload";
     match features.get("generic-receive-offload") {
@@ -52,6 +63,7 @@ pub fn device(name: &str) -> Vec<Finding> {
     let mut findings = vec![kind(&found), mtu(&found)];
     match Links::list() {
         Ok(links) => {
+            findings.extend(external(&found, &links));
             findings.extend(bypass::all(&found, &links, &features));
             findings.push(queue::of(&found, &links));
         }

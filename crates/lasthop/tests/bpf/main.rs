@@ -16,6 +16,7 @@ mod rack;
 mod shrink;
 mod stack;
 mod timers;
+mod tunnel;
 mod verified;
 mod verify;
 
