@@ -101,9 +101,11 @@ pub fn run(options: &Options) -> Result<()> {
         None => None,
     };
     let (budget, mut guests) = (wanted.budget.clone(), Guests::of(&wanted));
+    let mut before = None;
     let (process, places, new) = match taken {
         Some(taken) => {
             guests.had_file |= taken.had_file;
+            before = Some(taken.before);
             (taken.process, taken.places, None)
         }
         None => {
@@ -129,6 +131,7 @@ pub fn run(options: &Options) -> Result<()> {
         reload: None,
         asked: Vec::new(),
         next: None,
+        before,
         manager,
     };
     let begun = match new {
@@ -237,6 +240,8 @@ struct Daemon<'a> {
     asked: Vec<Question>,
     /// The process that is about to take over.
     next: Option<UnixStream>,
+    /// The one that this one has followed, while that has still to notice.
+    before: Option<UnixStream>,
     manager: Manager,
 }
 
@@ -320,6 +325,7 @@ impl Daemon<'_> {
             if self.is_taken() {
                 return Ok(End::HandedOver);
             }
+            self.look_before();
             let links = self.carrier.changed();
             self.serve_all(links);
             self.answer_process();
@@ -436,6 +442,7 @@ impl Daemon<'_> {
                     place.say("handed_over", &text, &self.common);
                     place.give();
                 }
+                self.next = None; // it looks for what we have heard last
                 true
             }
             Some(false) => {
@@ -448,6 +455,15 @@ impl Daemon<'_> {
                 false
             }
             None => false,
+        }
+    }
+
+    /// Until the process from before has noticed that it was followed it has heard events as well: timers that
+    /// were set meanwhile are its own, and their flows rely on them.
+    fn look_before(&mut self) {
+        if self.before.as_ref().is_some_and(handover::over) {
+            self.before = None;
+            self.lives().for_each(Live::take_timers);
         }
     }
 
@@ -472,7 +488,8 @@ impl Daemon<'_> {
         let readable = |fd| PollFd::new(fd, PollFlags::POLLIN);
         fds.extend(self.carrier.fd().map(readable));
         fds.extend(self.process.fds().map(readable));
-        fds.extend(self.next.iter().map(|next| readable(next.as_fd())));
+        let others = self.next.iter().chain(&self.before);
+        fds.extend(others.map(|other| readable(other.as_fd())));
         for place in &self.places {
             fds.extend(place.control.fds().map(readable));
             fds.extend(place.mac_fd().map(readable));

@@ -176,9 +176,18 @@ pub(super) fn taken(mut stream: &UnixStream) -> Option<bool> {
     }
 }
 
+/// Whether the process from before has come to its end, of which it says nothing but this. `stream` does not
+/// wait.
+pub(super) fn over(mut stream: &UnixStream) -> bool {
+    match stream.read(&mut [0; TAKEN.len()]) {
+        Ok(n) => n == 0,
+        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+    }
+}
+
 /// What a process that serves gives.
 pub(super) struct Taking {
-    stream: UnixStream,
+    pub(super) stream: UnixStream,
     /// Its own lock and socket.
     pub(super) process: Control,
     /// Whether there was a configuration file.
@@ -233,7 +242,8 @@ impl Taking {
     /// Tells the process from before that it is over.
     pub(super) fn done(&mut self) -> Result<()> {
         self.stream
-            .write_all(TAKEN)
+            .set_nonblocking(true)
+            .and_then(|()| self.stream.write_all(TAKEN))
             .context("the process from before")
     }
 
@@ -418,5 +428,16 @@ mod tests {
         let us = std::process::id();
         assert_eq!(owner_of(dir.path(), DAEMON).unwrap(), Some(us));
         assert!(Control::claim(dir.path(), DAEMON).is_err());
+    }
+
+    /// It is over once it has closed its end, and not while it has something else to do.
+    #[test]
+    fn the_end_of_the_process_from_before_is_noticed() {
+        let (mut next, before) = UnixStream::pair().unwrap();
+        next.set_nonblocking(true).unwrap();
+        next.write_all(TAKEN).unwrap();
+        assert!(!over(&next));
+        drop(before);
+        assert!(over(&next));
     }
 }

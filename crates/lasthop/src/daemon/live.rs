@@ -88,6 +88,7 @@ impl Live {
         agent.heartbeat(now_ns());
         let (ring, asked) = ring_of(&agent)?;
         take_timers(&agent, &mut asked.borrow_mut().timers)?;
+        // More of them: [`Live::take_timers`].
         Ok(Self {
             ifindex: agent.setup().ifindex,
             keeper: keeper_of(&agent),
@@ -99,6 +100,14 @@ impl Live {
             pools_ours: false,
             running: device::running(name).unwrap_or(true),
         })
+    }
+
+    /// Takes the timers that another process keeps, or kept until it ended; those that are here stay as the
+    /// programs have them.
+    pub(super) fn take_timers(&self) {
+        if let Err(error) = take_timers(&self.agent, &mut self.asked.borrow_mut().timers) {
+            tracing::debug!("{error:#}");
+        }
     }
 
     /// Leaves the pools as they are: another process may change them.
@@ -348,4 +357,52 @@ fn take_timers(agent: &Agent, timers: &mut Timers) -> Result<()> {
 /// Loads the programs for a device.
 pub(super) fn load(device: &Device, setup: &Setup) -> Result<Agent> {
     Agent::load(&setup.on(device.ifindex, device.l2_bytes)).with_context(|| device.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::{Program, SkbContext};
+    use lasthop_core::bindings::{LH_ACK, LH_SYN};
+    use lasthop_core::packet::{Ends, Tcp};
+
+    /// The process from before hears of a flow's timer after the next one has looked for such.
+    #[test]
+    fn a_timer_that_was_set_while_another_took_over_is_kept() {
+        if !nix::unistd::geteuid().is_root() {
+            println!("skipped: test of the BPF programs: needs root");
+            return;
+        }
+        let setup = Setup {
+            max_flows: 64,
+            cache_total_bytes: 8 << 20,
+            realtime: true,
+            ..Setup::default()
+        };
+        let live = Live::take_over(Agent::load(&setup.on(1, 14)).unwrap(), "lo").unwrap();
+        let (before, _heard) = ring_of(&live.agent).unwrap();
+        let tcp = |seq, flags, bytes| Tcp {
+            ethernet: true,
+            seq,
+            ack: 1,
+            flags,
+            payload: vec![7; bytes],
+            ..Tcp::default()
+        };
+        let ends = Ends::v4(1);
+        for (program, packet) in [
+            (Program::Egress, tcp(0, LH_SYN, 0).to_mh(&ends)),
+            (Program::Ingress, tcp(0, LH_SYN | LH_ACK, 0).to_fh(&ends)),
+            (Program::Egress, tcp(1, LH_ACK, 400).to_mh(&ends)),
+        ] {
+            let run = live.agent.run(program, &packet, &SkbContext::default(), 1);
+            run.unwrap();
+        }
+        before.consume_raw();
+        live.ring.consume_raw();
+        assert_eq!(live.timer_ns(), None);
+        live.take_timers();
+        let flows = live.agent.flows().unwrap();
+        assert_eq!(live.timer_ns(), Some(flows[0].armed_ns));
+    }
 }

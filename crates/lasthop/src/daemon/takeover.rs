@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! `--take-over`: serves what another process has served until now, with its connections.
 
+use std::os::unix::net::UnixStream;
+
 use anyhow::{Context, Result};
 
 use super::handover::{Given, GivenLive, Taking};
@@ -20,6 +22,8 @@ pub(super) struct TakenOver {
     pub(super) places: Vec<Place>,
     /// Whether it had a configuration file.
     pub(super) had_file: bool,
+    /// That process, until it ends.
+    pub(super) before: UnixStream,
 }
 
 /// Takes over all that the process of that name serves in this network namespace: its lock, and the
@@ -73,6 +77,7 @@ pub(super) fn take_over(
         process: taking.process,
         places,
         had_file: taking.had_file,
+        before: taking.stream,
     }))
 }
 
