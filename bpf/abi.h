@@ -88,7 +88,7 @@ struct lh_flow_entry {
 	u64 deadline_ns; /* what the core asked for, 0: none */
 	u64 armed_ns; /* when the timer fires, 0: not armed */
 	u32 armed_outside; /* 1: that timer is user space's */
-	u32 pad;
+	u32 passed; /* lh_shared.passed when the flow was last found */
 	u32 nr_tell; /* of tell: what the next kick is to tell that agent */
 	u32 tell_each; /* 1: by a message for each of them */
 	u32 nr_absent; /* of absent: what it is to answer that will not come */
@@ -202,6 +202,9 @@ struct lh_shared {
 	/* Until when user space looks at the events every LH_POLL_NS in any case (CLOCK_MONOTONIC), and need not
 	 * be woken for a timer that is due later than that; 0: it sleeps. */
 	u64 polls_until_ns;
+	/* Packets that passed without a look (lh_packet_claim), of whichever flow. */
+	u32 passed;
+	u32 pad;
 };
 
 #define LH_POLL_NS (10 * LH_MSEC)

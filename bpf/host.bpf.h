@@ -294,6 +294,17 @@ LH_INLINE bool lh_cpu_claim(struct lh_scratch *sc)
 	return false;
 }
 
+/* The same for a packet that passes else. Of which flow it is nobody knows then: each may have missed it
+ * (lh_look_for_passed). */
+LH_INLINE bool lh_packet_claim(struct lh_scratch *sc)
+{
+	if (lh_cpu_claim(sc))
+		return true;
+	if (lh_setup.realtime)
+		__sync_fetch_and_add(&lh_shared.passed, 1);
+	return false;
+}
+
 LH_INLINE void lh_cpu_done(struct lh_scratch *sc)
 {
 	if (lh_setup.realtime)

@@ -301,7 +301,7 @@ int lh_egress(struct __sk_buff *skb)
 		return TCX_NEXT;
 	}
 	sc = lh_scratch();
-	if (sc && lh_cpu_claim(sc)) {
+	if (sc && lh_packet_claim(sc)) {
 		lh_egress_run(skb, sc);
 		lh_cpu_done(sc);
 	}
@@ -576,7 +576,7 @@ int lh_ingress(struct __sk_buff *skb)
 		return lh_setup.policy & LH_POLICY_SEQUENCE ? lh_comes_by(skb) : TCX_NEXT;
 	}
 	sc = lh_scratch();
-	if (!sc || !lh_cpu_claim(sc))
+	if (!sc || !lh_packet_claim(sc))
 		return TCX_NEXT;
 	verdict = lh_ingress_run(skb, sc);
 	lh_cpu_done(sc);

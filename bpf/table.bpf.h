@@ -346,6 +346,21 @@ LH_INLINE struct lh_flow_entry *lh_flow_seek(const struct lh_flow_key *key, u32 
 	return lh_flow_at(*index);
 }
 
+/* Whether something has passed without a look since the flow was last found: it may have been of this
+ * one. Under the lock. */
+LH_INLINE void lh_look_for_passed(struct lh_flow_entry *e)
+{
+	u32 passed;
+
+	if (!lh_setup.realtime)
+		return;
+	passed = *(volatile u32 *)&lh_shared.passed;
+	if (e->passed == passed)
+		return;
+	e->passed = passed;
+	e->flow.missed = 1;
+}
+
 #define LH_FLOW_BUSY 0xffffffffU /* in place of an index: another CPU has it */
 
 /* The locked entry of @key, NULL: none, or busy, which @index tells then. @index is set with it. */
@@ -365,6 +380,7 @@ LH_INLINE struct lh_flow_entry *lh_flow_find(struct lh_env *env, const struct lh
 	}
 	if (v->used && lh_key_equal(&v->key, key)) {
 		lh_set_room(env, v);
+		lh_look_for_passed(v);
 		return v;
 	}
 	lh_unlock(v); /* removed, and perhaps given to another, since */
@@ -491,6 +507,7 @@ LH_FUNC struct lh_flow_entry *lh_flow_create(struct lh_env *env, struct lh_scrat
 	e->partner_ns = 0;
 	e->kick_sent = 0;
 	e->created_ns = env->now_ns;
+	e->passed = *(volatile u32 *)&lh_shared.passed;
 	e->held.bytes = 0;
 	env->room = LH_MAX_RETRANSMIT;
 	lh_flow_reset(env, &e->flow);

@@ -3712,7 +3712,8 @@ pub struct lh_flow_entry {
     pub armed_ns: u64,
     #[doc = " 1: that timer is user space's"]
     pub armed_outside: u32,
-    pub pad: u32,
+    #[doc = " lh_shared.passed when the flow was last found"]
+    pub passed: u32,
     #[doc = " of tell: what the next kick is to tell that agent"]
     pub nr_tell: u32,
     #[doc = " 1: by a message for each of them"]
@@ -3753,7 +3754,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_flow_entry, armed_ns) - 88usize];
     ["Offset of field: lh_flow_entry::armed_outside"]
         [::core::mem::offset_of!(lh_flow_entry, armed_outside) - 96usize];
-    ["Offset of field: lh_flow_entry::pad"][::core::mem::offset_of!(lh_flow_entry, pad) - 100usize];
+    ["Offset of field: lh_flow_entry::passed"]
+        [::core::mem::offset_of!(lh_flow_entry, passed) - 100usize];
     ["Offset of field: lh_flow_entry::nr_tell"]
         [::core::mem::offset_of!(lh_flow_entry, nr_tell) - 104usize];
     ["Offset of field: lh_flow_entry::tell_each"]
@@ -4029,11 +4031,14 @@ pub struct lh_shared {
     pub grow_asked: u64,
     #[doc = " Until when user space looks at the events every LH_POLL_NS in any case (CLOCK_MONOTONIC), and need not\n be woken for a timer that is due later than that; 0: it sleeps."]
     pub polls_until_ns: u64,
+    #[doc = " Packets that passed without a look (lh_packet_claim), of whichever flow."]
+    pub passed: u32,
+    pub pad: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 136usize];
+    ["Size of lh_shared"][::core::mem::size_of::<lh_shared>() - 144usize];
     ["Alignment of lh_shared"][::core::mem::align_of::<lh_shared>() - 8usize];
     ["Offset of field: lh_shared::heartbeat_ns"]
         [::core::mem::offset_of!(lh_shared, heartbeat_ns) - 0usize];
@@ -4069,6 +4074,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_shared, grow_asked) - 120usize];
     ["Offset of field: lh_shared::polls_until_ns"]
         [::core::mem::offset_of!(lh_shared, polls_until_ns) - 128usize];
+    ["Offset of field: lh_shared::passed"][::core::mem::offset_of!(lh_shared, passed) - 136usize];
+    ["Offset of field: lh_shared::pad"][::core::mem::offset_of!(lh_shared, pad) - 140usize];
 };
 #[doc = " Map `partners`, one entry. Maps `keys` (struct lh_keys) and `us` (struct lh_us) have one each,\n which user space writes."]
 #[repr(C)]

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lasthop::programs::{Agent, Program, SkbContext};
+use lasthop::programs::{Agent, Program, Setup, SkbContext};
 use lasthop_core::bindings::{LH_ACK, LH_PSH};
 use lasthop_core::packet::{Ends, Tcp};
+use libbpf_rs::btf::{Btf, types};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::{NEXT, areas, begin, in_namespace_alone, load, map, run, setup, tcp};
+use super::{NEXT, areas, begin, held, in_namespace_alone, load, map, run, setup, tcp};
 
 /// An agent with one connection.
 struct Busy {
@@ -40,7 +41,11 @@ impl Flow {
 
 impl Busy {
     fn new() -> Self {
-        let agent = load(&setup());
+        Self::with(&setup())
+    }
+
+    fn with(setup: &Setup) -> Self {
+        let agent = load(setup);
         begin(&agent);
         let flow = Flow {
             index: agent.flows().expect("flows")[0].index,
@@ -51,6 +56,26 @@ impl Busy {
             flow,
             seq: 1,
         }
+    }
+
+    /// Has another run be at it on each processor (`struct lh_scratch`), or be through.
+    fn claim(&self, taken: bool) {
+        let program = held("prog_id:", "verified_insns:").into_keys().next();
+        let types = Btf::from_prog_id(program.expect("a program") as u32).expect("types");
+        let scratch: types::Struct<'_> = types.type_by_name("lh_scratch").expect("a struct");
+        let at = scratch.iter().find_map(|member| match member.attr {
+            types::MemberAttr::Normal { offset } if member.name? == "claimed" => Some(offset / 8),
+            _ => None,
+        });
+        let at = at.expect("claimed") as usize;
+        let (map, key) = (map("scratches"), 0u32.to_ne_bytes());
+        let values = map.lookup_percpu(&key, MapFlags::ANY).expect("scratches");
+        let mut values = values.expect("a value per processor");
+        for value in &mut values {
+            value[at..at + 4].copy_from_slice(&u32::from(taken).to_ne_bytes());
+        }
+        let written = map.update_percpu(&key, &values, MapFlags::ANY);
+        written.expect("scratches");
     }
 
     /// The next segment passes, which takes so long.
@@ -176,6 +201,46 @@ fn what_passed_of_an_upload_may_be_acknowledged() {
         busy.flow.lock(false);
         busy.data(401, 801);
         assert_eq!(busy.count("cached_segments"), 2);
+    });
+}
+
+/// With PREEMPT_RT a run may come while another is at it, and its packet passes before anybody knows whose it is.
+#[test]
+fn what_passed_without_a_look_may_be_acknowledged() {
+    in_namespace_alone(|| {
+        let mut busy = Busy::with(&Setup {
+            realtime: true,
+            ..setup()
+        });
+        busy.send();
+        busy.claim(true);
+        busy.send();
+        busy.claim(false);
+        assert_eq!(busy.count("bypass_lock"), 1);
+        busy.hear(1, busy.seq, 0);
+        assert_eq!(busy.count("bypass_unacceptable"), 0);
+        let flows = busy.agent.flows().expect("flows");
+        assert_eq!(flows[0].flow.una, busy.seq);
+    });
+}
+
+/// What passed before a connection came is not its own.
+#[test]
+fn what_passed_before_is_not_acknowledged() {
+    in_namespace_alone(|| {
+        let mut busy = Busy::with(&Setup {
+            realtime: true,
+            ..setup()
+        });
+        busy.claim(true);
+        busy.send();
+        busy.claim(false);
+        busy.agent.sweep(true).expect("sweep");
+        begin(&busy.agent);
+        busy.seq = 1;
+        busy.send();
+        busy.hear(1, busy.seq + 400, 0);
+        assert_eq!(busy.count("bypass_unacceptable"), 1);
     });
 }
 
