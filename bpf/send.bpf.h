@@ -131,8 +131,15 @@ LH_INLINE u32 lh_summed(struct __sk_buff *skb)
 LH_INLINE struct dst_entry *lh_dst(struct __sk_buff *skb)
 {
 	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
-	unsigned long dst = kskb->_skb_refdst & SKB_DST_PTRMASK;
+	unsigned long dst;
 
+	/* Kernels to come may keep it elsewhere: the agent loads there all the same. */
+	if (!bpf_core_field_exists(kskb->_skb_refdst) ||
+	    !bpf_core_field_exists(struct dst_entry, flags) ||
+	    !bpf_core_field_exists(struct dst_entry, lwtstate) ||
+	    !bpf_core_field_exists(struct metadata_dst, type))
+		return NULL;
+	dst = kskb->_skb_refdst & SKB_DST_PTRMASK;
 	return dst ? bpf_core_cast((void *)dst, struct dst_entry) : NULL;
 }
 
