@@ -54,9 +54,8 @@ LasthopState::LasthopState(LasthopAgent* agent)
     m_config.scheme = SchemeNumber(a.m_scheme);
     // Agents exchange no messages here, without which it repairs nothing.
     NS_ABORT_MSG_IF(lhc_policy(&m_config) & LH_POLICY_SEQUENCE,
-                    "LasthopAgent: Scheme \"" << a.m_scheme
-                                             << "\" needs an agent at the other end of the hop "
-                                                "that it can talk to, and there is none in ns-3");
+                    "LasthopAgent: Scheme " << a.m_scheme << " needs to talk to an agent at the "
+                                            << "hop's other end, and none does in ns-3");
 }
 
 uint64_t
