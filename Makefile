@@ -33,26 +33,24 @@ reproduce: build ## the papers' experiments on the test bed and their page, in a
 	@scripts/setup.sh report
 	@scripts/reproduce.sh $(RELEASE) results/all $(filter-out experiments/ns2-% experiments/ns3-%,$(wildcard experiments/*.toml))
 
+# Those of a simulator, and as root that which has the test bed beside it: NAME, in results/NAME.
+define simulated
+	status=0; \
+	scripts/reproduce.sh $(RELEASE) results/$(1) $(filter-out $(2),$(wildcard experiments/$(1)-*.toml)) || status=$$?; \
+	if [ "$$(id -u)" = 0 ] && scripts/setup.sh run; then \
+		scripts/reproduce.sh $(RELEASE) results/$(1) $(2) || status=$$?; \
+	else echo "skipped: $(basename $(notdir $(2))), whose test bed needs root and a kernel of at least 6.6"; fi; \
+	exit $$status
+endef
+
 reproduce-sim: build sim ## those in ns-3 and their page (root: also against the test bed), in about an hour
 	@scripts/setup.sh report
-	@status=0; \
-	scripts/reproduce.sh $(RELEASE) results/ns3 $(filter-out %-differential.toml,$(wildcard experiments/ns3-*.toml)) \
-		|| status=$$?; \
-	if [ "$$(id -u)" = 0 ] && scripts/setup.sh run; then \
-		scripts/reproduce.sh $(RELEASE) results/ns3 experiments/ns3-differential.toml || status=$$?; \
-	else echo "skipped: ns3-differential, whose test bed needs root and a kernel of at least 6.6"; fi; \
-	exit $$status
+	@$(call simulated,ns3,experiments/ns3-differential.toml)
 
 reproduce-ns2: build ## those in ns-2 and their page, as far as there is a package of it (root: also against the test bed)
 	@scripts/setup.sh report
 	@if ! scripts/setup.sh ns2; then echo "skipped: no package ns2 here"; exit 0; fi; \
-	status=0; \
-	scripts/reproduce.sh $(RELEASE) results/ns2 $(filter-out %-parity.toml,$(wildcard experiments/ns2-*.toml)) \
-		|| status=$$?; \
-	if [ "$$(id -u)" = 0 ] && scripts/setup.sh run; then \
-		scripts/reproduce.sh $(RELEASE) results/ns2 experiments/ns2-parity.toml || status=$$?; \
-	else echo "skipped: ns2-parity, whose test bed needs root and a kernel of at least 6.6"; fi; \
-	exit $$status
+	$(call simulated,ns2,experiments/ns2-parity.toml)
 
 test: ## all tests but the long ones (root: also BPF and namespaces)
 	@scripts/setup.sh build

@@ -270,10 +270,16 @@ LH_INLINE u32 lh_kick_offset(void)
 	return lh_setup.l2_bytes ? 0 : 14;
 }
 
+/* @mark with our bits, by which the programs know what is theirs. */
+LH_INLINE u32 lh_with_ours(u32 mark)
+{
+	return (mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+}
+
 /* Our mark and the priority of repairs (the papers' second queue). */
 LH_INLINE void lh_mark(struct __sk_buff *skb)
 {
-	skb->mark = (skb->mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+	skb->mark = lh_with_ours(skb->mark);
 	skb->priority = lh_setup.priority;
 }
 
@@ -283,7 +289,7 @@ LH_INLINE void lh_mark_repair(struct __sk_buff *skb, const struct lh_slot *slot)
 {
 	u32 class = slot->priority;
 
-	skb->mark = (slot->mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+	skb->mark = lh_with_ours(slot->mark);
 	skb->priority = class >> 16 ? class : lh_setup.priority;
 }
 
@@ -310,7 +316,7 @@ LH_INLINE int lh_send_up(struct __sk_buff *skb, const struct lh_slot *slot)
 
 	if (slot->vlan_proto && !tagged)
 		err = bpf_skb_vlan_push(skb, slot->vlan_proto, slot->vlan_tci);
-	skb->mark = (mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+	skb->mark = lh_with_ours(mark);
 	if (!err)
 		err = bpf_clone_redirect(skb, lh_setup.ifindex, BPF_F_INGRESS);
 	skb->mark = mark;

@@ -337,6 +337,12 @@ LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f, con
 #define LH_VAIN_MOST 4
 #define LH_VAIN_NS (10 * LH_SEC) /* for so long the last one is heeded: then one is tried in time */
 
+/* Probes in vain of late. */
+LH_INLINE u32 lh_vain(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_since(env->now_ns, f->recovery.vain_ns) > LH_VAIN_NS ? 0 : f->recovery.vain;
+}
+
 LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	u32 end = f->recovery.probe_end;
@@ -344,9 +350,7 @@ LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struc
 	if (!env->view.dsack_ours || !lh_after(end, s->sack[0].left) ||
 	    lh_after(end, s->sack[0].right))
 		return;
-	if (lh_since(env->now_ns, f->recovery.vain_ns) > LH_VAIN_NS)
-		f->recovery.vain = 0;
-	f->recovery.vain = lh_min(f->recovery.vain + 2, LH_VAIN_MOST);
+	f->recovery.vain = lh_min(lh_vain(env, f) + 2, LH_VAIN_MOST);
 	f->recovery.vain_ns = env->now_ns;
 	f->recovery.probe_end = s->sack[0].left; /* told once */
 }
@@ -356,9 +360,9 @@ LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struc
 LH_INLINE u64 lh_probe_patience(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 lone = lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD) ? LH_DELACK_NS : 0;
-	u32 vain = f->recovery.vain;
+	u32 vain = lh_vain(env, f);
 
-	if (!vain || lh_since(env->now_ns, f->recovery.vain_ns) > LH_VAIN_NS)
+	if (!vain)
 		return lone;
 	return lh_min(LH_DELACK_NS << (vain - 1), LH_DELACK_MOST_NS);
 }

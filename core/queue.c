@@ -318,6 +318,7 @@ LH_ENTRY int lh_queue_longer(struct lh_env *env, struct lh_flow *f, u64 r, u64 q
 {
 	struct lh_peer *p;
 	u64 wait, t, tx_ns;
+	bool longer;
 
 	if (!env || !f)
 		return 0;
@@ -325,15 +326,16 @@ LH_ENTRY int lh_queue_longer(struct lh_env *env, struct lh_flow *f, u64 r, u64 q
 	if (!p || !p->rate)
 		return 0;
 	t = LH_CFG(env)->target_ns;
+	longer = q >= LH_LONGER_TARGETS * t + lh_queue_pause(f);
 	tx_ns = env->ack.sample_ns;
 	wait = lh_since(p->own_until_ns, tx_ns);
 	p->own_until_ns = lh_max(p->own_until_ns, tx_ns) +
 			  lh_rate_time(p->rate - p->rate / 8, p->delivered - p->own_delivered);
 	p->own_until_ns = lh_min(p->own_until_ns, env->now_ns); /* for it has come */
 	p->own_delivered = p->delivered;
-	if (r + t < p->longer_most_ns || q < LH_LONGER_TARGETS * t + lh_queue_pause(f))
+	if (!longer || r + t < p->longer_most_ns)
 		p->longer_ns = 0;
-	if (wait > t / 2 || q < LH_LONGER_TARGETS * t + lh_queue_pause(f))
+	if (!longer || wait > t / 2)
 		return 0;
 	if (!p->longer_ns || r > p->longer_least_ns + t) {
 		p->longer_ns = env->now_ns;

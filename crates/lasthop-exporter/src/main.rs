@@ -139,14 +139,7 @@ async fn write_again(file: &Path, every: Duration, asker: Asker, receivers: bool
 }
 
 async fn work(args: &Cli) -> Result<()> {
-    let (runtime_dir, wrong) = config::runtime_dir(args.config.as_deref())?;
-    if let Some(wrong) = wrong {
-        let _ = writeln!(
-            std::io::stderr(),
-            "lasthop-exporter: {wrong:#}; asking in {} all the same",
-            runtime_dir.display()
-        );
-    }
+    let runtime_dir = config::runtime_dir_or_warn("lasthop-exporter", args.config.as_deref())?;
     let asker = Asker::new(runtime_dir, args.expect.clone());
     match (&args.textfile, args.every) {
         (None, _) => serve(args, asker).await,

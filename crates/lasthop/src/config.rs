@@ -16,7 +16,9 @@ use anyhow::Result;
 
 pub use self::file::{DEFAULT_RUNTIME_DIR, File, Profile};
 use self::files::Source;
-pub use self::files::{Configuration, DEFAULT_PATH, runtime_dir, source_texts};
+pub use self::files::{
+    Configuration, DEFAULT_PATH, runtime_dir, runtime_dir_or_warn, source_texts,
+};
 pub use self::pattern::is_pattern;
 pub use self::policy::Policy;
 

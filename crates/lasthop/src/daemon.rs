@@ -550,8 +550,7 @@ impl Daemon<'_> {
     fn who_serves(&self, ifindex: u32, of: usize) -> Option<String> {
         let policy = &self.places[of].settings.policy;
         let mut same = self.places.iter().filter(|p| p.settings.policy == *policy);
-        let serves = |p: &&Place| p.live.as_ref().is_some_and(|live| live.ifindex == ifindex);
-        same.find(serves).map(Place::label)
+        same.find(|p| p.is_on(ifindex)).map(Place::label)
     }
 
     /// What the maps take of all places but one.

@@ -107,15 +107,14 @@ fn reload(args: &Reload) -> Result<()> {
 
 /// Where those who serve are to be asked.
 fn runtime_dir(config: Option<&Path>) -> Result<PathBuf> {
-    let (directory, wrong) = config::runtime_dir(config)?;
-    if let Some(wrong) = wrong {
-        let _ = writeln!(
-            io::stderr(),
-            "lasthop: {wrong:#}; asking in {} all the same",
-            directory.display()
-        );
-    }
-    Ok(directory)
+    config::runtime_dir_or_warn("lasthop", config)
+}
+
+/// Tells the serving processes something, and shows what they say to it.
+fn tell(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<()> {
+    let answers = ask::tell_all(runtime_dir, device, request)?;
+    answers.lines.iter().for_each(|line| println!("{line}"));
+    complain(&answers.silent)
 }
 
 /// Asks the serving processes; who did not answer is in the second list.
@@ -253,9 +252,7 @@ fn key(args: &Key) -> Result<()> {
         KeyVerb::Reload { config } => config,
     };
     let runtime_dir = runtime_dir(config.as_deref())?;
-    let answers = ask::tell_all(&runtime_dir, None, "key reload")?;
-    answers.lines.iter().for_each(|line| println!("{line}"));
-    complain(&answers.silent)
+    tell(&runtime_dir, None, "key reload")
 }
 
 fn link(args: &Link) -> Result<()> {
@@ -265,9 +262,7 @@ fn link(args: &Link) -> Result<()> {
         LinkState::Up => "link up",
         LinkState::Down => "link down",
     };
-    let answers = ask::tell_all(&runtime_dir, Some(&device), request)?;
-    answers.lines.iter().for_each(|line| println!("{line}"));
-    complain(&answers.silent)
+    tell(&runtime_dir, Some(&device), request)
 }
 
 fn split(args: &Split) -> Result<()> {

@@ -4,6 +4,7 @@
 use std::fs;
 
 use anyhow::{Context, Result};
+use linkemu::{Direction, DirectionStats};
 use serde_json::Value;
 
 use super::cpu::CpuTimes;
@@ -82,6 +83,17 @@ impl Counters {
             (Some(now), Some(then)) => Ok(Some(now.saturating_sub(then))),
             _ => self.agent_growth(before, "local_retransmits"),
         }
+    }
+
+    /// How much a counter of all hops together grew since `before`, of what goes that way.
+    pub fn hop_growth(
+        &self,
+        before: &Self,
+        direction: Direction,
+        counter: fn(&DirectionStats) -> u64,
+    ) -> u64 {
+        let of = |moment: &Self| moment.emulators.of_hops(direction, counter);
+        of(self) - of(before)
     }
 
     /// How much one of the agent's counters grew since `before`; none without an agent.

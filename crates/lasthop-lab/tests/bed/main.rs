@@ -15,7 +15,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 
 use lasthop_lab::bed::process::find_binary;
 
@@ -51,4 +51,14 @@ fn for_everybody(name: &str, directory: &Path) -> PathBuf {
     assert!(copied.expect("cp").success());
     fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).expect("mode");
     to
+}
+
+/// A process that ends with its test, failed or not.
+struct EndsWithTest(Child);
+
+impl Drop for EndsWithTest {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -366,6 +366,22 @@ pub fn runtime_dir(path: Option<&Path>) -> Result<(PathBuf, Option<Error>)> {
         (Some(_), (_, Some(error))) => Err(error),
         (_, found) => Ok(found),
     }
+}
+
+/// The same for `program`, which says on standard error what is wrong.
+///
+/// # Errors
+/// As [`runtime_dir`].
+pub fn runtime_dir_or_warn(program: &str, path: Option<&Path>) -> Result<PathBuf> {
+    let (directory, wrong) = runtime_dir(path)?;
+    if let Some(wrong) = wrong {
+        let asking = directory.display();
+        let _ = writeln!(
+            io::stderr(),
+            "{program}: {wrong:#}; asking in {asking} all the same"
+        );
+    }
+    Ok(directory)
 }
 
 /// The files that [`Configuration::read_or_default`] reads, each with its name from their directory on,

@@ -71,8 +71,7 @@ fn complain(complaints: &mut Complaints, of: (String, String), error: &Error) ->
 }
 
 fn serves(place: &Place, name: &str, settings: &Settings) -> bool {
-    let index_of = |place: &Place| place.live.as_ref().map(|live| live.ifindex);
-    let is_it = || index_of(place).is_some_and(|index| Some(index) == device::ifindex(name));
+    let is_it = || device::ifindex(name).is_some_and(|index| place.is_on(index));
     place.settings.policy == settings.policy && (place.name == name || is_it())
 }
 

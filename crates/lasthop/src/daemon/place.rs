@@ -282,6 +282,13 @@ impl Place {
         Ok(())
     }
 
+    /// Whether it serves the device of that index, however that is called by now.
+    pub(super) fn is_on(&self, ifindex: u32) -> bool {
+        self.live
+            .as_ref()
+            .is_some_and(|live| live.ifindex == ifindex)
+    }
+
     /// The device of that name is one that another place serves by the name it had when it was attached: two
     /// agents on it would each take the other's repairs for the sender's.
     pub(super) fn waits_for(&mut self, other: &str) {

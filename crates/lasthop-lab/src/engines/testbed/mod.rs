@@ -2,6 +2,7 @@
 //! The engine "test bed": a fresh test bed for each cell, one transfer, one record.
 
 mod beside;
+mod energy;
 mod events;
 mod flent;
 mod outage;
@@ -26,7 +27,6 @@ use crate::bed::{self, emulator, process, proxy};
 use crate::cell::beside::{BesideFigures, BesideOptions, Report};
 use crate::cell::bounds::{self, Bounds};
 use crate::cell::cpu::CpuFigures;
-use crate::cell::energy::EnergyFigures;
 use crate::cell::flows::{MeasuredFlows, MeasuredUpload, Sent};
 use crate::cell::measure;
 use crate::cell::observed::ObservedFigures;
@@ -34,7 +34,6 @@ use crate::cell::options::{Cell, CompareOptions, Direction};
 use crate::cell::outcome::Outcome;
 use crate::cell::record::Record;
 use crate::data::baseline::Baseline;
-use crate::data::link::LinkOptions;
 use crate::data::scheme;
 use crate::data::way::Way;
 use crate::engines::engine::{self, CellEngine};
@@ -336,8 +335,10 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
             bound_bps: bounds(Way::Up).total_bps,
         }),
     };
-    let hop = hop_growth(measured, way.emulator_direction());
-    let acks = hop_growth(measured, Way::Up.emulator_direction());
+    let growth_of = |way: Way, counter: fn(&DirectionStats) -> u64| {
+        after.hop_growth(before, way.emulator_direction(), counter)
+    };
+    let hop = |counter| growth_of(way, counter);
     let growth = |name| {
         after
             .agent_growth(before, name)
@@ -354,14 +355,14 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let counted = flows.record(options, cell);
     Ok(Record {
         cpu: cpu_figures(measured),
-        energy: energy_figures(link, measured, counted.goodput_mbit),
+        energy: energy::figures(link, before, after, counted.goodput_mbit),
         late_flow_share_s: late_flow_share_s(options, report).map(|s| rounded(s, 3)),
         local_retransmits: after.local_retransmits(before)?,
         link_lost: hop(|d| d.data_lost),
         queue_dropped: hop(|d| d.data_queue_dropped),
         aqm_dropped: Some(hop(|d| d.data_aqm_dropped)),
         aqm_marked: Some(hop(|d| d.aqm_marked_frames)),
-        thinned_acks: Some(acks(|d| d.thinned_acks)),
+        thinned_acks: Some(growth_of(Way::Up, |d| d.thinned_acks)),
         suppressed_acks: growth("suppressed_acks")?,
         observed: ObservedFigures::new(&before.observed, &after.observed),
         outage_cwnd_before: outage.cwnd_before,
@@ -382,16 +383,6 @@ fn cpu_figures(measured: &Measured) -> CpuFigures {
     CpuFigures::new(measured.after.cpu.since(&measured.before.cpu), bytes)
 }
 
-/// Each station sends one way, and has its account there.
-fn energy_figures(link: &LinkOptions, measured: &Measured, goodput_mbit: f64) -> EnergyFigures {
-    if link.mac.is_none() {
-        return EnergyFigures::default();
-    }
-    let ways = [Way::Down, Way::Up].map(Way::emulator_direction);
-    let energy_uj = ways.map(|direction| hop_growth(measured, direction)(|d| d.energy.energy_uj));
-    EnergyFigures::new(energy_uj, goodput_mbit)
-}
-
 fn beside_figures(
     options: &CompareOptions,
     measured: &Measured,
@@ -401,15 +392,6 @@ fn beside_figures(
     beside.map_or_else(BesideFigures::default, |beside| {
         BesideFigures::new(&options.beside, beside, &measured.report, measured_ns)
     })
-}
-
-/// How much a counter of all hops together grew in the measured time.
-fn hop_growth(
-    measured: &Measured,
-    direction: linkemu::Direction,
-) -> impl Fn(fn(&DirectionStats) -> u64) -> u64 + '_ {
-    let [before, after] = [&measured.before, &measured.after].map(|moment| &moment.emulators);
-    move |counter| after.of_hops(direction, counter) - before.of_hops(direction, counter)
 }
 
 /// Each flow's goodput: bytes in the measured time, or per own completion time.

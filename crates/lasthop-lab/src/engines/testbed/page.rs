@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use linkemu::DirectionStats;
 
+use super::energy;
 use crate::base::interrupt;
 use crate::base::stats::{median, rounded};
 use crate::bed::counters::{Counters, kernel_counter};
@@ -15,7 +16,6 @@ use crate::bed::helper::Helper;
 use crate::bed::page::{Client, Load, Page, Server, odd_connections};
 use crate::bed::testbed::TestBed;
 use crate::cell::cpu::CpuFigures;
-use crate::cell::energy::EnergyFigures;
 use crate::cell::flows::Sent;
 use crate::cell::measure;
 use crate::cell::options::{Cell, CompareOptions};
@@ -124,12 +124,9 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let bound_bps = measure::bound_bps(link, full, Way::Down, loss);
     let bytes = loads.iter().map(|load| load.bytes).sum();
     let span_ns = loads.iter().filter_map(|load| load.elapsed_ns).sum();
-    let hops = |counters: &Counters, way: Way, counter: fn(&DirectionStats) -> u64| {
-        counters
-            .emulators
-            .of_hops(way.emulator_direction(), counter)
+    let growth_of = |way: Way, counter: fn(&DirectionStats) -> u64| {
+        after.hop_growth(before, way.emulator_direction(), counter)
     };
-    let growth_of = |way, counter| hops(after, way, counter) - hops(before, way, counter);
     let hop = |counter| growth_of(Way::Down, counter);
     let record = Record {
         // Pages are for the first host, from beyond the wire.
@@ -161,10 +158,7 @@ fn record(options: &CompareOptions, cell: &Cell, measured: &Measured) -> Result<
     let mut record = record
         .with_goodput(bytes, span_ns, bound_bps)
         .with_sent(sent);
-    if link.mac.is_some() {
-        let energy_uj = [Way::Down, Way::Up].map(|way| growth_of(way, |d| d.energy.energy_uj));
-        record.energy = EnergyFigures::new(energy_uj, record.goodput_mbit);
-    }
+    record.energy = energy::figures(link, before, after, record.goodput_mbit);
     Ok(record)
 }
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use lasthop_lab::bed::agent::AgentHandle;
 use lasthop_lab::bed::process::find_binary;
@@ -109,16 +109,6 @@ fn attach_of_a_program_that_was_replaced_is_followed() {
     followed(&bed, agent, ("scheme", "sack".into()));
 }
 
-/// A daemon that was started by hand, and ends with its test.
-struct ByHand(Child);
-
-impl Drop for ByHand {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// A path among its words is meant from where it was started.
 #[test]
 fn who_is_followed_finds_the_files_of_its_words() {
@@ -132,7 +122,7 @@ fn who_is_followed_finds_the_files_of_its_words() {
     command.args(["daemon", "--config", "here.toml"]);
     command.current_dir(directory.path()).stdout(Stdio::piped());
     let old = bed.run_in(Host::Bs, || command.spawn());
-    let mut old = ByHand(old.expect("namespace").expect("daemon"));
+    let mut old = crate::EndsWithTest(old.expect("namespace").expect("daemon"));
     let mut line = String::new();
     let mut said = BufReader::new(old.0.stdout.take().expect("stdout"));
     said.read_line(&mut line).expect("a line");

@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,8 @@ use nix::unistd::Pid;
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
 use socket2::SockRef;
+
+use crate::EndsWithTest;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -296,7 +298,7 @@ fn what_was_acknowledged_is_lost_with_the_proxy() {
 }
 
 /// A transfer of so many bytes goes on while the proxy gets these signals, and is whole.
-fn is_whole_after(bed: &TestBed, mut proxy: Ends, port: u16, signals: &[Signal]) {
+fn is_whole_after(bed: &TestBed, mut proxy: EndsWithTest, port: u16, signals: &[Signal]) {
     let (mut client, mut server) = pair(bed, Host::Fh, Host::Mh, Family::V4, port);
     let bytes = content(4_000_000, 5);
     let (first, rest) = bytes.split_at(bytes.len() / 2);
@@ -319,27 +321,17 @@ fn is_whole_after(bed: &TestBed, mut proxy: Ends, port: u16, signals: &[Signal])
 }
 
 /// `lasthop split wl0` on BS, which finds SIGHUP set so, and what it says after its first line.
-fn split_with(bed: &TestBed, hangup: SigHandler) -> (Ends, BufReader<ChildStdout>) {
+fn split_with(bed: &TestBed, hangup: SigHandler) -> (EndsWithTest, BufReader<ChildStdout>) {
     let mut command = Command::new(find_binary("lasthop").unwrap());
     command.args(["split", "wl0"]).stdout(Stdio::piped());
     // SAFETY: one system call, which touches nothing of ours.
     unsafe { command.pre_exec(move || Ok(signal(Signal::SIGHUP, hangup).map(drop)?)) };
-    let mut proxy = Ends(bed.run_in(Host::Bs, || command.spawn()).unwrap().unwrap());
+    let mut proxy = EndsWithTest(bed.run_in(Host::Bs, || command.spawn()).unwrap().unwrap());
     let mut line = String::new();
     let mut said = BufReader::new(proxy.0.stdout.take().unwrap());
     said.read_line(&mut line).unwrap();
     assert!(line.starts_with("lasthop: splitting"), "{line}");
     (proxy, said)
-}
-
-/// Ends with its test, failed or not.
-struct Ends(Child);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// Its terminal is gone, or `| head` has ended: told to end, it ends with the last connection all the same.
