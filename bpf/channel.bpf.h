@@ -135,7 +135,7 @@ LH_ENTRY int lh_partner_of(struct lh_flow_entry *e, struct lh_env *env, const st
 			return 0;
 		p = lh_partner_at(&all->partners, e->partner - 1);
 	}
-	env->partner = p->can & LH_CAN_REPAIR_MISSING ? p->can : 0;
+	env->partner = p->can;
 	env->partner_rtt_ns = p->rtt_min_ns;
 	return env->partner;
 }
@@ -145,7 +145,7 @@ LH_ENTRY int lh_partner_of(struct lh_flow_entry *e, struct lh_env *env, const st
 LH_INLINE void lh_know_partner(struct lh_flow_entry *e, struct lh_env *env,
 			       const struct lh_hdr *hdr, u32 at)
 {
-	if (lh_setup.port && (lh_setup.policy & LH_POLICY_PARTNER))
+	if (lh_setup.port && (lh_setup.policy & LH_POLICY_CHANNEL))
 		lh_partner_of(e, env, hdr, at);
 }
 

@@ -189,7 +189,7 @@ LH_INLINE void lh_put_headers(struct __sk_buff *skb, struct lh_scratch *sc)
 /* Takes out what agents tell each other: it is the hop's, and nobody else's word. */
 LH_INLINE void lh_strip(struct __sk_buff *skb, struct lh_scratch *sc)
 {
-	if (lh_setup.port && (lh_setup.policy & LH_POLICY_PARTNER) &&
+	if (lh_setup.port && (lh_setup.policy & LH_POLICY_CHANNEL) &&
 	    lh_edit_strip(&sc->hdr, &sc->seg, lh_partial(skb)))
 		lh_put_headers(skb, sc);
 }

@@ -42,7 +42,7 @@ LH_INLINE u64 lh_send_deadline(struct lh_env *env, const struct lh_flow *f)
 		at = lh_scheme_deadline(env, f);
 	if (f->flags & LH_FLOW_HELD)
 		at = lh_least(at, f->hold.until_ns);
-	if ((lh_policy(env) & LH_POLICY_PARTNER) && !(f->flags & LH_FLOW_RESET))
+	if ((lh_policy(env) & LH_POLICY_TELL) && !(f->flags & LH_FLOW_RESET))
 		at = lh_least(at, lh_arrival_deadline(env, f));
 	if (lh_policy(env) & LH_POLICY_SEQUENCE)
 		at = lh_least(at, lh_resequence_deadline(env, f));
@@ -77,7 +77,7 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	/* Or late, which looks the same; a bare FIN, too. */
 	if (s->seq != s->end && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
 		lh_cache_fh_again(f, s->end);
-	if (lh_policy(env) & LH_POLICY_PARTNER) {
+	if (lh_policy(env) & LH_POLICY_TELL) {
 		if (s->flags & LH_ACK)
 			lh_arrival_acked(f, s->ack);
 		if (!(lh_policy(env) & LH_POLICY_SEQUENCE)) /* else it was, when it was missed */
@@ -217,7 +217,7 @@ LH_ENTRY int lh_on_ack(struct lh_env *env, struct lh_flow *f, const struct lh_se
 		goto done;
 	lh_peer_heard(env, f);
 	lh_host_count(env, LH_C_ack_segments, 1);
-	if (lh_policy(env) & LH_POLICY_PARTNER)
+	if (lh_policy(env) & LH_POLICY_TELL)
 		lh_ack_data(env, f, s, out);
 	kind = lh_classify(f, s);
 	if (kind == LH_ACK_BEYOND)
@@ -290,7 +290,7 @@ LH_ENTRY int lh_on_timer(struct lh_env *env, struct lh_flow *f, struct lh_action
 	}
 	if (!(f->flags & LH_FLOW_RESET)) {
 		lh_scheme_on_timer(env, f, out);
-		if (lh_policy(env) & LH_POLICY_PARTNER)
+		if (lh_policy(env) & LH_POLICY_TELL)
 			lh_arrival_tell(env, f, NULL, out);
 	}
 	if (lh_policy(env) & LH_POLICY_SEQUENCE)

@@ -7,6 +7,12 @@
 /* What jumps farther is no loss. */
 #define LH_GAP_MOST_BYTES (1U << 22)
 
+/* Whether anybody repairs what is told. */
+LH_INLINE bool lh_tell_heard(struct lh_env *env)
+{
+	return env->partner & LH_CAN_REPAIR_MISSING;
+}
+
 LH_INLINE struct lh_hole *lh_hole_at(struct lh_flow *f, u32 i)
 {
 	lh_barrier(i);
@@ -440,7 +446,7 @@ LH_ENTRY int lh_arrival_tell(struct lh_env *env, struct lh_flow *f, const struct
 {
 	u32 room = 0, most, due, n;
 
-	if (!env || !f || !out || !f->arrival.nr_holes || !env->partner || f->arrival.mute)
+	if (!env || !f || !out || !f->arrival.nr_holes || !lh_tell_heard(env) || f->arrival.mute)
 		return 0;
 	if (s && (s->payload_bytes || (s->flags & (LH_SYN | LH_FIN | LH_RST))))
 		return 0; /* the timer does */
@@ -483,7 +489,7 @@ LH_ENTRY u64 lh_arrival_deadline(struct lh_env *env, const struct lh_flow *f)
 	u64 due;
 	int i;
 
-	if (!env || !f || !env->partner || !f->arrival.nr_holes || f->arrival.mute)
+	if (!env || !f || !lh_tell_heard(env) || !f->arrival.nr_holes || f->arrival.mute)
 		return 0;
 	lh_for (i, LH_HOLES) {
 		if ((u32)i >= f->arrival.nr_holes)

@@ -452,11 +452,11 @@ int lhc_partners_find(const struct lh_partners *t, const struct lh_sender *from,
 	return lh_partners_find(t, from, now_ns);
 }
 
-u64 lhc_can(u32 scheme)
+u64 lhc_can(u32 policy)
 {
-	u32 policy = lh_policy_of(scheme);
 	u64 can = policy & LH_POLICY_PARTNER ? LH_CAN_REPAIR_MISSING : 0;
 
+	can |= policy & LH_POLICY_TELL ? LH_CAN_TELL_MISSING : 0;
 	return policy & LH_POLICY_SEQUENCE ? can | LH_CAN_HEAR_ABSENT : can;
 }
 
@@ -524,7 +524,7 @@ u32 lhc_policy(const struct lh_config *cfg)
 
 int lhc_rests(const struct lh_config *cfg)
 {
-	u32 policies = lh_policy_of(cfg->scheme);
+	u32 policies = lh_policy_in(cfg);
 
 	return cfg->scheme != LH_SCHEME_none && lh_rests_in(cfg->role, policies) &&
 	       !(cfg->handoff && (policies & LH_POLICY_HANDOFF));

@@ -122,7 +122,7 @@ void lhc_partner_hello(const struct lh_partner *partner, u64 can, u64 now_ns,
 		       struct lh_hello *hello);
 int lhc_partner_up(const struct lh_partner *partner, u64 now_ns);
 int lhc_partners_find(const struct lh_partners *t, const struct lh_sender *from, u64 now_ns);
-u64 lhc_can(u32 scheme); /* enum lh_can, of an agent with this scheme */
+u64 lhc_can(u32 policy); /* enum lh_can, of an agent with these policies (lhc_policy()) */
 const char *lhc_counter_name(u32 id); /* NULL past the last */
 const char *lhc_counter_doc(u32 id);
 /* All parameters at their defaults, scheme `rack`. */

@@ -51,7 +51,7 @@ struct lh_env {
 	u8 alive; /* 1: the host can wake us in time: suppression allowed */
 	u8 accepted; /* 1: the link's queue took the packet, or the host can't see it, and it fits a slot */
 	u8 handshakes; /* 1: a SYN may be cached: not too many connections are unanswered */
-	u8 partner; /* enum lh_can of the agent at the other end of the hop, if it answers and repairs; 0: none */
+	u8 partner; /* enum lh_can of the agent at the other end of the hop, if it answers; 0: none */
 	u64 partner_rtt_ns; /* round trip to it, the least of late (partner.h); 0: unknown */
 };
 

@@ -118,7 +118,7 @@ LH_INLINE void lh_ack_see(struct lh_env *env, const struct lh_flow *f, const str
 	struct lh_ack_view *v = &env->view;
 
 	v->edge = lh_window_edge(f, s);
-	v->pure = lh_pure(s) && (!s->nr_missing || (lh_policy(env) & LH_POLICY_PARTNER));
+	v->pure = lh_pure(s) && (!s->nr_missing || (lh_policy(env) & LH_POLICY_CHANNEL));
 	v->bare = v->pure && lh_bare(env, f, s);
 	v->unseen = v->dsack_ours = 0;
 	if (s->nr_sack)

@@ -73,6 +73,7 @@ enum lh_stream {
 enum lh_can {
 	LH_CAN_REPAIR_MISSING = 1, /* MISSING is answered with repairs from the cache */
 	LH_CAN_HEAR_ABSENT = 2, /* what ABSENT names is not waited for any longer */
+	LH_CAN_TELL_MISSING = 4, /* it says what it misses; older agents that repair do so, too */
 };
 
 /* What became of a message. */

@@ -12,12 +12,25 @@ LH_INLINE u32 lh_policy_of(u32 scheme)
 	return 0;
 }
 
+/* The scheme whose events these are. With the other end's word the mobile end has something to go by:
+ * what its partner has asked for is repaired there as by `snack`, whatever the partner does by itself. */
+LH_INLINE u32 lh_scheme_in(u32 scheme, u32 role, u32 partner)
+{
+	if (partner && role == LH_ROLE_MOBILE && (lh_policy_of(scheme) & LH_POLICY_TELLS))
+		return LH_SCHEME_snack;
+	return scheme;
+}
+
 /* The controller samples whatever shows the queue (sample.h), not each ACK once. */
 LH_INLINE u32 lh_policy_in(const struct lh_config *cfg)
 {
-	u32 policies = lh_policy_of(cfg->scheme);
+	u32 scheme = lh_scheme_in(cfg->scheme, cfg->role, cfg->partner);
+	u32 policies = lh_policy_of(scheme);
 
-	if (cfg->brake && (policies & LH_POLICY_BRAKE))
+	if (cfg->partner && (policies & LH_POLICY_TELLS))
+		policies |= LH_POLICY_TELL;
+	/* In place of another scheme, which brakes whoever it hides losses from. */
+	if ((cfg->brake || scheme != cfg->scheme) && (policies & LH_POLICY_BRAKE))
 		policies = (policies & ~LH_POLICY_RTT_PER_ACK) | LH_POLICY_CONTROL;
 	return policies;
 }
@@ -52,7 +65,9 @@ LH_INLINE u32 lh_policy(struct lh_env *env)
 /* The scheme that runs. */
 LH_INLINE u32 lh_scheme_running(struct lh_env *env)
 {
-	return lh_scheme_rests(env) ? LH_SCHEME_none : LH_CFG(env)->scheme;
+	if (lh_scheme_rests(env))
+		return LH_SCHEME_none;
+	return lh_scheme_in(LH_CFG(env)->scheme, LH_CFG(env)->role, LH_CFG(env)->partner);
 }
 
 LH_INLINE void lh_ignore_syn(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

@@ -45,8 +45,7 @@ enum lh_policy {
 	LH_POLICY_KEEP_ACK = 0x10,
 	/* The head's timer backs off after its second try. */
 	LH_POLICY_LATE_BACKOFF = 0x20,
-	/* An agent at the hop's other end: what is missing of its data is told to it (arrival.h),
-	 * and what it misses of ours is repaired (asked.h). */
+	/* An agent at the hop's other end: what it misses of ours is repaired (asked.h). */
 	LH_POLICY_PARTNER = 0x40,
 	/* It hides losses and, as published, brakes nobody: with parameter `brake` it has
 	 * LH_POLICY_CONTROL, too, and samples as the controller wants them (brake.h). */
@@ -63,6 +62,12 @@ enum lh_policy {
 	LH_POLICY_HANDOFF = 0x200,
 	/* It heeds a link that goes down or comes up; flows of other schemes are not told. */
 	LH_POLICY_LINK = 0x1000,
+	/* What is missing of what comes over the hop is told to the agent at its other end (arrival.h). */
+	LH_POLICY_TELL = 0x2000,
+	/* With parameter `partner` it has LH_POLICY_TELL at the base, and is `snack` with `brake` at the
+	 * mobile end. */
+	LH_POLICY_TELLS = 0x4000,
+	LH_POLICY_CHANNEL = LH_POLICY_PARTNER | LH_POLICY_TELL, /* agents talk to each other */
 };
 
 /* Policies of @scheme by its row, enum lh_policy. */

@@ -13,8 +13,8 @@
 #ifdef LH_SCHEME
 LH_SCHEME(
 	dproxy,
-	LH_POLICY_RTT_PER_ACK | LH_POLICY_PARTNER | LH_POLICY_SEQUENCE | LH_POLICY_BRAKE |
-		LH_POLICY_LINK,
+	LH_POLICY_RTT_PER_ACK | LH_POLICY_PARTNER | LH_POLICY_TELL | LH_POLICY_SEQUENCE |
+		LH_POLICY_BRAKE | LH_POLICY_LINK,
 	"two proxies around the hop: requests for what is missing, and its receiver sees it in order (D-Proxy, 2009)")
 #else
 #include "../asked.h"

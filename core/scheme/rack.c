@@ -6,7 +6,9 @@
  * repaired by duplicate and partial ACKs.
  */
 #ifdef LH_SCHEME
-LH_SCHEME(rack, LH_POLICY_CONTROL | LH_POLICY_PEER_OUTAGE | LH_POLICY_KEEP_OLDER | LH_POLICY_LINK,
+LH_SCHEME(rack,
+	  LH_POLICY_CONTROL | LH_POLICY_PEER_OUTAGE | LH_POLICY_KEEP_OLDER | LH_POLICY_LINK |
+		  LH_POLICY_TELLS,
 	  "loss by time order, probe timer and window controller, for today's senders")
 #else
 #include "../brake.h"

@@ -8,12 +8,13 @@
  *
  * What is hidden is only what the other end has asked for: that the hop has lost, and nothing else is
  * known to be. With parameter `brake` (brake.h) what the hop's own queue may have dropped is not
- * hidden, either, and the sender is held as by `rack`. Without an answer from there the base's end is
+ * hidden, either, and the sender is held as by `rack`. So it stands in for `rack` at the mobile end
+ * if that has a partner (scheme.c). Without an answer from there the base's end is
  * `sack`, and the mobile end, to whom all losses of the path look alike, leaves them to the sender.
  */
 #ifdef LH_SCHEME
 LH_SCHEME(
-	snack, LH_POLICY_RTT_PER_ACK | LH_POLICY_PARTNER | LH_POLICY_BRAKE,
+	snack, LH_POLICY_RTT_PER_ACK | LH_POLICY_PARTNER | LH_POLICY_TELL | LH_POLICY_BRAKE,
 	"negative acknowledgements between agents at both ends of the hop (2004), both directions")
 #else
 #include "../asked.h"

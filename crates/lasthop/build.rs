@@ -76,7 +76,10 @@ fn compile(root: &Path, name: &str, clang: &str) {
         ])
         .build();
     if let Err(error) = built {
-        println!("cargo::error=bpf/{name}.bpf.c: {error:?}");
+        let text = format!("bpf/{name}.bpf.c: {error:?}");
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            println!("cargo::error={line}"); // one each: what follows a line break is not shown
+        }
         return;
     }
     pack(&out, name);

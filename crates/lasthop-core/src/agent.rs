@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bindings::{
     LH_C_bypass_fragment, LH_C_bypass_malformed, LH_C_bypass_not_tcp, LH_C_bypass_stale,
     LH_C_bypass_table_full, LH_C_flows_created, LH_C_flows_removed, LH_C_mac_strangers,
-    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_PARTNER,
+    LH_C_uncached_size, LH_CACHE_PKT_MAX, LH_FLOW_SEGS, LH_HDR_BYTES, LH_POLICY_CHANNEL,
     LH_POLICY_SEQUENCE, LH_TELL_EACH, LH_TELL_MESSAGE, LH_TELL_OPTION, lh_mac_report, lh_missing,
     lh_sack_block,
 };
@@ -92,6 +92,8 @@ pub struct Agent {
     alive: bool,
     /// Round trip to the agent at the hop's other end, ns (0: unknown), while it answers.
     partner: Option<u64>,
+    /// What that one can do (`enum lh_can`).
+    partner_can: u64,
 }
 
 impl Agent {
@@ -99,6 +101,7 @@ impl Agent {
     pub fn new(setup: Setup) -> Self {
         Self {
             host: Host::new(setup.limits),
+            partner_can: can(setup.config.policy()),
             setup,
             flows: BTreeMap::new(),
             timers: BTreeSet::new(),
@@ -111,6 +114,11 @@ impl Agent {
     /// unknown.
     pub fn set_partner(&mut self, rtt_ns: Option<u64>) {
         self.partner = rtt_ns;
+    }
+
+    /// What that one can do, if it is not one like this: [`can`] of its policies.
+    pub fn set_partner_can(&mut self, can: u64) {
+        self.partner_can = can;
     }
 
     /// Whether the timers are served in time. If not, nothing is kept back:
@@ -164,7 +172,7 @@ impl Agent {
             Err(bypass) => return self.bypassed(bypass),
         };
         let mut stripped = None;
-        if self.setup.config.policy() & LH_POLICY_PARTNER != 0 && segment.nr_missing != 0 {
+        if self.setup.config.policy() & LH_POLICY_CHANNEL != 0 && segment.nr_missing != 0 {
             let mut bytes = packet.to_vec();
             stripped = strip(&mut bytes, &segment).then_some(bytes);
         }
@@ -226,7 +234,7 @@ impl Agent {
         };
         let mut ack = whole(packet, &segment).to_vec();
         let stripped =
-            self.setup.config.policy() & LH_POLICY_PARTNER != 0 && strip(&mut ack, &segment);
+            self.setup.config.policy() & LH_POLICY_CHANNEL != 0 && strip(&mut ack, &segment);
         // What comes is looked after only where another agent sends it over the hop.
         let comes = self.setup.config.policy() & LH_POLICY_SEQUENCE != 0
             && segment.seq != segment.end
@@ -496,9 +504,7 @@ impl Agent {
             part_segments,
             pool_segments,
             alive: u8::from(self.alive),
-            partner: self
-                .partner
-                .map_or(0, |_| can(self.setup.config.scheme) as u8),
+            partner: self.partner.map_or(0, |_| self.partner_can as u8),
             partner_rtt_ns: self.partner.unwrap_or(0),
             ..Call::at(now_ns)
         }

@@ -378,6 +378,8 @@ pub type lh_stream = ::core::ffi::c_uint;
 pub const LH_CAN_REPAIR_MISSING: lh_can = 1;
 #[doc = " what ABSENT names is not waited for any longer"]
 pub const LH_CAN_HEAR_ABSENT: lh_can = 2;
+#[doc = " it says what it misses; older agents that repair do so, too"]
+pub const LH_CAN_TELL_MISSING: lh_can = 4;
 #[doc = " What an agent can do for the other one; a bitmap."]
 pub type lh_can = ::core::ffi::c_uint;
 pub const LH_OPENED: lh_opened = 0;
@@ -1860,6 +1862,7 @@ pub struct lh_config {
     pub handoff: u32,
     pub sack_mask: u32,
     pub undelivered: u32,
+    pub partner: u32,
     pub probe: u32,
     pub order_rule: u32,
     pub reorder_buffer: u32,
@@ -1875,7 +1878,7 @@ pub struct lh_config {
     pub queue_guard: u32,
     pub brake: u32,
     pub ns2_gain_1024: u32,
-    pub pad: [u32; 2usize],
+    pub pad: [u32; 1usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -1916,33 +1919,34 @@ const _: () = {
         [::core::mem::offset_of!(lh_config, sack_mask) - 116usize];
     ["Offset of field: lh_config::undelivered"]
         [::core::mem::offset_of!(lh_config, undelivered) - 120usize];
-    ["Offset of field: lh_config::probe"][::core::mem::offset_of!(lh_config, probe) - 124usize];
+    ["Offset of field: lh_config::partner"][::core::mem::offset_of!(lh_config, partner) - 124usize];
+    ["Offset of field: lh_config::probe"][::core::mem::offset_of!(lh_config, probe) - 128usize];
     ["Offset of field: lh_config::order_rule"]
-        [::core::mem::offset_of!(lh_config, order_rule) - 128usize];
+        [::core::mem::offset_of!(lh_config, order_rule) - 132usize];
     ["Offset of field: lh_config::reorder_buffer"]
-        [::core::mem::offset_of!(lh_config, reorder_buffer) - 132usize];
+        [::core::mem::offset_of!(lh_config, reorder_buffer) - 136usize];
     ["Offset of field: lh_config::catch_up"]
-        [::core::mem::offset_of!(lh_config, catch_up) - 136usize];
-    ["Offset of field: lh_config::give_up"][::core::mem::offset_of!(lh_config, give_up) - 140usize];
+        [::core::mem::offset_of!(lh_config, catch_up) - 140usize];
+    ["Offset of field: lh_config::give_up"][::core::mem::offset_of!(lh_config, give_up) - 144usize];
     ["Offset of field: lh_config::tail_probe"]
-        [::core::mem::offset_of!(lh_config, tail_probe) - 144usize];
-    ["Offset of field: lh_config::asks"][::core::mem::offset_of!(lh_config, asks) - 148usize];
+        [::core::mem::offset_of!(lh_config, tail_probe) - 148usize];
+    ["Offset of field: lh_config::asks"][::core::mem::offset_of!(lh_config, asks) - 152usize];
     ["Offset of field: lh_config::rtt_profile"]
-        [::core::mem::offset_of!(lh_config, rtt_profile) - 152usize];
+        [::core::mem::offset_of!(lh_config, rtt_profile) - 156usize];
     ["Offset of field: lh_config::dup_thresh"]
-        [::core::mem::offset_of!(lh_config, dup_thresh) - 156usize];
+        [::core::mem::offset_of!(lh_config, dup_thresh) - 160usize];
     ["Offset of field: lh_config::max_local"]
-        [::core::mem::offset_of!(lh_config, max_local) - 160usize];
+        [::core::mem::offset_of!(lh_config, max_local) - 164usize];
     ["Offset of field: lh_config::timer_arm"]
-        [::core::mem::offset_of!(lh_config, timer_arm) - 164usize];
+        [::core::mem::offset_of!(lh_config, timer_arm) - 168usize];
     ["Offset of field: lh_config::strict_window"]
-        [::core::mem::offset_of!(lh_config, strict_window) - 168usize];
+        [::core::mem::offset_of!(lh_config, strict_window) - 172usize];
     ["Offset of field: lh_config::queue_guard"]
-        [::core::mem::offset_of!(lh_config, queue_guard) - 172usize];
-    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 176usize];
+        [::core::mem::offset_of!(lh_config, queue_guard) - 176usize];
+    ["Offset of field: lh_config::brake"][::core::mem::offset_of!(lh_config, brake) - 180usize];
     ["Offset of field: lh_config::ns2_gain_1024"]
-        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 180usize];
-    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 184usize];
+        [::core::mem::offset_of!(lh_config, ns2_gain_1024) - 184usize];
+    ["Offset of field: lh_config::pad"][::core::mem::offset_of!(lh_config, pad) - 188usize];
 };
 pub const LH_PARAM_TIME: lh_param_kind = 0;
 pub const LH_PARAM_COUNT: lh_param_kind = 1;
@@ -2772,7 +2776,7 @@ pub const LH_POLICY_KEEP_OLDER: lh_policy = 8;
 pub const LH_POLICY_KEEP_ACK: lh_policy = 16;
 #[doc = " The head's timer backs off after its second try."]
 pub const LH_POLICY_LATE_BACKOFF: lh_policy = 32;
-#[doc = " An agent at the hop's other end: what is missing of its data is told to it (arrival.h),\n and what it misses of ours is repaired (asked.h)."]
+#[doc = " An agent at the hop's other end: what it misses of ours is repaired (asked.h)."]
 pub const LH_POLICY_PARTNER: lh_policy = 64;
 #[doc = " It hides losses and, as published, brakes nobody: with parameter `brake` it has\n LH_POLICY_CONTROL, too, and samples as the controller wants them (brake.h)."]
 pub const LH_POLICY_BRAKE: lh_policy = 128;
@@ -2786,6 +2790,12 @@ pub const LH_POLICY_SHADOW: lh_policy = 2048;
 pub const LH_POLICY_HANDOFF: lh_policy = 512;
 #[doc = " It heeds a link that goes down or comes up; flows of other schemes are not told."]
 pub const LH_POLICY_LINK: lh_policy = 4096;
+#[doc = " What is missing of what comes over the hop is told to the agent at its other end (arrival.h)."]
+pub const LH_POLICY_TELL: lh_policy = 8192;
+#[doc = " With parameter `partner` it has LH_POLICY_TELL at the base, and is `snack` with `brake` at the\n mobile end."]
+pub const LH_POLICY_TELLS: lh_policy = 16384;
+#[doc = " agents talk to each other"]
+pub const LH_POLICY_CHANNEL: lh_policy = 8256;
 pub type lh_policy = ::core::ffi::c_uint;
 #[doc = " The wired round trip and its open sample."]
 #[repr(C)]
@@ -3536,7 +3546,7 @@ unsafe extern "C" {
     ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn lhc_can(scheme: u32) -> u64;
+    pub fn lhc_can(policy: u32) -> u64;
 }
 unsafe extern "C" {
     pub fn lhc_counter_name(id: u32) -> *const ::core::ffi::c_char;

@@ -37,10 +37,10 @@ pub fn siphash(key: &[u8; KEY_BYTES], data: &[u8]) -> u64 {
     unsafe { b::lhc_siphash(key.as_ptr(), data.as_ptr(), len) }
 }
 
-/// What an agent with this scheme can do for another one (`enum lh_can`).
-pub fn can(scheme: u32) -> u64 {
+/// What an agent with these policies can do for another one (`enum lh_can`).
+pub fn can(policy: u32) -> u64 {
     // SAFETY: a pure function of a number.
-    unsafe { b::lhc_can(scheme) }
+    unsafe { b::lhc_can(policy) }
 }
 
 impl lh_key {

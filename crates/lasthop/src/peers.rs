@@ -4,7 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lasthop_core::Partner;
-use lasthop_core::bindings::LH_CAN_REPAIR_MISSING;
+use lasthop_core::bindings::{LH_CAN_REPAIR_MISSING, LH_CAN_TELL_MISSING};
 use serde_json::{Value, json};
 
 use crate::columns::aligned;
@@ -25,7 +25,11 @@ pub const PEER_FIELDS: &[Field] = &[
         "",
         "its layer-2 address; null on a device without layer 2",
     ),
-    ("can", "", "array: what it does for us, `repair_missing`"),
+    (
+        "can",
+        "",
+        "array: what it does for us: `repair_missing` (of what we tell it), `tell_missing`",
+    ),
     ("known_s", "s", "since it was heard first"),
     (
         "life_s",
@@ -82,6 +86,9 @@ pub fn peer(device: &str, partner: &Partner, now_ns: u64) -> Value {
     let mut can = Vec::new();
     if partner.can & u64::from(LH_CAN_REPAIR_MISSING) != 0 {
         can.push("repair_missing");
+    }
+    if partner.can & u64::from(LH_CAN_TELL_MISSING) != 0 {
+        can.push("tell_missing");
     }
     json!({
         "dev": device,

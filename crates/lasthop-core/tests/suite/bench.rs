@@ -120,7 +120,7 @@ impl Bench {
             (to.left, to.right) = (left, right);
         }
         let call = Call {
-            partner: lasthop_core::message::can(self.config.scheme) as u8,
+            partner: lasthop_core::message::can(self.config.policy() | LH_POLICY_CHANNEL) as u8,
             ..self.call()
         };
         self.host

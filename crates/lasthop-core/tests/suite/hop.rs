@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use lasthop_core::bindings::*;
+use lasthop_core::message::can;
 use lasthop_core::packet::{Ends, Tcp, checksum_ok, option};
 use lasthop_core::segment::Segment;
 use lasthop_core::{Agent, Config, Key, MSEC_NS, SEC_NS, Setup, parse};
@@ -166,19 +167,20 @@ impl Hop {
     pub fn new(plan: Plan) -> Self {
         let ends = if plan.v6 { Ends::v6(1) } else { Ends::v4(1) };
         let (_, key) = parse(&Tcp::default().to_mh(&ends), 0, None, true).expect("TCP");
-        let agent = |config: &Option<Config>| {
+        let agent = |config: &Option<Config>, other: &Option<Config>| {
             config.map(|config| {
                 let mut agent = Agent::new(Setup {
                     config,
                     ..Setup::default()
                 });
                 agent.set_partner(plan.partner.then_some(2 * HOP_NS));
+                agent.set_partner_can(can(other.unwrap_or(config).policy()));
                 agent
             })
         };
         let both = [
-            (End::Base, agent(&plan.base)),
-            (End::Mobile, agent(&plan.mobile)),
+            (End::Base, agent(&plan.base, &plan.mobile)),
+            (End::Mobile, agent(&plan.mobile, &plan.base)),
         ];
         let agents = both
             .into_iter()

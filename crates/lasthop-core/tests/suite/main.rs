@@ -36,6 +36,7 @@ mod nonsense;
 mod order_rules;
 mod outage;
 mod paced;
+mod pair;
 mod parser;
 mod partner;
 mod property;

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use lasthop_core::bindings::{LH_MAX_RULES, LH_POLICY_MAC, LH_POLICY_PARTNER, LH_POLICY_SEQUENCE};
+use lasthop_core::bindings::{
+    LH_MAX_RULES, LH_POLICY_CHANNEL, LH_POLICY_MAC, LH_POLICY_SEQUENCE, LH_POLICY_TELLS,
+    LH_ROLE_BASE, lh_config,
+};
 
 use crate::config::{Configuration, DEFAULT_PATH, File, Policy, is_pattern};
 use crate::device;
@@ -209,7 +212,7 @@ fn with_policies<'a>(
 
 /// What agents at the two ends say to each other, and a MAC's reports, are one agent's per device.
 fn check_policy(entry: &Entry<'_>, setup: &Setup, scheme: &str) -> Result<()> {
-    const OF_A_DEVICE: u32 = LH_POLICY_MAC | LH_POLICY_PARTNER | LH_POLICY_SEQUENCE;
+    const OF_A_DEVICE: u32 = LH_POLICY_MAC | LH_POLICY_CHANNEL | LH_POLICY_SEQUENCE;
     if setup.rules.len() > LH_MAX_RULES as usize {
         bail!(
             "{} match and exclude rules, those of policies before it included, at most {LH_MAX_RULES}",
@@ -223,6 +226,20 @@ fn check_policy(entry: &Entry<'_>, setup: &Setup, scheme: &str) -> Result<()> {
         ),
         _ => Ok(()),
     }
+}
+
+/// Whoever is to talk to an agent at the other end needs a key, for nobody else's word counts.
+fn check_key(setup: &Setup, has_key: bool) -> Result<()> {
+    let at_the_base = lh_config {
+        role: LH_ROLE_BASE,
+        ..setup.config
+    };
+    if at_the_base.policy() & LH_POLICY_TELLS != 0 && setup.config.partner != 0 && !has_key {
+        bail!(
+            "partner = true, and no key: have one by lasthop key new > FILE, copy it to the other end, and say key = \"FILE\" at both"
+        );
+    }
+    Ok(())
 }
 
 /// Those that the command line names.
@@ -369,6 +386,7 @@ impl Orders {
                 "scheme {scheme} goes by what the link's MAC reports: say where with --mac-events mac80211 or a socket"
             );
         }
+        check_key(&setup, file.key.is_some())?;
         Ok(Settings {
             section: entry.section.to_owned(),
             policy: entry.policy.map_or(String::new(), |p| p.name.clone()),

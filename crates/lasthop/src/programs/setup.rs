@@ -108,7 +108,7 @@ impl Setup {
             realtime: u32::from(self.realtime),
             port: u32::from(self.port),
             shared: u32::from(self.shared),
-            can: lasthop_core::message::can(self.config.scheme),
+            can: lasthop_core::message::can(self.config.policy()),
             stale_ns: STALE.as_nanos() as u64,
         }
     }

@@ -31,15 +31,19 @@ fn most() -> u64 {
 fn the_verifier_has_not_too_much_to_look_at() {
     let most = most();
     in_namespace_alone(move || {
-        let both = |Named { id, name, .. }: Named| [(id, name, 0), (id, name, 1)];
-        for (scheme, name, brake) in lasthop_core::schemes().flat_map(both) {
-            let config = Config {
+        const WITH: [(&str, u32, u32); 3] = [("", 0, 0), ("brake", 1, 0), ("partner", 0, 1)];
+        let each = |Named { id, name, .. }: Named| WITH.map(|with| (id, name, with));
+        for (scheme, name, (with, brake, partner)) in lasthop_core::schemes().flat_map(each) {
+            let alone = Config {
                 scheme,
-                brake,
                 ..Config::default()
             };
-            let as_published = Config { brake: 0, ..config };
-            if brake != 0 && config.policy() == as_published.policy() {
+            let config = Config {
+                brake,
+                partner,
+                ..alone
+            };
+            if !with.is_empty() && config.policy() == alone.policy() {
                 continue;
             }
             let setup = Setup {
@@ -53,7 +57,7 @@ fn the_verifier_has_not_too_much_to_look_at() {
                 .filter_map(|p| Some((p.name.to_string_lossy().into(), *counts.get(&p.id.into())?)))
                 .collect();
             programs.sort();
-            println!("verified: {name} brake {brake} {programs:?}");
+            println!("verified: {name} {with} {programs:?}");
             assert!(programs.len() >= 2, "{programs:?}");
             assert!(programs.iter().all(|p| p.1 < most), "{name}: {programs:?}");
             drop(agent);

@@ -23,6 +23,7 @@ mod many;
 mod observe;
 mod outage;
 mod paced;
+mod pair;
 mod places;
 mod policy;
 mod rack;

@@ -105,12 +105,8 @@ fn a_role_that_goes_by_the_routes_is_read_again() {
 
 /// A queue of one product of rate and round trip before the hop, which is the bottleneck: with
 /// `brake` the losses of the air are repaired and not those of the queue, for there are hardly any.
-fn braked(way: Way) {
-    let mut ends = Ends::start_with(
-        "snack",
-        &fast_link(0.03),
-        "brake = true\nsack_mask = true\n",
-    );
+pub(super) fn braked(scheme: &str, settings: &str, way: Way) -> Ends {
+    let mut ends = Ends::start_with(scheme, &fast_link(0.03), settings);
     // A first burst may overflow the queue before anything is known of it: little of so much.
     let transfer = Transfer::new().direction(way);
     let report = run(&ends.bed, transfer.bytes(32_000_000));
@@ -135,18 +131,22 @@ fn braked(way: Way) {
     for end in 0..2 {
         assert_eq!(ends.count(end, "retransmit_errors"), 0);
     }
+    ends
 }
+
+/// As the brake wants them.
+const BRAKED: &str = "brake = true\nsack_mask = true\n";
 
 #[test]
 fn with_the_brake_the_hops_queue_does_not_overflow() {
     if able() {
-        braked(Way::Down);
+        braked("snack", BRAKED, Way::Down);
     }
 }
 
 #[test]
 fn with_the_brake_nor_does_it_on_the_way_up() {
     if able() {
-        braked(Way::Up);
+        braked("snack", BRAKED, Way::Up);
     }
 }
