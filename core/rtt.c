@@ -75,11 +75,11 @@ LH_INLINE u64 lh_lrto(struct lh_env *env, const struct lh_flow *f)
  * a start has 60: with time for two (three and a half) three starts in 13 ended at a quarter of the
  * rate (250 of 300 ms, 5 Mbit/s, Reno, the kernel's TCP). With just three round trips, at 100 of
  * 110 ms, the second came 10 ms late, and Reno had 0.86 and not 0.96. Above LH_HOLD_LONG_NS no
- * repair is back within the longest time that an ACK is kept (hold_max).
+ * repair is back within the longest time that an ACK is kept (hold_max). @trip_ns: of the hop.
  */
-LH_INLINE u64 lh_hold_rack(const struct lh_flow *f)
+LH_INLINE u64 lh_hold_rack(u64 trip_ns)
 {
-	u64 least = 200 * LH_MSEC, tries = 4 * f->rtt.min_ns + f->rtt.min_ns / 2;
+	u64 least = 200 * LH_MSEC, tries = 4 * trip_ns + trip_ns / 2;
 
 	return tries <= LH_HOLD_LONG_NS ? lh_max(least, tries) : least;
 }
@@ -89,8 +89,11 @@ LH_INLINE u64 lh_hold_time(struct lh_env *env, const struct lh_flow *f)
 	u64 r = f->rtt.srtt_ns + f->wired.rtt_ns;
 	u64 rto = lh_min(2 * r, r + 200 * LH_MSEC);
 
-	/* To the mobile end's the whole path is the hop, but repairs are back sooner. */
+	/* To the mobile end's the whole path is the hop, and a repair takes as long as to its partner and
+	 * back. */
 	if ((lh_policy(env) & LH_POLICY_CONTROL) && LH_CFG(env)->role == LH_ROLE_BASE)
-		rto = lh_hold_rack(f);
+		rto = lh_hold_rack(f->rtt.min_ns);
+	else if ((lh_policy(env) & LH_POLICY_CONTROL) && env->partner_rtt_ns)
+		rto = lh_hold_rack(env->partner_rtt_ns);
 	return lh_clamp64(rto - rto / 4, LH_CFG(env)->hold_min_ns, LH_CFG(env)->hold_max_ns);
 }

@@ -6,7 +6,7 @@ use lasthop_core::Config;
 use lasthop_core::bindings::*;
 
 use crate::ends::Random;
-use crate::hop::{End, Hop, Plan};
+use crate::hop::{End, Hop, Plan, rel};
 use crate::hop_trace::{lose_first, lose_on_wire};
 
 const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
@@ -42,6 +42,25 @@ fn an_upload_is_repaired_from_the_mobile_end() {
         assert_eq!(hop.count(End::Mobile, LH_C_local_retransmits), 4);
         assert_eq!(hop.signs_of_loss(), 0, "{:?}", hop.seen);
     }
+}
+
+/// A duplicate is kept back for as long as three repairs over the hop take, as at the base, and not by the round
+/// trip of the path: what is lost three times is not seen.
+#[test]
+fn an_ack_waits_for_a_third_repair() {
+    let mut hop = Hop::new(pair(false));
+    let mut copies = 0;
+    hop.loses = Box::new(move |end, _, s| {
+        let hit = s
+            .as_ref()
+            .is_some_and(|s| end == End::Mobile && s.payload_bytes != 0 && rel(s.seq) == 2_000);
+        copies += i32::from(hit);
+        hit && copies <= 3
+    });
+    hop.run(1_000);
+    assert!(hop.all_came());
+    assert_eq!(hop.count(End::Mobile, LH_C_local_retransmits), 3);
+    assert_eq!(hop.signs_of_loss(), 0, "{:?} {:#?}", hop.seen, hop.trace);
 }
 
 /// A download is repaired by `rack`'s own rules: nobody asks for it, and nobody is told of what no one would
