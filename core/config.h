@@ -32,6 +32,12 @@ enum lh_timer_arm {
 	LH_TIMER_AFTER_DUP, /* only after a duplicate-driven repair (Kim and Chung 2007 on earlier schemes) */
 };
 
+enum lh_partner_mode {
+	LH_PARTNER_OFF,
+	LH_PARTNER_ON,
+	LH_PARTNER_AUTO, /* user space's to decide, by whether there is a key; else off */
+};
+
 enum lh_clock_mode {
 	LH_CLOCK_OFF,
 	LH_CLOCK_AUTO, /* brakes senders whose losses are hidden */

@@ -40,8 +40,8 @@
 	       "Schemes `sack`, `snack` and `csnoop`: \"on\": a new ACK passes without the SACK blocks above it while every hole is repaired here, so that the sender does not act on them. \"off\": with them, as `sack` was published. \"auto\": without, where the other end of the hop or the MAC has said that it was the hop which lost what is repaired.") \
 	CHOICE(undelivered, LH_UNDELIVERED_FINAL, LH_UNDELIVERED_ATTEMPT, "final attempt", \
 	       "Scheme `csnoop`: which report of the MAC is a loss: \"final\": that it has given a frame up; \"attempt\": each attempt that failed, as where it makes one only.") \
-	FLAG(partner, 0, \
-	     "Scheme `rack`: true: an agent with the same key (`key`) is at the other end of the link. The base tells it what is missing of the data that come over the link, and the mobile end repairs that as `snack` does with `brake`, so that uploads are helped as well; downloads are the base's, as ever. false: the mobile end does nothing.") \
+	CHOICE(partner, LH_PARTNER_AUTO, LH_PARTNER_AUTO, "off on auto", \
+	       "Scheme `rack`: whether an agent with the same `key` is at the other end of the link. The base tells it what is missing of the data that come over the link, and the mobile end repairs that as `snack` does with `brake`, so that uploads are helped as well; downloads are the base's, as ever. \"auto\": if there is a key. \"off\" or false: the mobile end does nothing.") \
 	FLAG(probe, 1, \
 	     "Scheme `csnoop`, at the base: true: what the MAC has delivered and no ACK answers is sent again after a local timeout, for it is the answer that may be lost. false: as published.") \
 	FLAG(order_rule, 1, \

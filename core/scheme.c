@@ -16,7 +16,8 @@ LH_INLINE u32 lh_policy_of(u32 scheme)
  * what its partner has asked for is repaired there as by `snack`, whatever the partner does by itself. */
 LH_INLINE u32 lh_scheme_in(u32 scheme, u32 role, u32 partner)
 {
-	if (partner && role == LH_ROLE_MOBILE && (lh_policy_of(scheme) & LH_POLICY_TELLS))
+	if (partner == LH_PARTNER_ON && role == LH_ROLE_MOBILE &&
+	    (lh_policy_of(scheme) & LH_POLICY_TELLS))
 		return LH_SCHEME_snack;
 	return scheme;
 }
@@ -27,7 +28,7 @@ LH_INLINE u32 lh_policy_in(const struct lh_config *cfg)
 	u32 scheme = lh_scheme_in(cfg->scheme, cfg->role, cfg->partner);
 	u32 policies = lh_policy_of(scheme);
 
-	if (cfg->partner && (policies & LH_POLICY_TELLS))
+	if (cfg->partner == LH_PARTNER_ON && (policies & LH_POLICY_TELLS))
 		policies |= LH_POLICY_TELL;
 	/* In place of another scheme, which brakes whoever it hides losses from. */
 	if ((cfg->brake || scheme != cfg->scheme) && (policies & LH_POLICY_BRAKE))

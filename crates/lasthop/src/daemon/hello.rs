@@ -6,8 +6,8 @@ use std::net::Ipv6Addr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use lasthop_core::bindings::LH_PARTNER_FORGET_NS;
-use lasthop_core::{Sender, Us};
+use lasthop_core::bindings::{LH_CAN_REPAIR_MISSING, LH_CAN_TELL_MISSING, LH_PARTNER_FORGET_NS};
+use lasthop_core::{Partner, Sender, Us};
 use nix::ifaddrs::getifaddrs;
 
 use crate::monotonic::now_ns;
@@ -22,6 +22,8 @@ pub(super) struct Hello {
     us: Us,
     /// How often in a row we had no address of our own.
     nameless: u32,
+    /// It was said that nobody repairs here.
+    idle_said: bool,
 }
 
 impl Hello {
@@ -56,8 +58,22 @@ impl Hello {
             if partner.epoch != 0 && silent_ns < LH_PARTNER_FORGET_NS {
                 agent.say_hello(Some(i), partner.at.family.into())?;
             }
+            if partner.up(now) {
+                self.complain_of_two_bases(device, partner, agent.setup().can);
+            }
         }
         Ok(())
+    }
+
+    /// Both ends take themselves for the base: each tells, and neither heeds it. Said once.
+    fn complain_of_two_bases(&mut self, device: &str, partner: &Partner, our_can: u64) {
+        if !self.idle_said && are_two_bases(our_can, partner.can) {
+            self.idle_said = true;
+            tracing::warn!(
+                "{device}: this agent and the one at {} both take themselves for the base, and hide what is lost far beyond the link: say role = \"mobile\" at the end from which the way to the Internet leads over it",
+                partner.at.ip()
+            );
+        }
     }
 
     /// A port of a bridge often has no address, and messages come from one. Said once, and not of a
@@ -74,6 +90,13 @@ impl Hello {
             );
         }
     }
+}
+
+/// Whether agents that can do this tell each other what they miss, and neither repairs it.
+fn are_two_bases(ours: u64, theirs: u64) -> bool {
+    let tells = u64::from(LH_CAN_TELL_MISSING);
+    let repairs = u64::from(LH_CAN_REPAIR_MISSING);
+    ours & theirs & tells != 0 && (ours | theirs) & repairs == 0
 }
 
 /// Our addresses on the device: the first of IPv4, and of IPv6 the link's own if there is one.
@@ -112,7 +135,27 @@ fn who_we_are(device: &str, l2_bytes: u32) -> Us {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_core::bindings::{LH_PARTNER_ON, LH_ROLE_BASE, LH_ROLE_MOBILE};
+
     use super::*;
+
+    #[test]
+    fn two_bases_are_told_from_a_pair() {
+        let can = |role, scheme| {
+            let config = lasthop_core::Config {
+                role,
+                partner: LH_PARTNER_ON,
+                ..scheme
+            };
+            lasthop_core::message::can(config.policy())
+        };
+        let (rack, snack) = (lasthop_core::Config::default, lasthop_core::Config::snack);
+        let base = can(LH_ROLE_BASE, rack());
+        assert!(are_two_bases(base, base));
+        assert!(!are_two_bases(base, can(LH_ROLE_MOBILE, rack())));
+        assert!(!are_two_bases(base, can(LH_ROLE_MOBILE, snack())));
+        assert!(!are_two_bases(base, 0), "who does not talk of losses");
+    }
 
     #[test]
     fn loopback_has_its_addresses() {

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use lasthop_core::bindings::{
-    LH_MAX_RULES, LH_POLICY_CHANNEL, LH_POLICY_MAC, LH_POLICY_SEQUENCE, LH_POLICY_TELLS,
-    LH_ROLE_BASE, lh_config,
+    LH_MAX_RULES, LH_PARTNER_AUTO, LH_PARTNER_OFF, LH_PARTNER_ON, LH_POLICY_CHANNEL, LH_POLICY_MAC,
+    LH_POLICY_SEQUENCE, LH_POLICY_TELLS, LH_ROLE_BASE, lh_config,
 };
 
 use crate::config::{Configuration, DEFAULT_PATH, File, Policy, is_pattern};
@@ -228,18 +228,22 @@ fn check_policy(entry: &Entry<'_>, setup: &Setup, scheme: &str) -> Result<()> {
     }
 }
 
-/// Whoever is to talk to an agent at the other end needs a key, for nobody else's word counts.
-fn check_key(setup: &Setup, has_key: bool) -> Result<()> {
+/// Whether there is an agent to talk to at the other end (`enum lh_partner_mode`): without a key nobody's
+/// word counts. A device has one agent that does.
+fn partner(entry: &Entry<'_>, setup: &Setup, has_key: bool) -> Result<u32> {
     let at_the_base = lh_config {
         role: LH_ROLE_BASE,
         ..setup.config
     };
-    if at_the_base.policy() & LH_POLICY_TELLS != 0 && setup.config.partner != 0 && !has_key {
-        bail!(
+    let tells = at_the_base.policy() & LH_POLICY_TELLS != 0;
+    match setup.config.partner {
+        _ if entry.policy.is_some() => Ok(LH_PARTNER_OFF),
+        LH_PARTNER_AUTO => Ok(u32::from(has_key)),
+        LH_PARTNER_ON if tells && !has_key => bail!(
             "partner = true, and no key: have one by lasthop key new > FILE, copy it to the other end, and say key = \"FILE\" at both"
-        );
+        ),
+        said => Ok(said),
     }
-    Ok(())
 }
 
 /// Those that the command line names.
@@ -373,6 +377,7 @@ impl Orders {
         let scheme = scheme.unwrap_or_else(|| "rack".into());
         let mut setup = file.setup_within(&scheme, part)?;
         setup.shared = entry.policy.is_some() || !entry.before.is_empty();
+        setup.config.partner = partner(entry, &setup, file.key.is_some())?;
         check_policy(entry, &setup, &scheme)?;
         if let Some(role) = over.role {
             setup.config.role = role.number(names)?;
@@ -386,7 +391,6 @@ impl Orders {
                 "scheme {scheme} goes by what the link's MAC reports: say where with --mac-events mac80211 or a socket"
             );
         }
-        check_key(&setup, file.key.is_some())?;
         Ok(Settings {
             section: entry.section.to_owned(),
             policy: entry.policy.map_or(String::new(), |p| p.name.clone()),
@@ -435,5 +439,38 @@ mod tests {
             error.starts_with(DEFAULT_PATH) && !error.contains('\n'),
             "{error}"
         );
+    }
+
+    /// Who has a key has somebody to talk to, unless the file says not; of a device's agents one does.
+    #[test]
+    fn a_key_is_for_a_partner() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lasthop.toml");
+        let read = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            let orders = Orders {
+                config: Some(file.clone()),
+                devices: Devices::Sections,
+                overrides: Overrides::default(),
+            };
+            let wanted = orders.read(0)?;
+            let partner = |(_, s): &(String, Settings)| s.setup.config.partner;
+            Ok::<_, anyhow::Error>(wanted.devices.iter().map(partner).collect::<Vec<_>>())
+        };
+        let key = "[device.a]\nkey = \"k\"\n";
+        let policy = "[policy.p]\ndevice = \"a\"\nmatch = [\"10.0.0.0/8\"]\n";
+        for (text, partners) in [
+            ("[device.a]\n", vec![LH_PARTNER_OFF]),
+            (key, vec![LH_PARTNER_ON]),
+            (&format!("{key}partner = false\n"), vec![LH_PARTNER_OFF]),
+            (
+                &format!("{key}partner = true\n{policy}"),
+                vec![LH_PARTNER_ON, LH_PARTNER_OFF],
+            ),
+        ] {
+            assert_eq!(read(text).unwrap(), partners, "{text}");
+        }
+        let error = read("[device.a]\npartner = true\n").unwrap_err();
+        assert!(format!("{error:#}").contains("no key"), "{error:#}");
     }
 }
