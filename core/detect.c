@@ -57,9 +57,9 @@ LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const s
 	/* One segment of FH's may be several here, and gets one answer. */
 	if (lh_flow_sack(f) || !again || (!e->n_local && env->ack.last_ns == e->last_tx_ns))
 		return;
-	/* The unloaded round trip is that of full segments. */
+	/* The receiver's unloaded round trip is that of full segments, the flow's least that of its SYN. */
 	if (2 * (e->end - e->seq) < lh_mss(f))
-		return;
+		lmin = lh_least(lmin, f->rtt.min_ns);
 	if (unasked && age < (lmin + r) / 2)
 		f->flags &= ~LH_FLOW_RECOVERY; /* nothing was lost: the next is no hole */
 	else if (age >= lmin)

@@ -58,6 +58,7 @@ mod snack_brake;
 mod stale;
 mod suppress;
 mod train;
+mod twice;
 mod watch;
 mod watch_edit;
 mod window;
