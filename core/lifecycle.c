@@ -279,11 +279,13 @@ LH_INLINE void lh_track_mh_answer(struct lh_env *env, struct lh_flow *f, const s
 	lh_open_mh(env, f, s);
 	if (f->flags & LH_FLOW_SYN_FH)
 		lh_track_wscale(f);
-	if ((f->flags & LH_FLOW_STARTED) && s->ack == f->max && f->una != f->max) {
+	/* With the data in it, if there were any (RFC 7413 section 4.2.2). */
+	if ((f->flags & LH_FLOW_STARTED) && f->una != f->max && !lh_before(s->ack, f->max) &&
+	    !lh_after(s->ack, f->fh.end)) {
 		if (f->conn.syn_tx_ns)
 			lh_rtt_sample(env, f, env->now_ns - f->conn.syn_tx_ns);
 		lh_cache_flush(env, f); /* the SYN */
-		f->una = f->sacked_max = s->ack;
+		f->una = f->max = f->sacked_max = f->rtt.end = s->ack;
 		f->progress_ns = env->now_ns;
 	}
 	f->conn.syn_tx_ns = 0;

@@ -408,3 +408,37 @@ fn data_in_a_syn_is_not_ours() {
     assert_eq!(rig.flow().raw().una, wire(150));
     assert!(rig.ring().is_empty());
 }
+
+/// MH acknowledges the data with the SYN. Nothing moved then until the next ACK: a request lost right behind
+/// them was FH's timeout.
+#[test]
+fn behind_data_in_a_syn_the_timer_runs() {
+    for config in [classic(), Config::default()] {
+        for (in_syn, taken) in [(0, 0), (50, 50), (50, 0)] {
+            let mut rig = Rig::silent(&Options {
+                config,
+                ..Options::default()
+            });
+            let syn = Tcp {
+                payload: vec![1; in_syn],
+                ..rig.fh_syn(LH_SYN, &[])
+            };
+            rig.fh_sends(0, syn);
+            let answer = Tcp {
+                ack: wire(taken),
+                ..rig.mh_syn(LH_SYN | LH_ACK, &[])
+            };
+            rig.mh_sends(LOCAL_MS, answer);
+            let f = rig.flow().raw();
+            assert_eq!(f.rtt.srtt_ns, LOCAL_MS * MSEC_NS);
+            assert_eq!((f.una, f.max), (wire(taken), wire(taken)));
+            let end = Tcp {
+                seq: wire(taken),
+                ..rig.bare()
+            };
+            rig.fh_sends(100, end);
+            data!(rig, 100, taken, 100); // lost
+            assert!(rig.deadline().is_some(), "{taken} of {in_syn}");
+        }
+    }
+}
