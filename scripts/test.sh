@@ -7,9 +7,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
 log=$scratch/log
-# Whatever dies, no namespace and no program stays behind.
+# Whatever dies, no namespace and no program of its stays behind; test beds that somebody put up are theirs.
 cleanup() {
-	[ -x target/debug/lasthop-lab ] && [ "$(id -u)" = 0 ] && target/debug/lasthop-lab down --all >/dev/null 2>&1
+	[ -x target/debug/lasthop-lab ] && [ "$(id -u)" = 0 ] && target/debug/lasthop-lab down --crashed >/dev/null 2>&1
 	rm -rf "$scratch"
 }
 trap cleanup EXIT
