@@ -276,6 +276,8 @@ fn down_many(options: &DownOptions) -> Result<ExitCode> {
     for name in names {
         match runs::remove(&name) {
             Ok(()) => print(&format!("removed {name}\n"))?,
+            // Another `down` was faster.
+            Err(_) if runs::is_gone(&name)? => {}
             Err(error) => {
                 eprintln!("lasthop-lab: {name}: {error:#}");
                 code = ExitCode::FAILURE;

@@ -64,10 +64,7 @@ impl Run {
             Some(name) => checked_name(name)?.to_owned(),
             None => unique_name(),
         };
-        let taken = netns::list_names()?
-            .iter()
-            .any(|n| netns::run_of_namespace(n) == Some(&name));
-        if taken && !directory(&name).exists() {
+        if has_namespaces(&name)? && !directory(&name).exists() {
             bail!("namespaces of a run {name} exist: `lasthop-lab down {name}` removes them");
         }
         let run = Self {
@@ -226,17 +223,25 @@ pub fn remove(name: &str) -> Result<()> {
             fs::remove_dir_all(directory(name))
                 .with_context(|| format!("cannot remove {}", directory(name).display()))?;
         }
-        None => {
-            let names = netns::list_names()?;
-            if !names
-                .iter()
-                .any(|n| netns::run_of_namespace(n) == Some(name))
-            {
-                bail!("no run {name}: `lasthop-lab list` shows all");
-            }
-        }
+        None if !has_namespaces(name)? => bail!("no run {name}: `lasthop-lab list` shows all"),
+        None => {}
     }
     remove_namespaces(name)
+}
+
+/// Whether nothing is left under a name.
+///
+/// # Errors
+/// The directory of namespaces cannot be read.
+pub fn is_gone(name: &str) -> Result<bool> {
+    Ok(!directory(name).exists() && !has_namespaces(name)?)
+}
+
+fn has_namespaces(run: &str) -> Result<bool> {
+    let names = netns::list_names()?;
+    Ok(names
+        .iter()
+        .any(|name| netns::run_of_namespace(name) == Some(run)))
 }
 
 /// Names of namespaces that bear our name but belong to no recorded run.

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use lasthop_lab::bed::netns;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -463,4 +464,26 @@ fn a_report_of_costs_says_where_its_figures_come_from() {
     assert!(said.contains("packet.jsonl is missing"), "{said}");
     let help = text(&run(&["bench-report", "--help"]).stdout);
     assert!(help.contains("make bench-report") && help.contains("--page-only"));
+}
+
+#[test]
+fn two_may_remove_the_same_namespaces() {
+    if super::skipped("two_may_remove_the_same_namespaces") {
+        return;
+    }
+    let run = unique("twice");
+    let names = ["fh", "wan", "bs", "air", "mh"].map(|host| netns::namespace_name(&run, host));
+    for _ in 0..5 {
+        for name in &names {
+            netns::create(name).unwrap();
+        }
+        std::thread::scope(|scope| {
+            let remove = || names.iter().try_for_each(|name| netns::remove_name(name));
+            let both = [scope.spawn(remove), scope.spawn(remove)];
+            for one in both {
+                one.join().unwrap().unwrap();
+            }
+        });
+    }
+    assert_gone(&run);
 }
