@@ -19,11 +19,13 @@ export SOURCE_DATE_EPOCH
 
 # Neither the repository's place nor the builder's home goes into the programs.
 build() { # build CRATE...
-	local crate built=()
+	local crate leaks built=()
 	for crate in "$@"; do built+=("$out/build/dist/$crate"); done
 	RUSTFLAGS="--remap-path-prefix=$root=/lasthop --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
 		cargo build --locked --profile dist --target-dir "$out/build" "${@/#/-p}"
-	if strings -a "${built[@]}" | grep -F -e "$root" -e "${CARGO_HOME:-$HOME/.cargo}" | head -n 3 | grep .; then
+	# All of them first: a pipe that `head` closes ends the writers, and that would look like none found.
+	if leaks=$(strings -a "${built[@]}" | grep -F -e "$root" -e "${CARGO_HOME:-$HOME/.cargo}"); then
+		head -n 3 <<<"$leaks" >&2
 		die "a program contains paths of this machine: see the lines above, and build()"
 	fi
 }
