@@ -170,7 +170,9 @@ if ! have_tools || [ ${#packages[@]} -gt 0 ]; then
 fi
 ! builds || have_clang || packages+=(clang-19)
 if builds && ! at_least cargo 1.85; then
-	read -ra rust <<<"$(rust_packages)"
+	# On a line of its own: that there is none ends all.
+	rust=$(rust_packages)
+	read -ra rust <<<"$rust"
 	packages+=("${rust[@]}")
 fi
 if [ ${#packages[@]} -gt 0 ]; then
