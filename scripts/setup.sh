@@ -166,7 +166,8 @@ if ! have_tools || [ ${#packages[@]} -gt 0 ]; then
 		echo "setup: please install: clang 16+, cargo 1.85+, ${missing[*]:-}" >&2
 		exit 1
 	fi
-	update_once
+	# Whoever is not root only hears what is missing, by the lists that are there.
+	[ "$(id -u)" != 0 ] || update_once
 fi
 ! builds || have_clang || packages+=(clang-19)
 if builds && ! at_least cargo 1.85; then
