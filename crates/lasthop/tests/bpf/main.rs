@@ -52,13 +52,14 @@ pub fn in_namespace_alone(work: impl FnOnce() + Send + 'static) {
     in_a_thread(work);
 }
 
+/// Says why a test is skipped, past the test harness, which swallows what passing tests print.
+pub fn skip(why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
 fn in_a_thread(work: impl FnOnce() + Send + 'static) {
     if !nix::unistd::geteuid().is_root() {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: test of the BPF programs: needs root"
-        );
-        return;
+        return skip("test of the BPF programs: needs root");
     }
     let thread = std::thread::spawn(|| {
         unshare(CloneFlags::CLONE_NEWNET).expect("unshare");

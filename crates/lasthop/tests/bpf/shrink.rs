@@ -3,7 +3,6 @@
 //! or doubled.
 
 use std::cell::Cell;
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use libbpf_rs::MapCore;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use super::{in_namespace_alone, load, map, run, sends, setup};
+use super::{in_namespace_alone, load, map, run, sends, setup, skip};
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let words = bytes.chunks_exact(4);
@@ -228,11 +227,7 @@ fn what_a_cpu_at_rest_has_at_hand_is_fetched() {
         let allowed = sched_getaffinity(Pid::from_raw(0)).expect("CPUs");
         let mut cpus = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu) == Ok(true));
         let (Some(here), Some(there)) = (cpus.next(), cpus.next()) else {
-            let _ = writeln!(
-                std::io::stderr(),
-                "skipped: test of a CPU at rest: needs two"
-            );
-            return;
+            return skip("test of a CPU at rest: needs two");
         };
         let only = |cpu| {
             let mut set = CpuSet::new();

@@ -13,7 +13,7 @@ use lasthop_core::packet::Ends;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn};
 use nix::sys::socket::{sendto, socket};
 
-use super::{NEXT, REDIRECT, begin, in_namespace, load, run, setup, tcp};
+use super::{NEXT, REDIRECT, begin, in_namespace, load, run, setup, skip, tcp};
 
 const MSEC: u64 = 1_000_000;
 
@@ -72,8 +72,7 @@ fn tell_by_program(ifindex: u32) -> OwnedFd {
 fn asked_for(by: By) {
     let ends = Ends::v4(1);
     if !ip("link add vx0 type vxlan external dstport 4789") {
-        eprintln!("skipped: no vxlan");
-        return;
+        return skip("routes of tunnels: no vxlan");
     }
     let encap = match by {
         By::Route => "encap ip id 7 dst 127.0.0.2 ",
@@ -131,8 +130,7 @@ fn a_device_is_said_to_go_by_routes() {
                 .any(|f| f.check == "tunnel")
         };
         if !ip("link add vx0 type vxlan external dstport 4789") {
-            eprintln!("skipped: no vxlan");
-            return;
+            return skip("what is said of tunnels: no vxlan");
         }
         assert!(ip(
             "link add vx1 type vxlan id 7 remote 127.0.0.2 dstport 4790"

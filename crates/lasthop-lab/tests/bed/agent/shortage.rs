@@ -12,7 +12,7 @@ use lasthop_lab::data::way::Way;
 use nix::sys::signal::Signal;
 
 use super::devices::programs_attached;
-use super::{PATIENCE, able, fast_link, run};
+use super::{PATIENCE, able, fast_link, run, skip};
 
 /// So many descriptors are enough.
 const DESCRIPTORS: u64 = 84;
@@ -139,8 +139,7 @@ fn memory_of_the_kernel_runs_out() {
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
     if Command::new("strace").arg("-V").output().is_err() {
-        println!("skipped: calls of bpf(2) that fail: needs strace");
-        return;
+        return skip("calls of bpf(2) that fail: needs strace");
     }
     let (output, calls) = attach_traced(&bed, None);
     assert!(attached(&bed, "nothing fails", &output));
