@@ -61,6 +61,7 @@ else
 	bed_with_bounds
 fi
 
-skipped=$(grep -cE '^skipped:' "$log" || true)
-grep -E '^skipped:' "$log" | sort | uniq -c || true
-echo "$(sum passed) passed, $(($(sum failed) - again)) failed, $skipped skipped, $again run again alone"
+# Of one test at a time the harness begins the line: `test NAME ... skipped: WHY`.
+grep -oE '(^|\.\.\. )skipped: .*' "$log" | sed 's/^\.\.\. //' >"$scratch/skipped" || true
+sort "$scratch/skipped" | uniq -c
+echo "$(sum passed) passed, $(($(sum failed) - again)) failed, $(wc -l <"$scratch/skipped") skipped, $again run again alone"
