@@ -12,6 +12,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// A control socket that serves until it is dropped, which removes its file.
 pub struct ControlServer {
     path: PathBuf,
+    /// Its file, by device and inode: another may have the path by the end.
+    file: Option<(u64, u64)>,
     listener: UnixListener,
 }
 
@@ -46,13 +49,15 @@ impl ControlServer {
     /// Serves `handle` at `path`, in place of any socket that is left there from an earlier run.
     ///
     /// # Errors
-    /// The path is something other than a socket, too long for one, or not writable.
+    /// The path is something other than a socket, somebody listens there, it is too long for one,
+    /// or not writable.
     pub fn start(path: &Path, handle: Arc<RelayHandle>) -> Result<Self> {
         let fail = |e| Error::io(format!("control socket {}", path.display()), e);
         remove_stale(path).map_err(fail)?;
         let listener = UnixListener::bind(path).map_err(fail)?;
         let server = Self {
             path: path.into(),
+            file: socket_file(path),
             listener,
         };
         let listener = server.listener.try_clone().map_err(fail)?;
@@ -69,7 +74,9 @@ impl Drop for ControlServer {
     fn drop(&mut self) {
         // Ends the thread's accept(). Errors change nothing: the process is about to end.
         let _ = socket::shutdown(self.listener.as_raw_fd(), socket::Shutdown::Both);
-        let _ = std::fs::remove_file(&self.path);
+        if self.file.is_some() && self.file == socket_file(&self.path) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -95,12 +102,28 @@ pub fn request(path: &Path, line: &str) -> Result<String> {
 }
 
 fn remove_stale(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::FileTypeExt;
-    match std::fs::symlink_metadata(path) {
-        Ok(found) if found.file_type().is_socket() => std::fs::remove_file(path),
+    if socket_file(path).is_none() {
         // Anything else is somebody's file; bind() will say that the address is in use.
-        _ => Ok(()),
+        return Ok(());
     }
+    match UnixStream::connect(path) {
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "another relay serves it: choose another path, or stop that one",
+        )),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(path)
+        }
+        // Not to be asked, or gone by now: bind() will say.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Device and inode of the socket at `path`, if there is one.
+fn socket_file(path: &Path) -> Option<(u64, u64)> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    let is_socket = found.file_type().is_socket();
+    is_socket.then(|| (found.dev(), found.ino()))
 }
 
 fn accept_clients(listener: &UnixListener, handle: &Arc<RelayHandle>) {
@@ -257,6 +280,22 @@ mod tests {
         std::fs::write(&path, "data").unwrap();
         assert!(ControlServer::start(&path, handle()).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "data");
+    }
+
+    #[test]
+    fn a_living_relay_keeps_its_socket() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("control");
+        let first = ControlServer::start(&path, handle()).unwrap();
+        let refused = ControlServer::start(&path, handle()).err();
+        let refused = refused.expect("taken over").to_string();
+        assert!(refused.contains("another relay"), "{refused}");
+        request(&path, "stats").unwrap();
+        // By the end of the first the path is another's.
+        std::fs::remove_file(&path).unwrap();
+        let _second = ControlServer::start(&path, handle()).unwrap();
+        drop(first);
+        request(&path, "stats").unwrap();
     }
 
     #[test]
