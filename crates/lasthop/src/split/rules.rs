@@ -58,6 +58,7 @@ impl Plan<'_> {
 {sockets}
   chain syns {{
     type filter hook prerouting priority -151; policy accept;
+    meta l4proto != tcp return
     tcp flags & (fin | syn | rst | ack) != syn return
     tcp sport {{ {v4}, {v6} }} return
     tcp dport {{ {v4}, {v6} }} return
@@ -84,7 +85,8 @@ impl Plan<'_> {
     /// Packets that a transparent socket waits for. A SYN takes the way of new connections: an old
     /// connection's last wait (TIME-WAIT) is ended there. Our listeners have no address and so would
     /// take whatever goes to their ports: connections with one of these are nobody's here. (nftables'
-    /// `socket wildcard` tells, but not of a connection that is half open.)
+    /// `socket wildcard` tells, but not of a connection that is half open.) ICMP errors go to the
+    /// socket whose packet they quote: without them it would not learn the path's MTU.
     fn sockets(&self) -> String {
         let [v4, v6] = self.ports;
         format!(
@@ -92,6 +94,7 @@ impl Plan<'_> {
     type filter hook prerouting priority -152; policy accept;
     tcp dport {{ {v4}, {v6} }} return
     tcp flags & (fin | syn | rst | ack) != syn socket transparent 1 meta mark set {MARK:#x} accept
+    meta l4proto {{ icmp, icmpv6 }} socket transparent 1 socket wildcard 0 meta mark set {MARK:#x} accept
   }}"
         )
     }
@@ -368,6 +371,17 @@ mod tests {
         assert!(table.contains("iifname { \"wl0\", \"wl1\" } jump choose"));
         assert!(table.contains("  chain choose {\n    queue flags bypass to 27752\n  }"));
         assert!(table.contains("tproxy ip6 to :4002"));
+    }
+
+    /// What comes first in a chain decides: a match on TCP flags is no answer for what has none.
+    #[test]
+    fn what_is_not_tcp_passes_by_the_queue() {
+        let table = table(&[], &[]);
+        let mut syns = table
+            .lines()
+            .skip_while(|line| !line.contains("chain syns"))
+            .skip(2);
+        assert_eq!(syns.next().unwrap().trim(), "meta l4proto != tcp return");
     }
 
     #[test]
