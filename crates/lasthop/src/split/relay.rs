@@ -7,13 +7,16 @@ use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
-use nix::unistd::pipe2;
+use nix::unistd::{pipe2, read, write};
 use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::sockets;
+
+/// Most that is copied by hand: not more than the smallest pipe takes at once.
+const PIECE_BYTES: usize = 1024;
 
 /// How a connection came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,11 +60,27 @@ fn move_bytes(from: &impl AsFd, to: &impl AsFd, most: usize) -> io::Result<usize
     Ok(splice(from, None, to, None, most, flags)?)
 }
 
+/// What has come, into a pipe that is empty. splice(2) stops before an urgent byte, and behind FIN says that this
+/// is the end: then a piece goes by hand, as plain data.
+fn fill(pipe: &Pipe, from: &TcpStream) -> io::Result<usize> {
+    let spliced = move_bytes(from, &pipe.write, pipe.bytes);
+    let stopped = match &spliced {
+        Ok(n) => *n == 0,
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+    };
+    if !stopped || sockets::unread(from)? == 0 {
+        return spliced;
+    }
+    let mut piece = [0; PIECE_BYTES];
+    let n = read(from, &mut piece)?;
+    Ok(write(&pipe.write, &piece[..n])?)
+}
+
 /// One direction, until its sender has closed it; then the receiver is told so.
 async fn pump(from: &TcpStream, to: &TcpStream, bytes: usize, moved: &mut u64) -> io::Result<()> {
     let pipe = Pipe::new(bytes)?;
     loop {
-        let fill = || move_bytes(from, &pipe.write, pipe.bytes);
+        let fill = || fill(&pipe, from);
         let mut waiting = from.async_io(Interest::READABLE, fill).await?;
         if waiting == 0 {
             return SockRef::from(to).shutdown(Shutdown::Write);

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
@@ -34,6 +35,8 @@ fn transparent(domain: Domain) -> io::Result<Socket> {
         Some(Protocol::TCP),
     )?;
     socket.set_reuse_address(true)?;
+    // Here, for it must be known before the first byte comes.
+    socket.set_out_of_band_inline(true)?;
     match domain {
         Domain::IPV6 => socket.set_ip_transparent_v6(true)?,
         _ => socket.set_ip_transparent_v4(true)?,
@@ -76,6 +79,18 @@ pub(super) fn tune(stream: &TcpStream, tuning: &Tuning, lossy: bool) -> io::Resu
         socket.set_tcp_congestion(cc.as_bytes())?;
     }
     Ok(())
+}
+
+mod ioctl {
+    nix::ioctl_read_bad!(unread, libc::FIONREAD, libc::c_int);
+}
+
+/// Bytes that wait to be read.
+pub(super) fn unread(stream: &TcpStream) -> io::Result<usize> {
+    let mut bytes = 0;
+    // SAFETY: an open socket, and an int for the answer.
+    unsafe { ioctl::unread(stream.as_raw_fd(), &raw mut bytes) }?;
+    Ok(usize::try_from(bytes).unwrap_or(0))
 }
 
 /// Has the other end hear a reset, not an end of data, when `stream` is closed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! End to end: `lasthop split` on BS, the kernel's real TCP at both ends.
 
+mod ends;
 mod path;
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
