@@ -9,12 +9,14 @@
 //! and smaller, on threads of their own: tables are long, who asked may read slowly, the verifier takes its
 //! time, and the kernel waits for all of its CPUs.
 
+mod arrive;
 mod change;
 mod guests;
 mod handover;
 mod hello;
 mod keeper;
 mod live;
+mod look;
 mod notify;
 mod options;
 mod place;
@@ -519,45 +521,6 @@ impl Daemon<'_> {
             Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
             Err(error) => Err(error).context("poll"),
         }
-    }
-
-    /// Looks for devices that went or came back. True: it is time to end.
-    fn look(&mut self) -> Result<bool> {
-        for index in 0..self.places.len() {
-            let others = self.taken_by_others(index);
-            let place = &mut self.places[index];
-            if place.follows(&self.common) {
-                continue;
-            }
-            if place.is_gone(self.options.once, &self.common) && self.options.once {
-                return Ok(true);
-            }
-            let Some(ifindex) = device::ifindex(&place.name) else {
-                continue;
-            };
-            match self.who_serves(ifindex, index) {
-                Some(other) => self.places[index].waits_for(&other),
-                None => self.places[index].come_back(&self.common, &self.budget, &others),
-            }
-        }
-        self.places
-            .retain(|place| !place.is_guest() || place.live.is_some() || place.is_there());
-        Ok(false)
-    }
-
-    /// The place that serves the device of that index, for the connections that the one at `of` is for. It may be
-    /// called otherwise.
-    fn who_serves(&self, ifindex: u32, of: usize) -> Option<String> {
-        let policy = &self.places[of].settings.policy;
-        let mut same = self.places.iter().filter(|p| p.settings.policy == *policy);
-        same.find(|p| p.is_on(ifindex)).map(Place::label)
-    }
-
-    /// What the maps take of all places but one.
-    fn taken_by_others(&self, index: usize) -> Vec<u64> {
-        let others = self.places.iter().enumerate().filter(|(i, _)| *i != index);
-        let taken = others.map(|(_, place)| place.taken_bytes());
-        taken.filter(|bytes| *bytes > 0).collect()
     }
 }
 

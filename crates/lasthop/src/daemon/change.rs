@@ -2,15 +2,18 @@
 //! A device that is to be served otherwise from now on: programs with what is new are loaded on a thread
 //! of their own, while those that there are go on, and then take their place.
 
+use std::time::Instant;
+
 use anyhow::{Context, Result, anyhow};
+use lasthop_core::bindings::lh_rule;
 use serde_json::{Value, json};
 
-use super::place::{Following, Next, Place, source_of};
+use super::place::{Following, Next, Place, RETRY, source_of};
 use super::settings::Settings;
 use crate::keyfile;
 use crate::memory;
 use crate::priority;
-use crate::programs::Successor;
+use crate::programs::{Setup, Successor};
 
 /// What came of it for one device, as `lasthop reload -j` shows it.
 pub(super) fn told(dev: Option<&str>, what: &str, error: Option<&anyhow::Error>) -> Value {
@@ -34,14 +37,56 @@ impl Place {
 
     /// What came of loading, if that is over.
     pub(super) fn follow_up(&mut self) -> Option<Value> {
-        let following = self.following.take_if(|f| f.loading.is_finished())?;
-        match self.try_follow(following) {
+        match self.follow_if_loaded()? {
             Ok(()) => Some(self.told("changed")),
             Err(error) => Some(told(Some(&self.label()), "failed", Some(&error))),
         }
     }
 
-    fn told(&mut self, what: &str) -> Value {
+    /// The same where nobody waits for what comes of it.
+    pub(super) fn follow_up_unasked(&mut self) {
+        if let Some(Err(error)) = self.follow_if_loaded() {
+            tracing::warn!("{}: still as before: {error:#}", self.label());
+        }
+    }
+
+    fn follow_if_loaded(&mut self) -> Option<Result<()>> {
+        let following = self.following.take_if(|f| f.loading.is_finished())?;
+        let followed = self.try_follow(following);
+        if followed.is_err() {
+            self.retry = Instant::now() + RETRY;
+        }
+        Some(followed)
+    }
+
+    /// Whether it can be told to go by other rules.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.following.is_none() && self.loading.is_none() && Instant::now() >= self.retry
+    }
+
+    /// Has it go by these rules, for some policy is served since, or no longer.
+    pub(super) fn go_by(&mut self, rules: Vec<lh_rule>) {
+        if self.live.is_none() {
+            self.settings.setup.rules = rules;
+            return;
+        }
+        let mut settings = self.settings.clone();
+        settings.setup = Setup {
+            rules,
+            ..settings.setup
+        };
+        let next = Next {
+            settings,
+            keys: self.keys,
+            mac_events: None,
+        };
+        if let Err(error) = self.load_following(next) {
+            tracing::warn!("{}: still as before: {error:#}", self.label());
+            self.retry = Instant::now() + RETRY;
+        }
+    }
+
+    pub(super) fn told(&mut self, what: &str) -> Value {
         self.reloads += u64::from(what == "changed");
         let mut value = told(Some(&self.label()), what, None);
         value["scheme"] = self.settings.scheme.clone().into();
@@ -50,12 +95,14 @@ impl Place {
         value
     }
 
-    fn try_change(&mut self, mut wanted: Settings) -> Result<Option<&'static str>> {
+    /// Nothing: programs are being loaded for it.
+    pub(super) fn try_change(&mut self, mut wanted: Settings) -> Result<Option<&'static str>> {
         if self.live.is_some() {
             wanted.keep_sizes(&self.settings);
         }
         let keys = wanted.keys.as_deref().map(keyfile::read).transpose()?;
-        if wanted == self.settings && keys == self.keys {
+        if wanted.serves_as(&self.settings) && keys == self.keys {
+            self.settings = wanted;
             return Ok(Some("unchanged"));
         }
         let ifindex = self.live.as_ref().map(|live| live.ifindex);

@@ -296,6 +296,9 @@ fn read(runtime_dir: &Path, header: Header, fds: Vec<OwnedFd>) -> Result<Given> 
             guest: header.guest,
             policy: header.policy,
             scheme: header.scheme,
+            // Whose they are is read in the files, at once.
+            own_rules: rules.clone(),
+            left: Vec::new(),
             // As it was set, before there was a device.
             setup: Setup::of_raw(&raw, rules).on(0, Setup::default().l2_bytes),
             keys: header.keys,

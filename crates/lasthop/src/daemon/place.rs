@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use lasthop_core::bindings::{LH_POLICY_SHADOW, lh_keys};
 use serde_json::{Value, json};
 
-use super::live::{Live, load};
+use super::live::Live;
 use super::options::Common;
 use super::settings::Settings;
 use crate::check::is_radio;
@@ -21,18 +21,16 @@ use crate::device::{self, Device};
 use crate::keyfile;
 use crate::mac_events::{Lag, Source, is_socket};
 use crate::maps;
-use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
 use crate::observe::{self, Measured};
 use crate::peers;
-use crate::priority;
 use crate::programs::{Agent, Successor};
 use crate::report::{self, Served};
 use crate::view::View;
 use crate::why::{self, Conditions};
 
 /// How soon it is tried again to attach to a device that came back.
-const RETRY: Duration = Duration::from_secs(2);
+pub(super) const RETRY: Duration = Duration::from_secs(2);
 
 /// What a reload has found: all of it counts, or where programs can't follow nothing.
 pub(super) struct Next {
@@ -74,8 +72,13 @@ pub(super) struct Place {
     pub(super) loading: Option<JoinHandle<Result<Agent>>>,
     /// What it is to be served with next.
     pub(super) following: Option<Following>,
-    retry: Instant,
-    complaint: String,
+    pub(super) retry: Instant,
+    /// Why it could not be attached when that was tried last; empty: it could.
+    pub(super) complaint: String,
+    /// It was not tried since it was ordered.
+    pub(super) is_untried: bool,
+    /// Its programs could not be loaded or attached, whatever memory there was for them.
+    pub(super) fails: bool,
     /// A name of the device's that another agent holds.
     not_ours: String,
     pub(super) settings: Settings,
@@ -139,6 +142,8 @@ impl Place {
             following: None,
             retry: now,
             complaint: String::new(),
+            is_untried: true,
+            fails: false,
             not_ours: String::new(),
             reloads: 0,
             keys: given.keys,
@@ -235,68 +240,11 @@ impl Place {
         Ok(())
     }
 
-    /// Takes up a device that came back: first loads, on another thread, then attaches. Failing is
-    /// no reason to end: the others are still served, and it may work soon.
-    /// `others`: what the maps of each of them take of `budget`.
-    pub(super) fn come_back(&mut self, common: &Common, budget: &Budget, others: &[u64]) {
-        let Err(error) = self.try_come_back(common, budget, others) else {
-            return;
-        };
-        self.retry = Instant::now() + RETRY;
-        let complaint = format!("{error:#}");
-        if complaint != self.complaint {
-            tracing::warn!("{complaint}; trying again every {} s", RETRY.as_secs());
-            self.complaint = complaint;
-        }
-    }
-
-    fn try_come_back(&mut self, common: &Common, budget: &Budget, others: &[u64]) -> Result<()> {
-        if Instant::now() < self.retry {
-            return Ok(());
-        }
-        let device = Device::find(&self.name)?;
-        let Some(loading) = self.loading.take_if(|loading| loading.is_finished()) else {
-            if self.loading.is_none() {
-                let (asked, part) = (&self.settings.asked, self.settings.part);
-                let part = budget.late(asked, part, others);
-                self.settings
-                    .resize(part.with_context(|| self.name.clone())?);
-                let setup = self.settings.setup.clone();
-                let load = move || {
-                    priority::of_thread();
-                    load(&device, &setup)
-                };
-                self.loading = Some(std::thread::Builder::new().spawn(load)?);
-            }
-            return Ok(());
-        };
-        let loaded = loading.join();
-        memory::give_back();
-        let agent = loaded.map_err(|_| anyhow!("{}: loading failed", self.name))??;
-        let loaded = (agent.setup().ifindex, agent.setup().l2_bytes);
-        if loaded != (device.ifindex, device.l2_bytes) {
-            return Ok(()); // it went and came back once more meanwhile: load anew
-        }
-        self.attach(agent, &device, common)?;
-        self.complaint.clear();
-        Ok(())
-    }
-
     /// Whether it serves the device of that index, however that is called by now.
     pub(super) fn is_on(&self, ifindex: u32) -> bool {
         self.live
             .as_ref()
             .is_some_and(|live| live.ifindex == ifindex)
-    }
-
-    /// The device of that name is one that another place serves by the name it had when it was attached: two
-    /// agents on it would each take the other's repairs for the sender's.
-    pub(super) fn waits_for(&mut self, other: &str) {
-        self.loading = None;
-        self.complaint = format!(
-            "{}: served on as {other}, as it was called before: reload without a section for {other} to have it served by its own",
-            self.label()
-        );
     }
 
     /// Has the question answered: on a thread of its own, for reading a full table takes seconds,

@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::change::told;
 use super::guests::Guests;
+use super::look::{bring_up, serves, settle};
 use super::options::Common;
 use super::place::{Place, label};
-use super::settings::{Orders, Wanted};
+use super::settings::{Orders, Settings, Wanted};
 use crate::control::Question;
 use crate::device;
 use crate::memory::Budget;
@@ -20,6 +21,21 @@ pub(super) struct Reload {
     /// Who wants to know what came of it.
     asked: Vec<Question>,
     lines: Vec<Value>,
+    /// Who is not attached yet, and is being tried.
+    trying: Vec<Trying>,
+}
+
+/// A place that was not attached when the files were read.
+struct Trying {
+    ordered: String,
+    policy: String,
+    /// What came of the files for it, where its device is away.
+    what: &'static str,
+}
+
+fn find(places: &[Place], ordered: &str, policy: &str) -> Option<usize> {
+    let is_it = |place: &Place| place.ordered == ordered && place.settings.policy == policy;
+    places.iter().position(is_it)
 }
 
 impl Reload {
@@ -61,25 +77,59 @@ impl Reload {
             tracing::warn!("runtime_dir stays what it was until the process is started anew");
         }
         self.keep_wanted(&wanted, common, places);
-        for (name, settings) in wanted.devices {
-            let real = device::real_name(&name);
-            let called = label(&real, &settings.policy);
-            let place = places
-                .iter_mut()
-                .filter(|place| place.settings.policy == settings.policy)
-                .find(|place| place.ordered == name);
-            let line = match place {
-                Some(place) => place.change(settings),
-                None => match Place::claim(&real, settings, common) {
-                    Ok(mut place) => {
-                        place.ordered = name;
-                        places.push(place); // and looked at like one that came back
-                        Some(told(Some(&called), "added", None))
-                    }
-                    Err(error) => Some(told(Some(&called), "failed", Some(&error))),
-                },
+        // Not for what was to follow before.
+        places.iter_mut().for_each(|place| place.following = None);
+        let is_live = |name: &str, policy: &str, places: &[Place]| {
+            find(places, name, policy).is_some_and(|at| places[at].live.is_some())
+        };
+        let (live, others): (Vec<_>, Vec<_>) = wanted
+            .devices
+            .into_iter()
+            .partition(|(name, settings)| is_live(name, &settings.policy, places));
+        // Those first: whether there is memory for a policy decides whose its connections are.
+        for (name, settings) in others {
+            self.add((name, settings), (common, &wanted.budget), places);
+        }
+        for (name, mut settings) in live {
+            let Some(at) = find(places, &name, &settings.policy) else {
+                continue;
             };
-            self.lines.extend(line);
+            settings.setup.rules = settings.rules_beside(|policy| serves(places, at, policy));
+            self.lines.extend(places[at].change(settings));
+        }
+    }
+
+    /// Has one attached that is not, if its device is there. What comes of that is told in the end.
+    fn add(
+        &mut self,
+        (ordered, settings): (String, Settings),
+        (common, budget): (&Common, &Budget),
+        places: &mut Vec<Place>,
+    ) {
+        let policy = settings.policy.clone();
+        let real = device::real_name(&ordered);
+        let called = label(&real, &policy);
+        let found = find(places, &ordered, &policy);
+        let what = match found {
+            Some(at) => places[at].try_change(settings),
+            None => Place::claim(&real, settings, common).map(|mut place| {
+                place.ordered.clone_from(&ordered);
+                places.push(place);
+                Some("added")
+            }),
+        };
+        match what {
+            Ok(what) => {
+                let at = found.unwrap_or(places.len() - 1);
+                places[at].try_anew();
+                bring_up(places, at, common, budget);
+                self.trying.push(Trying {
+                    ordered,
+                    policy,
+                    what: what.unwrap_or("changed"),
+                });
+            }
+            Err(error) => self.lines.push(told(Some(&called), "failed", Some(&error))),
         }
     }
 
@@ -114,9 +164,16 @@ impl Reload {
 
     /// Goes on. True: all is done, and who asked has been told.
     pub(super) fn goes_on(&mut self, places: &mut [Place]) -> bool {
-        let done = places.iter_mut().filter_map(Place::follow_up);
-        self.lines.extend(done);
-        if places.iter().any(|place| place.following.is_some()) {
+        for line in places.iter_mut().filter_map(Place::follow_up) {
+            // Other rules may have followed what came of the files.
+            let is_older =
+                |other: &Value| other["dev"] == line["dev"] && other["reload"] != "removed";
+            self.lines.retain(|other| !is_older(other));
+            self.lines.push(line);
+        }
+        self.look_at_those_tried(places);
+        settle(places);
+        if !self.trying.is_empty() || places.iter().any(|place| place.following.is_some()) {
             return false;
         }
         let failed = |line: &&Value| line["reload"] == "failed";
@@ -128,5 +185,23 @@ impl Reload {
             question.say(text.clone());
         }
         true
+    }
+
+    fn look_at_those_tried(&mut self, places: &mut [Place]) {
+        for one in std::mem::take(&mut self.trying) {
+            let Some(at) = find(places, &one.ordered, &one.policy) else {
+                continue; // one that was served while its device was there, and that is gone
+            };
+            let line = match places[at].outcome() {
+                Some(Ok(true)) => places[at].told("added"),
+                Some(Ok(false)) => places[at].told(one.what),
+                Some(Err(why)) => told(Some(&places[at].label()), "failed", Some(&why)),
+                None => {
+                    self.trying.push(one);
+                    continue;
+                }
+            };
+            self.lines.push(line);
+        }
     }
 }

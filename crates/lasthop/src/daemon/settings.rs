@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use lasthop_core::bindings::{
     LH_MAX_RULES, LH_PARTNER_AUTO, LH_PARTNER_OFF, LH_PARTNER_ON, LH_POLICY_CHANNEL, LH_POLICY_MAC,
-    LH_POLICY_SEQUENCE, LH_POLICY_TELLS, LH_ROLE_BASE, lh_config,
+    LH_POLICY_SEQUENCE, LH_POLICY_TELLS, LH_ROLE_BASE, lh_config, lh_rule,
 };
 
 use crate::config::{Configuration, DEFAULT_PATH, File, Policy, is_pattern};
@@ -16,6 +16,16 @@ use crate::device;
 use crate::memory::{Asked, Budget, Chosen, Part, Room};
 use crate::programs::Setup;
 use crate::role::Role;
+use crate::units;
+
+/// A policy of the same device that comes before, and the rules by which its connections are left to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Left {
+    /// Its name.
+    pub policy: String,
+    /// They exclude what it is for.
+    pub rules: Vec<lh_rule>,
+}
 
 /// What one device is served with.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,8 +38,12 @@ pub struct Settings {
     pub guest: bool,
     /// Name of the scheme in `setup`.
     pub scheme: String,
-    /// What the programs are loaded with, but for the device.
+    /// What the programs are loaded with, but for the device. Its rules are [`Settings::rules_beside`].
     pub setup: Setup,
+    /// The rules that it has by itself.
+    pub own_rules: Vec<lh_rule>,
+    /// What it leaves to others, where those are served.
+    pub left: Vec<Left>,
     /// Where the keys are by which other agents know us; none: no messages.
     pub keys: Option<PathBuf>,
     /// Socket of a source of MAC events, or `mac80211`; none: schemes that go by them are refused.
@@ -60,6 +74,24 @@ impl Settings {
 }
 
 impl Settings {
+    /// Its rules beside the policies that are served: what is for one that is not stays with the next one
+    /// that it would be for, and in the end with the device's own agent.
+    pub(super) fn rules_beside(&self, serves: impl Fn(&str) -> bool) -> Vec<lh_rule> {
+        let left = self.left.iter().filter(|left| serves(&left.policy));
+        let others = left.flat_map(|left| &left.rules);
+        self.own_rules.iter().chain(others).copied().collect()
+    }
+
+    /// Whether connections get the same by both. What is beside that is for programs that are loaded later.
+    pub(super) fn serves_as(&self, other: &Self) -> bool {
+        let now = Self {
+            own_rules: other.own_rules.clone(),
+            left: other.left.clone(),
+            ..self.clone()
+        };
+        now == *other
+    }
+
     /// Whether both would go by what the same source says of one link.
     pub(super) fn share_a_mac(&self, other: &Self) -> bool {
         self.mac_events.is_some() && self.mac_events == other.mac_events
@@ -169,15 +201,31 @@ impl Entry<'_> {
         self.device.as_deref().unwrap_or(self.section)
     }
 
-    /// What the files say, with rules that cover no other policy's connections.
+    /// What the files say, with rules that cover none of the connections that are left alone.
     fn file(&self) -> File {
         let mut file = self.policy.map_or(self.file, |policy| &policy.file).clone();
         if self.policy.is_some() {
             file.exclude.clone_from(&self.file.exclude);
         }
-        let others = self.before.iter().flat_map(|policy| &policy.file.matches);
+        let alone = self.before.iter().filter(|policy| policy.leave_alone);
+        let others = alone.flat_map(|policy| &policy.file.matches);
         file.exclude.extend(others.cloned());
         file
+    }
+
+    /// What is left to policies that are served.
+    fn left(&self) -> Result<Vec<Left>, String> {
+        let served = self.before.iter().filter(|policy| !policy.leave_alone);
+        let left = served.map(|policy| {
+            let rules = policy.file.matches.iter();
+            Ok(Left {
+                policy: policy.name.clone(),
+                rules: rules
+                    .map(|text| units::rule(text, true))
+                    .collect::<Result<_, _>>()?,
+            })
+        });
+        left.collect()
     }
 }
 
@@ -376,6 +424,10 @@ impl Orders {
         let scheme = over_scheme.or_else(|| file.scheme.clone());
         let scheme = scheme.unwrap_or_else(|| "rack".into());
         let mut setup = file.setup_within(&scheme, part)?;
+        let left = entry.left().map_err(Error::msg)?;
+        let own_rules = setup.rules.clone();
+        let others = left.iter().flat_map(|left| &left.rules);
+        setup.rules.extend(others.copied());
         setup.shared = entry.policy.is_some() || !entry.before.is_empty();
         setup.config.partner = partner(entry, &setup, file.key.is_some())?;
         check_policy(entry, &setup, &scheme)?;
@@ -397,6 +449,8 @@ impl Orders {
             guest: is_pattern(entry.section) && matches!(self.devices, Devices::Sections),
             scheme,
             setup,
+            own_rules,
+            left,
             keys: file.key.clone(),
             mac_events,
             asked: file.memory(),
@@ -408,7 +462,47 @@ impl Orders {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_core::bindings::LH_RULE_EXCLUDE;
+
     use super::*;
+
+    /// What is for a policy that is not served stays with the next one, and in the end with the device's own.
+    #[test]
+    fn what_nobody_else_serves_is_left_to_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lasthop.toml");
+        let policy = |name: &str, more: &str| {
+            format!("[policy.{name}]\ndevice = \"wlan0\"\nmatch = [\"{more}\"]\n")
+        };
+        let text = format!(
+            "exclude = [\":22\"]\n[device.wlan0]\n{}{}{}leave_alone = true\n",
+            policy("a", ":1"),
+            policy("b", ":2"),
+            policy("c", ":3")
+        );
+        std::fs::write(&file, text).unwrap();
+        let orders = Orders {
+            config: Some(file),
+            devices: Devices::Sections,
+            overrides: Overrides::default(),
+        };
+        let wanted = orders.read(0).unwrap();
+        let ports = |policy: &str, serves: fn(&str) -> bool| -> Vec<u16> {
+            let of = |(_, settings): &&(String, Settings)| settings.policy == policy;
+            let (_, settings) = wanted.devices.iter().find(of).unwrap();
+            let rules = settings.rules_beside(serves);
+            if serves("a") && serves("b") {
+                assert_eq!(rules, settings.setup.rules, "as if all were served");
+            }
+            let excluded = rules.iter().filter(|rule| rule.action == LH_RULE_EXCLUDE);
+            excluded.map(|rule| rule.port).collect()
+        };
+        assert_eq!(ports("", |_| true), [22, 3, 1, 2]);
+        assert_eq!(ports("", |policy| policy != "a"), [22, 3, 2]);
+        assert_eq!(ports("", |_| false), [22, 3]);
+        assert_eq!(ports("b", |_| true), [22, 1]);
+        assert_eq!(ports("b", |policy| policy != "a"), [22]);
+    }
 
     /// Nothing is let go because a file is away for a moment; where there never was one nothing is missing.
     #[test]

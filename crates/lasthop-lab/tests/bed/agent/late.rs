@@ -9,7 +9,7 @@ use lasthop_lab::data::host::Host;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{able, fast_link, told, wait_until};
+use super::{able, fast_link, lasthop, told, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -43,6 +43,13 @@ impl Served {
         told(&self.bed, "reload");
     }
 
+    /// The same where a device has to wait: what is complained of.
+    fn reload_in_vain(&self, text: &str) -> String {
+        fs::write(self.directory.path().join("lasthop.toml"), text).expect("file");
+        let refused = lasthop(&self.bed, &["reload"]).expect_err("no memory");
+        format!("{refused:#}")
+    }
+
     /// What `lasthop status` says of a device.
     fn status(&self, dev: &str) -> Option<Value> {
         let mut all = told(&self.bed, "status").into_iter();
@@ -73,7 +80,11 @@ fn one_limit_is_for_those_too_that_come_later() {
     }
     let mut served = Served::start("memory = \"4MiB\"\n[device.wl0]\n");
     served.run("ip link add late0 type veth peer name late1");
-    served.reload("memory = \"4MiB\"\n[device.wl0]\n[device.late0]\n");
+    let refused = served.reload_in_vain("memory = \"4MiB\"\n[device.wl0]\n[device.late0]\n");
+    assert!(
+        refused.contains("late0: still as before: no memory: its maps take "),
+        "{refused}"
+    );
     served.wait_for("refused", "late0", |status| {
         let complaint = status["complaint"].as_str().unwrap_or_default();
         complaint.starts_with("late0: no memory: its maps take ")

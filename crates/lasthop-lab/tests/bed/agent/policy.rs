@@ -6,8 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use lasthop_lab::bed::agent::AgentHandle;
+use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::bed::transfer::Transfer;
+use lasthop_lab::data::host::Host;
+use serde_json::Value;
 
 use super::devices::programs_attached;
 use super::{able, fast_link, run, told};
@@ -104,4 +107,62 @@ fn each_policy_has_its_own_connections() {
     assert_eq!(programs_attached(&bed), 2);
     agent.stop().expect("stop");
     assert_eq!(programs_attached(&bed), 0);
+}
+
+/// What `lasthop reload` says of each, whatever it complains of.
+fn reload(bed: &TestBed, file: &Path, text: &str) -> Vec<Value> {
+    fs::write(file, text).expect("file");
+    let script = r#""$0" reload -j 2>/dev/null || true"#;
+    let binary = find_binary("lasthop").expect("lasthop");
+    let words = ["sh", "-c", script, binary.to_str().expect("path")];
+    let said = bed.command(Host::Bs, &words).expect("reload");
+    let lines = said.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+/// Where nothing is left for a policy's agent its connections stay with the device's, and the reload says so;
+/// as soon as there is enough they are its own.
+#[test]
+fn without_memory_a_policy_takes_nothing_away() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.02)).expect("test bed");
+    let directory = tempfile::tempdir().expect("directory");
+    let file = directory.path().join("lasthop.toml");
+    let text = |memory: &str, more: &str| format!("memory = \"{memory}\"\n[device.wl0]\n{more}");
+    let lab = "[policy.lab]\ndevice = \"wl0\"\nmatch = [\":7100\"]\n";
+    fs::write(&file, text("6MiB", "")).expect("file");
+    let agent = bed.start_daemon(&file).expect("daemon");
+    let of = |lines: &[Value], dev: &str| {
+        let line = lines.iter().find(|line| line["dev"] == dev);
+        line.unwrap_or_else(|| panic!("no {dev}: {lines:?}"))
+            .clone()
+    };
+    let helped = || {
+        run(&bed, Transfer::new().bytes(2_000_000).ports(7_100));
+        ["flows_created", "local_retransmits"].map(|c| counter(&bed, "wl0", c))
+    };
+    for _ in 0..2 {
+        let lines = reload(&bed, &file, &text("6MiB", lab));
+        let line = of(&lines, "wl0:lab");
+        let error = line["error"].as_str().unwrap_or_default();
+        assert!(
+            line["reload"] == "failed" && error.starts_with("no memory: its maps take "),
+            "{line}"
+        );
+        assert_ne!(of(&lines, "wl0")["reload"], "failed");
+    }
+    let [flows, repairs] = helped();
+    assert!(flows == 1 && repairs > 15, "{flows} {repairs}");
+
+    let lines = reload(&bed, &file, &text("12MiB", lab));
+    assert_eq!(of(&lines, "wl0:lab")["reload"], "added");
+    let [after, _] = helped();
+    assert_eq!(after, flows);
+    assert_eq!(counter(&bed, "wl0:lab", "flows_created"), 1);
+    assert!(counter(&bed, "wl0:lab", "local_retransmits") > 15);
+    agent.stop().expect("stop");
 }
