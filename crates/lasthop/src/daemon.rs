@@ -52,7 +52,6 @@ use crate::device::{self, Device};
 use crate::mac_events::is_socket;
 use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
-use crate::programs::Agent;
 use crate::role::Role;
 use crate::signals::{all_blocked, blocked};
 use crate::{descriptors, priority, privilege, runtime};
@@ -117,7 +116,10 @@ pub fn run(options: &Options) -> Result<()> {
                 false => control::DAEMON.to_owned(),
             };
             let process = Control::claim(&common.runtime_dir, &name)?;
-            let places = claim_all(wanted, &devices, &common)?;
+            let (places, devices) = match named {
+                true => claim_named(wanted, devices, &common)?,
+                false => claim_sections(wanted, devices, &common, &mut guests),
+            };
             (process, places, Some(devices))
         }
     };
@@ -214,14 +216,43 @@ fn present(wanted: &Wanted, by: &Devices) -> Result<Vec<Option<Device>>> {
     Ok(devices)
 }
 
-fn claim_all(wanted: Wanted, devices: &[Option<Device>], common: &Common) -> Result<Vec<Place>> {
-    let claim = |((name, settings), device): ((String, settings::Settings), &Option<Device>)| {
+/// Places, and the device of each if that is there.
+type Claimed = (Vec<Place>, Vec<Option<Device>>);
+
+fn claim_named(wanted: Wanted, devices: Vec<Option<Device>>, common: &Common) -> Result<Claimed> {
+    let mut places = Vec::new();
+    for ((name, settings), device) in wanted.devices.into_iter().zip(&devices) {
         let real = device.as_ref().map_or(&name, |device| &device.name);
         let mut place = Place::claim(real, settings, common)?;
+        place.open()?;
         place.ordered = name;
-        Ok(place)
-    };
-    wanted.devices.into_iter().zip(devices).map(claim).collect()
+        places.push(place);
+    }
+    Ok((places, devices))
+}
+
+/// Whoever is at fault waits until that is mended, and the others are served.
+fn claim_sections(
+    wanted: Wanted,
+    devices: Vec<Option<Device>>,
+    common: &Common,
+    guests: &mut Guests,
+) -> Claimed {
+    let mut claimed = Claimed::default();
+    for ((name, settings), device) in wanted.devices.into_iter().zip(devices) {
+        let real = device.as_ref().map_or(&name, |device| &device.name);
+        let policy = settings.policy.clone();
+        match Place::claim(real, settings, common) {
+            Ok(mut place) => {
+                place.open_or_complain();
+                place.ordered = name;
+                claimed.0.push(place);
+                claimed.1.push(device);
+            }
+            Err(error) => guests.complain(real, &policy, &error),
+        }
+    }
+    claimed
 }
 
 /// The serving process.
@@ -270,19 +301,30 @@ impl Due {
 }
 
 impl Daemon<'_> {
-    /// Loads all before it attaches the first: from then on somebody has to be served.
+    /// Loads all before it attaches the first: from then on somebody has to be served. Devices that were named
+    /// are attached all or none; of sections each by itself, but where no programs can be loaded it is the
+    /// machine that lacks something.
     fn attach_all(&mut self, devices: &[Option<Device>]) -> Result<()> {
-        let there = || self.places.iter().zip(devices);
+        let named = matches!(self.options.orders.devices, Devices::Named(_));
         let load = |(place, device): (&Place, &Option<Device>)| {
-            let device = device.as_ref()?;
+            let device = device.as_ref().filter(|_| !place.lacks)?;
             Some(load(device, &place.settings.setup))
         };
-        let agents: Vec<Option<Agent>> = there()
-            .map(|both| load(both).transpose())
-            .collect::<Result<_>>()?;
-        for ((place, device), agent) in self.places.iter_mut().zip(devices).zip(agents) {
-            if let (Some(device), Some(agent)) = (device, agent) {
-                place.attach(agent, device, &self.common)?;
+        let mut loaded: Vec<_> = self.places.iter().zip(devices).map(load).collect();
+        let all = named || !loaded.iter().flatten().any(Result::is_ok);
+        let failed = loaded.iter().position(|one| matches!(one, Some(Err(_))));
+        if let Some(at) = failed.filter(|_| all) {
+            return loaded.swap_remove(at).transpose().map(drop);
+        }
+        for ((place, device), agent) in self.places.iter_mut().zip(devices).zip(loaded) {
+            let (Some(device), Some(agent)) = (device, agent) else {
+                continue;
+            };
+            let attached = agent.and_then(|agent| place.attach(agent, device, &self.common));
+            match attached {
+                Err(error) if named => return Err(error),
+                Err(error) => place.fails_with(&error),
+                Ok(()) => {}
             }
         }
         memory::give_back();

@@ -8,8 +8,9 @@ use anyhow::{Context, Error, Result, anyhow};
 
 use super::live::load;
 use super::options::Common;
-use super::place::{Place, RETRY};
+use super::place::{Place, RETRY, source_of};
 use crate::device::Device;
+use crate::keyfile;
 use crate::memory::{self, Budget};
 use crate::priority;
 
@@ -19,11 +20,30 @@ impl Place {
         self.retry = Instant::now();
         self.is_untried = true;
         self.fails = false;
+        self.open_or_complain();
+    }
+
+    /// Opens what it needs beside the device, unless that was done.
+    pub(super) fn open(&mut self) -> Result<()> {
+        if self.lacks {
+            let keys = self.settings.keys.as_deref().map(keyfile::read).transpose();
+            self.keys = keys.with_context(|| self.label())?;
+            self.mac_events = source_of(&self.settings, None).with_context(|| self.label())?;
+            self.lacks = false;
+        }
+        Ok(())
+    }
+
+    /// The same where one that is at fault is to wait.
+    pub(super) fn open_or_complain(&mut self) {
+        if let Err(error) = self.open() {
+            self.complain(&error);
+        }
     }
 
     /// What has come of that: whether it is attached, or why not. None: it is still being tried.
     pub(super) fn outcome(&self) -> Option<Result<bool>> {
-        if self.live.is_some() || !self.is_there() {
+        if self.live.is_some() || !(self.is_there() || self.lacks) {
             return Some(Ok(self.live.is_some()));
         }
         let why = || {
@@ -54,7 +74,7 @@ impl Place {
     }
 
     /// Says why it can't be attached, once for each reason.
-    fn complain(&mut self, error: &Error) {
+    pub(super) fn complain(&mut self, error: &Error) {
         self.retry = Instant::now() + RETRY;
         self.is_untried = false;
         let complaint = format!("{error:#}");
@@ -64,10 +84,17 @@ impl Place {
         }
     }
 
+    /// It could not be attached, and not for want of memory.
+    pub(super) fn fails_with(&mut self, error: &Error) {
+        self.fails = true;
+        self.complain(error);
+    }
+
     fn try_come_back(&mut self, common: &Common, budget: &Budget, others: &[u64]) -> Result<()> {
         if Instant::now() < self.retry {
             return Ok(());
         }
+        self.open()?;
         let device = Device::find(&self.name)?;
         let Some(loading) = self.loading.take_if(|loading| loading.is_finished()) else {
             if self.loading.is_none() {

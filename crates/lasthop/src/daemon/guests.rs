@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Devices that a pattern's section is for: taken up when they come, and let go when they are gone.
+//! Devices that a pattern's section is for: taken up when they come, and let go when they are gone. And those
+//! that somebody else serves, until that one ends.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use anyhow::{Error, Result, bail};
 use super::options::Common;
 use super::place::{Place, label};
 use super::settings::{Patterns, Settings, Wanted};
-use crate::device;
+use crate::device::{self, real_name};
 
 /// What was said last of each device that could not be taken up, and of each policy of one.
 type Complaints = BTreeMap<(String, String), String>;
@@ -16,6 +17,8 @@ type Complaints = BTreeMap<(String, String), String>;
 /// What the files have said of them, and what was said of devices that could not be taken up.
 pub(super) struct Guests {
     patterns: Patterns,
+    /// Devices that are to be served whether they are there or not.
+    ordered: Vec<(String, Settings)>,
     /// Whether there was a configuration file.
     pub(super) had_file: bool,
     complaints: Complaints,
@@ -25,6 +28,10 @@ impl Guests {
     pub(super) fn of(wanted: &Wanted) -> Self {
         Self {
             patterns: wanted.patterns.clone(),
+            ordered: {
+                let named = wanted.devices.iter().filter(|(_, of)| !of.guest);
+                named.cloned().collect()
+            },
             had_file: wanted.has_file,
             complaints: BTreeMap::new(),
         }
@@ -32,27 +39,63 @@ impl Guests {
 
     /// Whether there is nobody to wait for.
     pub(super) fn are_none(&self) -> bool {
-        self.patterns.is_empty()
+        self.patterns.is_empty() && self.ordered.is_empty()
     }
 
-    /// Looks for devices that have come, and makes a place for each.
+    /// What keeps a device, or a policy of one, from being taken up.
+    pub(super) fn complain(&mut self, name: &str, policy: &str, error: &Error) {
+        complain(&mut self.complaints, (name.into(), policy.into()), error);
+    }
+
+    /// Looks for devices that have come, or that nobody else serves any more, and makes a place for each.
     pub(super) fn take_up(&mut self, places: &mut Vec<Place>, common: &Common) {
-        if self.are_none() {
+        self.take_up_ordered(places, common);
+        if self.patterns.is_empty() {
             return;
         }
         let there = device::names();
-        self.complaints.retain(|(name, _), _| there.contains(name));
+        let named: Vec<String> = self
+            .ordered
+            .iter()
+            .map(|(name, _)| real_name(name))
+            .collect();
+        self.complaints
+            .retain(|(name, _), _| there.contains(name) || named.contains(name));
         for name in there {
             for settings in self.patterns.settings_of(&name) {
                 if places.iter().any(|place| serves(place, &name, settings)) {
                     continue;
                 }
                 match place(&name, settings, places, common) {
-                    Ok(place) => places.push(place), // and looked at like one that came back
+                    Ok(mut place) => {
+                        place.open_or_complain();
+                        places.push(place); // and looked at like one that came back
+                    }
                     Err(error) => {
                         let of = (name.clone(), settings.policy.clone());
                         complain(&mut self.complaints, of, &error);
                     }
+                }
+            }
+        }
+    }
+
+    fn take_up_ordered(&mut self, places: &mut Vec<Place>, common: &Common) {
+        for (name, settings) in &self.ordered {
+            let is_it = |p: &Place| p.ordered == *name && p.settings.policy == settings.policy;
+            if places.iter().any(is_it) {
+                continue;
+            }
+            let real = real_name(name);
+            match Place::claim(&real, settings.clone(), common) {
+                Ok(mut place) => {
+                    place.ordered.clone_from(name);
+                    place.open_or_complain();
+                    places.push(place);
+                }
+                Err(error) => {
+                    let of = (real, settings.policy.clone());
+                    complain(&mut self.complaints, of, &error);
                 }
             }
         }
@@ -64,7 +107,11 @@ fn complain(complaints: &mut Complaints, of: (String, String), error: &Error) ->
     let complaint = format!("{error:#}");
     let is_new = complaints.get(&of) != Some(&complaint);
     if is_new {
-        tracing::warn!("{}: {complaint}", label(&of.0, &of.1));
+        let label = label(&of.0, &of.1);
+        match complaint.strip_prefix(&label) {
+            Some(_) => tracing::warn!("{complaint}; waiting for that"),
+            None => tracing::warn!("{label}: {complaint}; waiting for that"),
+        }
         complaints.insert(of, complaint);
     }
     is_new

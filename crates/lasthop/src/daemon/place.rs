@@ -79,6 +79,8 @@ pub(super) struct Place {
     pub(super) is_untried: bool,
     /// Its programs could not be loaded or attached, whatever memory there was for them.
     pub(super) fails: bool,
+    /// Its keys and its source of MAC events have still to be opened.
+    pub(super) lacks: bool,
     /// A name of the device's that another agent holds.
     not_ours: String,
     pub(super) settings: Settings,
@@ -114,18 +116,19 @@ impl Place {
         label(&self.name, &self.settings.policy)
     }
 
-    /// Takes the device's name, whether there is such a device by now or not.
+    /// Takes the device's name, whether there is such a device by now or not. Keys and sources of MAC events
+    /// are still to be opened.
     pub(super) fn claim(name: &str, settings: Settings, common: &Common) -> Result<Self> {
+        let control = Control::claim(&common.runtime_dir, &label(name, &settings.policy))?;
         let taken = Taken {
             dev: name.to_owned(),
             ordered: name.to_owned(),
             uptime_s: 0.0,
-            keys: settings.keys.as_deref().map(keyfile::read).transpose()?,
-            mac_events: source_of(&settings, None)?,
+            keys: None,
+            mac_events: None,
             live: None,
             settings,
         };
-        let control = Control::claim(&common.runtime_dir, &label(name, &taken.settings.policy))?;
         Ok(Self::taken(taken, control))
     }
 
@@ -137,6 +140,7 @@ impl Place {
             name: given.dev,
             ordered: given.ordered,
             started: now.checked_sub(before).unwrap_or(now),
+            lacks: given.live.is_none(),
             live: given.live,
             loading: None,
             following: None,

@@ -116,9 +116,12 @@ fn taken(
     settings: Settings,
     (dev, ordered, uptime_s): (String, String, f64),
 ) -> Result<Taken> {
-    let keys = settings.keys.as_deref().map(keyfile::read).transpose()?;
-    let ifindex = live.as_ref().map(|live| live.raw.ifindex);
-    let mac_events = source_of(&settings, ifindex)?;
+    // One that waits may do so for just these.
+    let (mut keys, mut mac_events) = (None, None);
+    if let Some(live) = &live {
+        keys = settings.keys.as_deref().map(keyfile::read).transpose()?;
+        mac_events = source_of(&settings, Some(live.raw.ifindex))?;
+    }
     let live = match (live, by) {
         (Some(live), Some(by)) => {
             let agent = Agent::take_over(by, live.links).with_context(|| dev.clone())?;

@@ -22,7 +22,8 @@ use tempfile::TempDir;
 
 use super::devices::programs_attached;
 use super::{
-    able, able_alone, counter, end, fast_link, start, start_endless, wait_until, wait_until_empty,
+    able, able_alone, counter, end, fast_link, start, start_endless, told, wait_until,
+    wait_until_empty,
 };
 
 /// A daemon on the base station, and its file.
@@ -485,4 +486,35 @@ fn who_cannot_take_over_leaves_all_as_it_is() {
         output.status.success() && said.contains("attached to wl0"),
         "{said}"
     );
+}
+
+/// A device that somebody else serves, or whose key can't be read, waits for that alone.
+#[test]
+fn who_is_at_fault_keeps_nobody_from_being_served() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let file = bed.directory().join("lasthop.toml");
+    let key = bed.directory().join("key");
+    let text = format!(
+        "[device.eth0]\n[device.lo]\nkey = {:?}\n[device.wl0]\n",
+        key.display().to_string()
+    );
+    fs::write(&file, text).expect("file");
+    let claim = || lasthop::control::Control::claim(Path::new("/run/lasthop"), "eth0");
+    let other = bed.run_in(Host::Bs, claim).expect("namespace");
+    let mut agent = bed.start_daemon(&file).expect("daemon");
+    let complaint = || {
+        let all = told(&bed, "status").into_iter();
+        let mut of_lo = all.filter(|status| status["dev"] == "lo");
+        of_lo.next().expect("lo")["complaint"].clone()
+    };
+    let text = complaint().as_str().expect("a complaint").to_owned();
+    assert!(text.starts_with("lo: key file /"), "{text}");
+    drop(other.expect("eth0's lock"));
+    agent
+        .wait_for_line("lasthop: attached to eth0 (")
+        .expect("once nobody else serves it");
+    agent.stop().expect("stop");
 }
