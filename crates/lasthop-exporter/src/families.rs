@@ -139,7 +139,7 @@ fn attached(sample: &Sample) -> Family {
     family(
         "attached",
         MetricType::Gauge,
-        "1: the agent's programs are on the device; 0: the device is away, and the agent waits for it",
+        "1: the agent's programs are on the device; 0: the device is away, or can't be attached, and the agent tries again",
         series.collect(),
     )
 }

@@ -308,7 +308,7 @@ impl Daemon<'_> {
         let named = matches!(self.options.orders.devices, Devices::Named(_));
         let load = |(place, device): (&Place, &Option<Device>)| {
             let device = device.as_ref().filter(|_| !place.lacks)?;
-            Some(load(device, &place.settings.setup))
+            Some(load(device, &place.label(), &place.settings.setup))
         };
         let mut loaded: Vec<_> = self.places.iter().zip(devices).map(load).collect();
         let all = named || !loaded.iter().flatten().any(Result::is_ok);

@@ -48,7 +48,11 @@ pub const EVENTS_FIELDS: &[Field] = &[
         "how many: connections that are cut off, outages, packets, segments, lines left out",
     ),
     ("duration_s", "s", "of what has ended: how long it took"),
-    ("detail", "", "of `silent`: what is known of the reason"),
+    (
+        "detail",
+        "",
+        "of `silent` and `waiting`: what is known of the reason",
+    ),
 ];
 
 /// The words of `event`, and what each means.
@@ -56,7 +60,7 @@ pub const EVENT_WORDS: &[(&str, &str)] = &[
     ("attached", "the device is served"),
     (
         "waiting",
-        "it is not there; its process waits for it (at the start)",
+        "it is not attached, at the start: not there, or for the reason in `detail`; its process tries again",
     ),
     ("gone", "the device went away; its process waits for it"),
     ("detached", "nobody serves it any more"),

@@ -199,7 +199,7 @@ impl Budget {
             None => "what may be taken without the key memory",
         };
         bail!(
-            "no memory: its maps take {}, but of the {} of {whose} {} other device(s) have {}: raise memory, or lower cache_total or max_flows",
+            "no memory: its maps take {}, but of the {} of {whose} {} other device(s) or policies have {}: raise memory, or lower cache_total or max_flows",
             mib(parts[1].memory_bytes()),
             mib(all),
             others.len(),
@@ -360,7 +360,7 @@ mod tests {
         );
         assert!(
             refused.ends_with(
-                "but of the 32 MiB of memory 2 other device(s) have 32 MiB: raise memory, or lower cache_total or max_flows"
+                "but of the 32 MiB of memory 2 other device(s) or policies have 32 MiB: raise memory, or lower cache_total or max_flows"
             ),
             "{refused}"
         );

@@ -29,7 +29,7 @@ pub const STATUS_FIELDS: &[Field] = &[
     (
         "state",
         "",
-        "`attached`, or `waiting` for the device to come back",
+        "`attached`, or `waiting`: for the device to come back, or for what `complaint` says",
     ),
     (
         "complaint",

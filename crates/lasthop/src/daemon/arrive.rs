@@ -101,10 +101,10 @@ impl Place {
                 let (asked, part) = (&self.settings.asked, self.settings.part);
                 let part = budget.late(asked, part, others);
                 self.settings.resize(part.with_context(|| self.label())?);
-                let setup = self.settings.setup.clone();
+                let (called, setup) = (self.label(), self.settings.setup.clone());
                 let load = move || {
                     priority::of_thread();
-                    load(&device, &setup)
+                    load(&device, &called, &setup)
                 };
                 self.loading = Some(std::thread::Builder::new().spawn(load)?);
             }

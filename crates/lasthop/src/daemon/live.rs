@@ -354,9 +354,10 @@ fn take_timers(agent: &Agent, timers: &mut Timers) -> Result<()> {
     armed.context("timers of connections")
 }
 
-/// Loads the programs for a device.
-pub(super) fn load(device: &Device, setup: &Setup) -> Result<Agent> {
-    Agent::load(&setup.on(device.ifindex, device.l2_bytes)).with_context(|| device.name.clone())
+/// Loads the programs for a device, or as it is called for some connections of it.
+pub(super) fn load(device: &Device, called: &str, setup: &Setup) -> Result<Agent> {
+    let setup = setup.on(device.ifindex, device.l2_bytes);
+    Agent::load(&setup).with_context(|| called.to_owned())
 }
 
 #[cfg(test)]

@@ -377,7 +377,11 @@ impl Place {
         let name = self.label();
         let state = if up { "up" } else { "down" };
         match self.live.as_ref().map(|live| live.link(up)) {
-            None => format!("{FAILED}{name} {state}: the device is away\n"),
+            None => match self.outcome() {
+                Some(Err(why)) => format!("{FAILED}{name} {state}: not attached: {why:#}\n"),
+                Some(Ok(_)) => format!("{FAILED}{name} {state}: the device is away\n"),
+                None => format!("{FAILED}{name} {state}: it is just being attached\n"),
+            },
             Some(Ok(None)) => format!("{name} {state}: scheme {scheme} takes no notice\n"),
             Some(Ok(Some(1))) => format!("{name} {state}: 1 connection told\n"),
             Some(Ok(Some(told))) => format!("{name} {state}: {told} connections told\n"),

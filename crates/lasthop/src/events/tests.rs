@@ -87,6 +87,21 @@ fn devices_come_go_and_are_renamed() {
     assert_eq!(looks.status(vec![status("wl0", away)]), ["waiting"]);
 }
 
+/// A device that is there and can't be attached is told of with the reason.
+#[test]
+fn who_waits_for_something_else_says_so() {
+    let refused = |s: &mut Value| {
+        s["state"] = "waiting".into();
+        s["complaint"] = "wl0:lab: no memory".into();
+    };
+    let events = Looks::default().look(Sample {
+        status: vec![status("wl0:lab", refused)],
+        ..Sample::default()
+    });
+    let waits = Event::of("wl0:lab", "waiting").with("detail", "wl0:lab: no memory");
+    assert_eq!(events, [waits]);
+}
+
 /// Another device of the same name between two looks is seen by its index, another process that goes on
 /// by its number.
 #[test]

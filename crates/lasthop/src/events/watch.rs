@@ -233,7 +233,10 @@ impl Device {
                         .with("scheme", status["scheme"].clone())
                         .with("pid", status["pid"].clone())
                 }),
-                (false, true) => event("waiting"),
+                (false, true) => event("waiting").map(|event| match &status["complaint"] {
+                    Value::Null => event,
+                    why => event.with("detail", why.clone()),
+                }),
                 (false, false) => event("gone"),
             };
         }

@@ -88,7 +88,7 @@ fn one_limit_is_for_those_too_that_come_later() {
     served.wait_for("refused", "late0", |status| {
         let complaint = status["complaint"].as_str().unwrap_or_default();
         complaint.starts_with("late0: no memory: its maps take ")
-            && complaint.contains("of the 4 MiB of memory 1 other device(s) have")
+            && complaint.contains("of the 4 MiB of memory 1 other device(s) or policies have")
             && complaint.contains("raise memory")
             && status["state"] == "waiting"
     });

@@ -13,7 +13,7 @@ use lasthop_lab::data::host::Host;
 use serde_json::Value;
 
 use super::devices::programs_attached;
-use super::{able, fast_link, run, told};
+use super::{able, fast_link, lasthop, run, told};
 
 const MIB: u64 = 1 << 20;
 const POLICIES: &str = r#"
@@ -155,6 +155,12 @@ fn without_memory_a_policy_takes_nothing_away() {
         );
         assert_ne!(of(&lines, "wl0")["reload"], "failed");
     }
+    let told = lasthop(&bed, &["link", "wl0", "up"]).expect_err("the policy's agent");
+    let told = format!("{told:#}");
+    assert!(
+        told.contains("wl0:lab up: not attached: no memory: "),
+        "{told}"
+    );
     let [flows, repairs] = helped();
     assert!(flows == 1 && repairs > 15, "{flows} {repairs}");
 
