@@ -101,7 +101,7 @@ impl Agent {
     pub fn new(setup: Setup) -> Self {
         Self {
             host: Host::new(setup.limits),
-            partner_can: can(setup.config.policy()),
+            partner_can: can(setup.config.policy() | LH_POLICY_CHANNEL),
             setup,
             flows: BTreeMap::new(),
             timers: BTreeSet::new(),
@@ -110,13 +110,14 @@ impl Agent {
         }
     }
 
-    /// Whether the agent at the hop's other end, one like this, answers, and its round trip in ns; 0:
+    /// Whether the agent at the hop's other end answers, and its round trip in ns; 0:
     /// unknown.
     pub fn set_partner(&mut self, rtt_ns: Option<u64>) {
         self.partner = rtt_ns;
     }
 
-    /// What that one can do, if it is not one like this: [`can`] of its policies.
+    /// What that one can do: [`can`] of its policies. Unless it is said, one that repairs and tells, and else
+    /// is like this.
     pub fn set_partner_can(&mut self, can: u64) {
         self.partner_can = can;
     }

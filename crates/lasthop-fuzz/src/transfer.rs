@@ -139,6 +139,7 @@ impl<'a, G: Gateway> World<'a, G> {
             true => Config {
                 role: [LH_ROLE_BASE, LH_ROLE_MOBILE][usize::from(shape >> 5 & 1)],
                 brake: u32::from(shape >> 7),
+                partner: u32::from(shape >> 6 & 1),
                 ..config
             },
             false => config,

@@ -2,7 +2,7 @@
 //! The agent at the hop's other end, beside MH: it sees data come from the hop and ACKs leave, tells
 //! the first one what it misses, and hears nothing but packets.
 
-use lasthop_core::bindings::{LH_POLICY_PARTNER, LH_SYN, lh_hole};
+use lasthop_core::bindings::{LH_POLICY_CHANNEL, LH_SYN, lh_hole};
 use lasthop_core::packet::checksum_ok;
 use lasthop_core::{Outcome, Segment, parse};
 
@@ -111,7 +111,7 @@ impl<G: Gateway> World<'_, G> {
     /// What MH's end tells is the agents' matter: nothing of it is on the wire from its packet `from`
     /// on.
     fn kept_on_the_hop(&self, from: usize) {
-        if self.gateway.config().policy() & LH_POLICY_PARTNER == 0 {
+        if self.gateway.config().policy() & LH_POLICY_CHANNEL == 0 {
             return;
         }
         for packet in self.wire.iter().skip(from) {
