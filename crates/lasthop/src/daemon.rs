@@ -20,6 +20,7 @@ mod look;
 mod notify;
 mod options;
 mod place;
+mod places;
 mod reload;
 pub mod settings;
 mod takeover;

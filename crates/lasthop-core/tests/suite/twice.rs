@@ -62,7 +62,7 @@ fn transfer(config: Config, len: i64) -> (u32, u32) {
             x = x
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            if (x >> 33).is_multiple_of(100) {
+            if (x >> 33) % 100 == 0 {
                 lost += 1;
                 continue;
             }

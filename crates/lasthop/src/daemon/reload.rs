@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::change::told;
 use super::guests::Guests;
-use super::look::{bring_up, serves, settle};
 use super::options::Common;
 use super::place::{Place, label};
+use super::places::{bring_up, serves, settle};
 use super::settings::{Orders, Settings, Wanted};
 use crate::control::Question;
 use crate::device;
