@@ -505,16 +505,14 @@ fn who_is_at_fault_keeps_nobody_from_being_served() {
     let claim = || lasthop::control::Control::claim(Path::new("/run/lasthop"), "eth0");
     let other = bed.run_in(Host::Bs, claim).expect("namespace");
     let mut agent = bed.start_daemon(&file).expect("daemon");
-    let complaint = || {
-        let all = told(&bed, "status").into_iter();
-        let mut of_lo = all.filter(|status| status["dev"] == "lo");
-        of_lo.next().expect("lo")["complaint"].clone()
-    };
-    let text = complaint().as_str().expect("a complaint").to_owned();
-    assert!(text.starts_with("lo: key file /"), "{text}");
     drop(other.expect("eth0's lock"));
     agent
         .wait_for_line("lasthop: attached to eth0 (")
         .expect("once nobody else serves it");
+    let all = told(&bed, "status").into_iter();
+    let mut of_lo = all.filter(|status| status["dev"] == "lo");
+    let text = of_lo.next().expect("lo")["complaint"].clone();
+    let text = text.as_str().expect("a complaint");
+    assert!(text.starts_with("lo: key file /"), "{text}");
     agent.stop().expect("stop");
 }
