@@ -45,7 +45,7 @@
 	FLAG(probe, 1, \
 	     "Scheme `csnoop`, at the base: true: what the MAC has delivered and no ACK answers is sent again after a local timeout, for it is the answer that may be lost. false: as published.") \
 	FLAG(order_rule, 1, \
-	     "Schemes `snack` and `dproxy`: true: what lies lower and was asked for no later than what has just come counts as lost once more, and is asked for again at once. false: by time alone.") \
+	     "Schemes `snack`, `dproxy` and `rack` with a partner: true: what lies lower and was asked for no later than what has just come counts as lost once more, and is asked for again at once. false: by time alone.") \
 	COUNT(reorder_buffer, 150, 0, 256, \
 	      "Scheme `dproxy`: packets that may wait behind a gap, divided equally among the receivers whose data come in and of that among the flows of each; whoever has more waiting shows its receiver the gap.") \
 	COUNT(catch_up, 5, 1, 8, \
@@ -55,7 +55,7 @@
 	FLAG(tail_probe, 0, \
 	     "Scheme `dproxy`, at the base: true: what nothing behind it shows to be missing is sent again after a local timeout. false: as published, it is the sender's.") \
 	COUNT(asks, 2, 1, 8, \
-	      "Scheme `snack`: ACKs in a row that tell the other end of what is missing, as one of them may be lost. 1: as published.") \
+	      "Schemes `snack` and `rack` with a partner: ACKs in a row that tell the other end of what is missing, as one of them may be lost. 1: as published.") \
 	CHOICE(rtt_profile, LH_RTT_STD, LH_RTT_NS2, "std ns2", \
 	       "Estimator of the local round trip: \"std\" (RFC 6298 gains, and a floor) or \"ns2\" (as ns-2.35 ran it). `profile` sets what else belongs to it.") \
 	COUNT(dup_thresh, 1, 1, 100, \
