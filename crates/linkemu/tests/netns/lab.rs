@@ -15,7 +15,7 @@ use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Once, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,9 @@ const WEST_MAC: &str = "02:00:00:00:00:01";
 const EAST_MAC: &str = "02:00:00:00:00:02";
 /// Far more than anything takes; only a hang gets there.
 const DEADLINE: Duration = Duration::from_secs(30);
+const NAMESPACES: &str = "/run/netns";
+/// How the tests' namespaces are called; PID-RUN-HOST follows.
+const PREFIX: &str = "linkemu-test-";
 
 /// Of a socket of [`Lab::udp_pair`]: more than any test sends at once.
 const RECEIVE_BYTES: usize = 8 << 20;
@@ -40,7 +43,7 @@ pub struct Namespace {
 
 impl Namespace {
     fn new(host: &str, run: u32) -> Self {
-        let name = format!("linkemu-test-{}-{run}-{host}", std::process::id());
+        let name = format!("{PREFIX}{}-{run}-{host}", std::process::id());
         ip(&format!("netns add {name}"));
         let namespace = Self { name };
         namespace.enter(|| {
@@ -72,7 +75,7 @@ impl Namespace {
     }
 
     fn file(&self) -> File {
-        File::open(PathBuf::from("/run/netns").join(&self.name)).expect("namespace file")
+        File::open(PathBuf::from(NAMESPACES).join(&self.name)).expect("namespace file")
     }
 }
 
@@ -82,6 +85,25 @@ impl Drop for Namespace {
             .args(["netns", "del", &self.name])
             .status();
     }
+}
+
+/// Removes what tests have left that were killed: nobody else would.
+fn remove_abandoned() {
+    let Ok(entries) = std::fs::read_dir(NAMESPACES) else {
+        return; // none was ever made
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if maker(&name).is_some_and(|pid| !PathBuf::from(format!("/proc/{pid}")).exists()) {
+            drop(Namespace { name });
+        }
+    }
+}
+
+/// The process that made a test's namespace.
+fn maker(name: &str) -> Option<u32> {
+    let (pid, _) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    pid.parse().ok()
 }
 
 fn ip(arguments: &str) {
@@ -134,12 +156,14 @@ impl Lab {
     /// may not make namespaces.
     pub fn new() -> Option<Self> {
         static RUN: AtomicU32 = AtomicU32::new(0);
+        static SWEEP: Once = Once::new();
         if !nix::unistd::geteuid().is_root() {
             return skip("network namespaces need root");
         }
         if Command::new("ip").arg("-V").output().is_err() {
             return skip("no ip command (package iproute2)");
         }
+        SWEEP.call_once(remove_abandoned);
         let run = RUN.fetch_add(1, Ordering::Relaxed);
         let [west, emu, east] = ["west", "emu", "east"].map(|host| Namespace::new(host, run));
         let lab = Self {
@@ -258,4 +282,16 @@ impl Lab {
 
 pub fn config_json(west_to_east: &str, east_to_west: &str) -> String {
     format!(r#"{{"a":"ew","b":"ee","seed":1,"a_to_b":{west_to_east},"b_to_a":{east_to_west}}}"#)
+}
+
+#[test]
+fn what_killed_tests_left_is_removed() {
+    let Some(lab) = Lab::new() else { return };
+    let mut gone = Command::new("true").spawn().expect("run true");
+    gone.wait().expect("wait");
+    let name = format!("{PREFIX}{}-0-west", gone.id());
+    ip(&format!("netns add {name}"));
+    remove_abandoned();
+    assert!(!PathBuf::from(NAMESPACES).join(&name).exists());
+    lab.west.file(); // of a test that runs
 }
