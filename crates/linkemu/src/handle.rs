@@ -16,6 +16,8 @@ use crate::stats::Stats;
 /// Shared between the relay and other threads.
 pub struct RelayHandle {
     config: Mutex<Config>,
+    /// Held by whoever changes the settings, for as long as that takes.
+    changing: Mutex<()>,
     stats: Mutex<Stats>,
     config_changed: AtomicBool,
     stopped: AtomicBool,
@@ -36,6 +38,7 @@ impl RelayHandle {
         };
         Ok(Self {
             config: Mutex::new(config),
+            changing: Mutex::new(()),
             stats: Mutex::new(stats),
             config_changed: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
@@ -60,7 +63,11 @@ impl RelayHandle {
     /// # Errors
     /// An unknown key or a value out of range; nothing changes then.
     pub fn set(&self, update: &Update) -> Result<()> {
-        lock(&self.config).apply(update)?;
+        // A change may read a trace, and the relay must not wait for a disk.
+        let _one_at_a_time = lock(&self.changing);
+        let mut config = self.config();
+        config.apply(update)?;
+        *lock(&self.config) = config;
         self.config_changed.store(true, Ordering::Release);
         self.wake();
         Ok(())

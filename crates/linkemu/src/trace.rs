@@ -4,6 +4,9 @@
 //! a time that is given several times allows as many. The last time is the length of the trace,
 //! after which it starts again.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,13 +74,14 @@ impl RateTrace {
         })
     }
 
-    /// Reads a file.
+    /// Reads a file, a regular one: a pipe whose other end nobody opens would hold up for good
+    /// whoever reads.
     ///
     /// # Errors
     /// It cannot be read, or is no trace; file and line are named.
     pub fn read(path: &Path) -> Result<Self> {
         let name = format!("rate_trace {}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(name.as_str(), e))?;
+        let text = read_regular(path).map_err(|e| Error::io(name.as_str(), e))?;
         let fail = |problem: String| Error::config(name.as_str(), problem);
         let mut opportunities_ms = Vec::new();
         for (line, number) in text.lines().zip(1..) {
@@ -123,6 +127,20 @@ impl RateTrace {
             period_ms => self.opportunities_ms.len() as f64 * 1000.0 / period_ms as f64,
         }
     }
+}
+
+fn read_regular(path: &Path) -> io::Result<String> {
+    let mut file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK) // a pipe is opened without waiting, and refused
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        let problem = "is no regular file, nothing else is read";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn check(opportunities_ms: &[u64]) -> std::result::Result<(), String> {
@@ -185,6 +203,12 @@ mod tests {
             let error = RateTrace::read(&path).unwrap_err().to_string();
             let whole = error.contains(hint) && error.contains("bad.trace");
             assert!(whole && !error.contains('\n'), "{error}");
+        }
+        let pipe = dir.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for odd in [&pipe, dir.path()] {
+            let error = RateTrace::read(odd).unwrap_err().to_string();
+            assert!(error.contains("is no regular file"), "{error}");
         }
         let error = RateTrace::read(Path::new("/nonexistent")).unwrap_err();
         assert!(error.to_string().contains("/nonexistent"));
