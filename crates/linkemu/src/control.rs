@@ -160,14 +160,19 @@ fn welcome(mut stream: UnixStream, handle: &Arc<RelayHandle>, clients: &Arc<Atom
 fn serve(mut stream: UnixStream, handle: &RelayHandle) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
-        let mut line = String::new();
-        let bytes = reader.by_ref().take(MAX_LINE_BYTES).read_line(&mut line)?;
+        let mut line = Vec::new();
+        let mut limited = reader.by_ref().take(MAX_LINE_BYTES);
+        let bytes = limited.read_until(b'\n', &mut line)?;
         if bytes == 0 {
             return Ok(());
         }
-        if bytes as u64 == MAX_LINE_BYTES && !line.ends_with('\n') {
+        if bytes as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
             return writeln!(stream, "{}", error_json("line too long"));
         }
+        let Ok(line) = String::from_utf8(line) else {
+            writeln!(stream, "{}", error_json("line is not UTF-8"))?;
+            continue;
+        };
         if line.trim() == "events" && handle.has_mac() {
             return stream_events(&mut stream, handle);
         }
@@ -345,6 +350,10 @@ mod tests {
         let _server = ControlServer::start(&path, handle()).unwrap();
         let mut stream = UnixStream::connect(&path).unwrap();
         let mut reader = BufReader::new(stream.try_clone().unwrap());
+        stream.write_all(b"st\xffats\n").unwrap();
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.contains("not UTF-8"), "{line}");
         for _ in 0..3 {
             stream.write_all(b"stats\n").unwrap();
             let mut line = String::new();
