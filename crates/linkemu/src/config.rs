@@ -16,8 +16,8 @@ const MAX_RATE_BPS: u64 = 1_000_000_000_000;
 const MAX_DELAY_NS: u64 = 3_600_000_000_000;
 const MAX_QUEUE_FRAMES: usize = 1_000_000;
 const MAX_BURST_FRAMES: f64 = 1e6;
-/// Entries of a list that the control socket could still carry.
-const MAX_LIST_ENTRIES: usize = 65_536;
+/// Entries of a list; the control socket carries as many.
+pub(crate) const MAX_LIST_ENTRIES: usize = 65_536;
 const FIXED: &str = "can't change while the relay runs: start another";
 /// `IFNAMSIZ` without the terminating zero.
 const MAX_INTERFACE_NAME_BYTES: usize = 15;

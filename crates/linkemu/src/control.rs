@@ -24,13 +24,13 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket;
 
-use crate::config::Update;
+use crate::config::{MAX_LIST_ENTRIES, Update};
 use crate::error::{Error, Result};
 use crate::handle::RelayHandle;
 use crate::mac::RECORD_BYTES;
 
-/// Longest line that is read: some thousand outages fit.
-const MAX_LINE_BYTES: u64 = 64 << 10;
+/// Longest line that is read: the longest list fits, an entry of which has two numbers.
+const MAX_LINE_BYTES: u64 = MAX_LIST_ENTRIES as u64 * 64;
 const MAX_CLIENTS: usize = 16;
 /// How often an event stream on which nothing happens is looked at.
 const HANG_UP_CHECK: Duration = Duration::from_millis(250);
@@ -341,6 +341,18 @@ mod tests {
         let plain = dir.path().join("plain");
         let _other = ControlServer::start(&plain, self::handle()).unwrap();
         assert!(request(&plain, "events").unwrap().contains("needs a mac"));
+    }
+
+    #[test]
+    fn the_longest_list_fits_in_a_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("control");
+        let handle = handle();
+        let _server = ControlServer::start(&path, Arc::clone(&handle)).unwrap();
+        let steps = vec!["[1000000000000, 3600000000000]"; MAX_LIST_ENTRIES].join(", ");
+        let line = format!(r#"set {{"dir":"a_to_b","rate_wave":[{steps}]}}"#);
+        assert_eq!(request(&path, &line).unwrap(), r#"{"ok":true}"#);
+        assert_eq!(handle.config().a_to_b.rate_wave.len(), MAX_LIST_ENTRIES);
     }
 
     #[test]
