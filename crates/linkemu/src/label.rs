@@ -6,6 +6,10 @@ use crate::random::fnv1a;
 
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
+/// "More fragments" and the offset: both are 0 in a packet that is whole (RFC 791).
+const FRAGMENT_MASK: u16 = 0x3fff;
+/// The header of IPv6's fragments, whole packets have none (RFC 8200, section 4.5).
+const HEADER_FRAGMENT: u8 = 44;
 /// The two low bits of the IPv4 type of service and of the IPv6 traffic class (RFC 3168).
 const ECN_MASK: u8 = 3;
 /// Flags of a TCP header: reserved bits and AE, then CWR to FIN (RFC 9293, RFC 9768).
@@ -64,10 +68,12 @@ fn read(frame: &[u8], packet: &[u8]) -> Option<Label> {
         true => (packet.get(12..20)?, *packet.get(9)?, *packet.get(1)?),
         false => (packet.get(8..40)?, *packet.get(6)?, packet.get(1)? >> 4),
     };
-    let segment = frame::tcp_segment(frame);
+    let is_whole = !is_fragment(packet, is_v4, protocol)?;
+    let segment = frame::tcp_segment(frame).filter(|_| is_whole);
     let transport = match segment {
         Some(segment) => segment.get(..4),
-        None => udp_ports(packet, is_v4, protocol),
+        None if is_whole => udp_ports(packet, is_v4, protocol),
+        None => None,
     };
     let protocol = if segment.is_some() {
         PROTOCOL_TCP
@@ -82,15 +88,22 @@ fn read(frame: &[u8], packet: &[u8]) -> Option<Label> {
     })
 }
 
-/// Both ports of a UDP packet that is no later fragment and has no extension header.
+/// Whether a packet is a piece of a larger one. The first piece has ports as well, but must not part
+/// from the others, which have none.
+fn is_fragment(packet: &[u8], is_v4: bool, protocol: u8) -> Option<bool> {
+    match is_v4 {
+        true => Some(be16(packet, 6)? & FRAGMENT_MASK != 0),
+        false => Some(protocol == HEADER_FRAGMENT),
+    }
+}
+
+/// Both ports of a UDP packet that has no extension header.
 fn udp_ports(packet: &[u8], is_v4: bool, protocol: u8) -> Option<&[u8]> {
-    let fragment = if is_v4 { be16(packet, 6)? & 0x1fff } else { 0 };
     let at = match is_v4 {
         true => usize::from(packet.first()? & 0x0f) * 4,
         false => 40,
     };
-    let has_ports = protocol == PROTOCOL_UDP && fragment == 0;
-    has_ports.then(|| packet.get(at..at + 4)).flatten()
+    (protocol == PROTOCOL_UDP).then(|| packet.get(at..at + 4))?
 }
 
 fn pure_ack(segment: &[u8]) -> Option<PureAck> {

@@ -113,6 +113,25 @@ fn flows_by_five_numbers() {
 }
 
 #[test]
+fn fragments_are_one_flow() {
+    for (protocol, content) in [(17, vec![0, 1, 0, 2]), (6, tcp(0x18, &[], &[1; 4]))] {
+        let piece = |more: u8, offset: u8| {
+            let mut frame = v4(protocol, 0, &content);
+            (frame[20], frame[21]) = (more << 5, offset);
+            label(&frame).flow
+        };
+        assert_eq!(piece(1, 0), piece(1, 9));
+        assert_eq!(piece(1, 0), piece(0, 9));
+        let piece = |offset: u8, more: u8| {
+            let header = [protocol, 0, 0, offset << 3 | more, 0, 0, 0, 1];
+            label(&v6(44, 0, &[&header[..], &content].concat())).flow
+        };
+        assert_eq!(piece(0, 1), piece(9, 1));
+        assert_eq!(piece(0, 1), piece(9, 0));
+    }
+}
+
+#[test]
 fn marks_keep_the_checksum_right() {
     for tos in [0x00, 0x01, 0x02, 0x03, 0xfd] {
         let mut frame = v4(6, tos, &tcp(0x10, &[], &[]));
