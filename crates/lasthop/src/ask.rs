@@ -16,6 +16,9 @@ use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, FAILED, FORBIDDEN, OF_PR
 use crate::fields::Only;
 use crate::{lock, runtime};
 
+/// Who would be told something is not there.
+const NOTHING: &str = "nothing is served in this network namespace";
+
 /// What the serving processes said.
 #[derive(Debug, Default)]
 pub struct Answers {
@@ -108,11 +111,16 @@ fn all(runtime_dir: &Path) -> Result<Vec<Owner>> {
     Ok(sockets(&directory)?.into_iter().map(owner).collect())
 }
 
+/// Whether `name` is the device's, or that of a policy for some of its connections (`wlan0:voice`).
+pub(crate) fn is_of(name: &str, device: &str) -> bool {
+    let rest = name.strip_prefix(device);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
+
 impl Owner {
     /// Whether it serves the device, all of its connections or some (`wlan0:voice`).
     fn is_of(&self, device: &str) -> bool {
-        let rest = self.device.strip_prefix(device);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        is_of(&self.device, device)
     }
 
     /// Asks it, and returns its lines.
@@ -167,9 +175,12 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
 /// Tells them something, as [`ask_all`] asks. What they could not do is said with those who are silent.
 ///
 /// # Errors
-/// As [`ask_all`].
+/// As [`ask_all`], or nobody serves anything.
 pub fn tell_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
     let Answers { lines, mut silent } = ask_all(runtime_dir, device, request)?;
+    if lines.is_empty() && silent.is_empty() {
+        bail!(NOTHING);
+    }
     let (failed, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|l| l.starts_with(FAILED));
     silent.extend(failed.iter().map(|line| line[FAILED.len()..].to_owned()));
     Ok(Answers { lines, silent })
@@ -192,7 +203,7 @@ pub fn processes(runtime_dir: &Path) -> Result<Vec<Owner>> {
 pub fn reload(runtime_dir: &Path) -> Result<Answers> {
     let processes = processes(runtime_dir)?;
     match ask_each(&processes, "reload", Bounds::FOR_RELOAD, |_, text| text) {
-        (_, false) => bail!("nothing is served in this network namespace"),
+        (_, false) => bail!(NOTHING),
         (answers, true) => Ok(answers),
     }
 }
@@ -426,6 +437,9 @@ mod tests {
         assert!(answers.lines.is_empty());
         assert!(answers.silent[0].starts_with("wl0: process "));
         let other = ask_all(dir.path(), Some("wl1"), "flows").unwrap_err();
+        let nobody = tempfile::tempdir().unwrap();
+        let untold = tell_all(nobody.path(), None, "key reload").unwrap_err();
+        assert_eq!(untold.to_string(), NOTHING);
         assert!(other.to_string().starts_with("wl1 is not attached"));
     }
 

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 pub use self::sample::{Pace, Sample};
 pub use self::watch::Watch;
+use crate::ask::is_of;
 use crate::report::{Field, text};
 
 /// Lines that are told of one look; what is left out is counted.
@@ -196,15 +197,16 @@ pub fn run(runtime_dir: &Path, options: &Options) -> Result<()> {
     }
 }
 
-/// What is of one device, whose name may change meanwhile.
+/// What is of one device and its policies, whose name may change meanwhile.
 fn only(happened: Vec<Event>, device: &mut Option<String>) -> Vec<Event> {
     let Some(name) = device else { return happened };
     let is_ours = |event: &Event| {
         let was = event.more.iter().find(|(field, _)| *field == "was");
-        if was.is_some_and(|(_, was)| was == name.as_str()) {
-            *name = event.dev.clone().unwrap_or_default();
+        let dev = event.dev.as_deref().unwrap_or_default();
+        if was.is_some_and(|(_, was)| is_of(&text(was), name)) {
+            *name = dev.split(':').next().unwrap_or_default().to_owned();
         }
-        event.dev.as_ref() == Some(name)
+        is_of(dev, name)
     };
     let mut is_ours = is_ours;
     happened

@@ -259,13 +259,16 @@ fn one_device_is_followed_by_its_names() {
     let mut device = Some("wl0".to_owned());
     let events = vec![
         Event::of("eth0", "gone"),
+        Event::of("wl0:lab", "first_repair"),
         Event::of("wifi", "renamed").with("was", "wl0"),
+        Event::of("wifi:lab", "renamed").with("was", "wl0:lab"),
         Event::of("wifi", "gone"),
         Event::of("wl0", "attached"),
+        Event::of("wifi1", "attached"),
     ];
     let ours = only(events, &mut device);
     let words: Vec<_> = ours.iter().map(|event| event.event).collect();
-    assert_eq!(words, ["renamed", "gone"]);
+    assert_eq!(words, ["first_repair", "renamed", "renamed", "gone"]);
 }
 
 #[test]

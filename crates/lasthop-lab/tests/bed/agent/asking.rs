@@ -51,6 +51,8 @@ fn what_could_not_be_done_is_an_error() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let nobody = lasthop(&bed, &["key", "reload"]).expect_err("nobody is there");
+    assert!(format!("{nobody:#}").contains("nothing is served"));
     let mut agent = bed.start_waiting_agent("rack", &[]).expect("agent");
     assert!(lasthop(&bed, &["link", "wl0", "down"]).is_ok());
     bed.lossy_unplug().expect("unplug");
