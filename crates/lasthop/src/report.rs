@@ -313,12 +313,12 @@ pub const RELOAD_FIELDS: &[Field] = &[
     (
         "scheme",
         "",
-        "of a device that was served before: its scheme now",
+        "its scheme now; null where it failed or was removed",
     ),
     (
         "flows",
         "",
-        "connections in its table, which went on; null while it is away",
+        "connections in its table, which went on; null while it is away, and where it failed or was removed",
     ),
 ];
 

@@ -15,12 +15,14 @@ use crate::memory;
 use crate::priority;
 use crate::programs::{Setup, Successor};
 
-/// What came of it for one device, as `lasthop reload -j` shows it.
+/// What came of it for one device, as `lasthop reload -j` shows it: all fields, null where nothing is known.
 pub(super) fn told(dev: Option<&str>, what: &str, error: Option<&anyhow::Error>) -> Value {
     json!({
         "dev": dev,
         "reload": what,
         "error": error.map(|error| format!("{error:#}")),
+        "scheme": null,
+        "flows": null,
     })
 }
 
@@ -166,5 +168,18 @@ impl Place {
             _ => self.loading = None, // it went meanwhile: what comes back is loaded anew
         }
         self.take_up(following.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::RELOAD_FIELDS;
+
+    #[test]
+    fn a_line_has_all_its_fields() {
+        let line = told(None, "removed", None);
+        let has = |(name, ..): &(&str, &str, &str)| line.get(*name).is_some();
+        assert!(RELOAD_FIELDS.iter().all(has), "{line}");
     }
 }
