@@ -150,6 +150,16 @@ impl Budget {
         Ok(parts)
     }
 
+    /// Keys by which `other` has what comes later attached otherwise.
+    pub fn keys_of_change(&self, other: &Self) -> Vec<&'static str> {
+        let memory = (self.memory_bytes != other.memory_bytes).then_some("memory");
+        let profile = self.chosen.profile != other.chosen.profile;
+        memory
+            .into_iter()
+            .chain(profile.then_some("memory_profile"))
+            .collect()
+    }
+
     /// Says so if devices that were attached before have more than this by now allows: they keep it.
     pub fn warn_of_more(&self, devices: usize, taken: u64) {
         if let Some(limit) = self.memory_bytes.filter(|limit| *limit < taken) {

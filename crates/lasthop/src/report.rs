@@ -302,14 +302,18 @@ pub const RELOAD_FIELDS: &[Field] = &[
     (
         "dev",
         "",
-        "device; null where the files themselves are wrong",
+        "device; null where the files themselves are wrong, and of what all have in common",
     ),
     (
         "reload",
         "",
         "`changed`, `unchanged`, `added` (by a new section), `removed` (without one), or `failed`: as before; with --upgrade `upgraded`, then beside it `from_pid` and `to_pid` alone",
     ),
-    ("error", "", "why it failed; else null"),
+    (
+        "error",
+        "",
+        "why it failed, or why nothing changed though the files did; else null",
+    ),
     (
         "scheme",
         "",
@@ -340,7 +344,10 @@ pub fn reload_for_people(value: &Value) -> String {
                 text("scheme")
             )
         }
-        (what, _) => format!("{dev}{what}"),
+        (what, _) => match value["error"].as_str() {
+            Some(why) => format!("{dev}{what}: {why}"),
+            None => format!("{dev}{what}"),
+        },
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::anyhow;
 use serde_json::Value;
 
 use super::change::told;
@@ -57,6 +58,7 @@ impl Reload {
                 let taken = places.iter().map(Place::taken_bytes);
                 let taken: Vec<u64> = taken.filter(|bytes| *bytes > 0).collect();
                 after.warn_of_more(taken.len(), taken.iter().sum());
+                reload.tell_of_later(&budget.keys_of_change(&after), places);
                 *budget = after;
             }
             Err(error) => {
@@ -74,7 +76,11 @@ impl Reload {
 
     fn change(&mut self, wanted: Wanted, common: &Common, places: &mut Vec<Place>) {
         if wanted.runtime_dir != common.runtime_dir {
-            tracing::warn!("runtime_dir stays what it was until the process is started anew");
+            let stays = anyhow!(
+                "runtime_dir stays {} until the process is started anew",
+                common.runtime_dir.display()
+            );
+            self.lines.push(told(None, "failed", Some(&stays)));
         }
         self.keep_wanted(&wanted, common, places);
         // Not for what was to follow before.
@@ -97,6 +103,18 @@ impl Reload {
             settings.setup.rules = settings.rules_beside(|policy| serves(places, at, policy));
             self.lines.extend(places[at].change(settings));
         }
+    }
+
+    /// Says which of the files' keys are new, but only for what is attached from now on.
+    fn tell_of_later(&mut self, keys: &[&str], places: &[Place]) {
+        if keys.is_empty() || places.iter().all(|place| place.live.is_none()) {
+            return;
+        }
+        let later = anyhow!(
+            "{}: what is attached keeps the memory that it has until it is attached anew",
+            keys.join(", ")
+        );
+        self.lines.push(told(None, "unchanged", Some(&later)));
     }
 
     /// Has one attached that is not, if its device is there. What comes of that is told in the end.

@@ -85,6 +85,8 @@ impl Settings {
     /// Whether connections get the same by both. What is beside that is for programs that are loaded later.
     pub(super) fn serves_as(&self, other: &Self) -> bool {
         let now = Self {
+            asked: other.asked,
+            memory: other.memory.clone(),
             own_rules: other.own_rules.clone(),
             left: other.left.clone(),
             ..self.clone()
@@ -502,6 +504,40 @@ mod tests {
         assert_eq!(ports("", |_| false), [22, 3]);
         assert_eq!(ports("b", |_| true), [22, 1]);
         assert_eq!(ports("b", |policy| policy != "a"), [22]);
+    }
+
+    /// What is attached keeps its sizes: it was told of as changed.
+    #[test]
+    fn other_memory_changes_nothing_that_is_attached() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lasthop.toml");
+        let orders = Orders {
+            config: Some(file.clone()),
+            devices: Devices::Sections,
+            overrides: Overrides::default(),
+        };
+        let read = |keys: &str| {
+            std::fs::write(&file, format!("{keys}\n[device.wlan0]\n")).unwrap();
+            orders.read(0).unwrap()
+        };
+        let before = read("memory = \"4MiB\"\nmemory_profile = \"standard\"");
+        for (keys, told) in [
+            ("memory = \"4MiB\"\nmemory_profile = \"standard\"", vec![]),
+            (
+                "memory = \"5MiB\"\nmemory_profile = \"standard\"",
+                vec!["memory"],
+            ),
+            (
+                "memory = \"4MiB\"\nmemory_profile = \"small\"",
+                vec!["memory_profile"],
+            ),
+        ] {
+            let mut after = read(keys);
+            assert_eq!(before.budget.keys_of_change(&after.budget), told);
+            let (there, wanted) = (&before.devices[0].1, &mut after.devices[0].1);
+            wanted.keep_sizes(there);
+            assert!(wanted.serves_as(there), "{keys}");
+        }
     }
 
     /// Nothing is let go because a file is away for a moment; where there never was one nothing is missing.

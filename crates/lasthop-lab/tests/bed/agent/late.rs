@@ -38,9 +38,10 @@ impl Served {
         self.bed.command(Host::Bs, &words).expect(words[0])
     }
 
-    fn reload(&self, text: &str) {
+    /// What came of it.
+    fn reload(&self, text: &str) -> Vec<Value> {
         fs::write(self.directory.path().join("lasthop.toml"), text).expect("file");
-        told(&self.bed, "reload");
+        told(&self.bed, "reload")
     }
 
     /// The same where a device has to wait: what is complained of.
@@ -93,7 +94,11 @@ fn one_limit_is_for_those_too_that_come_later() {
             && status["state"] == "waiting"
     });
     assert!(served.memory_bytes() <= 4 * MIB);
-    served.reload("memory = \"6MiB\"\n[device.wl0]\n[device.late0]\n");
+    let said = served.reload("memory = \"6MiB\"\n[device.wl0]\n[device.late0]\n");
+    let of = |dev: Option<&str>| said.iter().find(|line| line["dev"].as_str() == dev);
+    assert_eq!(of(Some("wl0")).expect("wl0")["reload"], "unchanged");
+    let later = of(None).expect("of all")["error"].to_string();
+    assert!(later.contains("memory: what is attached keeps "), "{later}");
     served
         .agent
         .wait_for_line("lasthop: attached to late0")
