@@ -19,7 +19,7 @@
 /* clang-format off */
 #define LH_PARAMS(TIME, COUNT, FLAG, CHOICE, RATIO) \
 	CHOICE(role, LH_ROLE_BASE, LH_ROLE_MOBILE, "base mobile", \
-	       "Which end of the lossy hop this is: \"base\": the receivers of what leaves here are at the other end, or close to it; \"mobile\": they are far beyond. There no scheme can tell the hop's losses from others by itself: without an agent at the other end (scheme `snack`) nothing is repaired or hidden.") \
+	       "Which end of the lossy hop this is: \"base\": the receivers of what leaves here are at the other end, or close to it; \"mobile\": they are far beyond. There no scheme can tell the hop's losses from others by itself: `rack` with `partner`, `snack` and `dproxy` go by an agent at the other end, `csnoop` by the link's MAC, `slack` with `handoff` repeats the last ACK when the link is back; else nothing is repaired or hidden.") \
 	CHOICE(clock, LH_CLOCK_AUTO, LH_CLOCK_ALWAYS, "off auto always", \
 	       "Scheme `rack`: the window controller limits what a sender may have under way while losses of the link are hidden from it, and so keeps the queue short. A sender whose losses all look like overflows of the queue sees them, and is left alone; \"always\" keeps the queue short for those, too, at some cost to short transfers. \"off\" or false: nobody is limited; then only ECN slows a sender down whose losses are hidden.") \
 	TIME(target, 4 * LH_MSEC, LH_MSEC / 2, LH_SEC, \

@@ -66,8 +66,9 @@ pub struct Attach {
     /// Which end of the hop this is [default: base]
     ///
     /// At the mobile end the rest of the network is beyond the hop, and no scheme can tell the
-    /// hop's losses from others by itself: `snack` asks the agent at the other end, `csnoop` the
-    /// link's MAC, all others only watch there.
+    /// hop's losses from others by itself: `rack` with `partner = true`, `snack` and `dproxy` go by
+    /// the agent at the other end, `csnoop` by the link's MAC. `slack` with `handoff` repeats its
+    /// last ACK when the link is back. All others only watch there.
     #[arg(long, value_enum)]
     pub role: Option<Role>,
     /// Configuration file [default: /etc/lasthop/lasthop.toml if it exists]
@@ -137,7 +138,7 @@ pub struct Daemon {
 /// marks is refused: end the agent and start it anew. Devices that have no section any more are let
 /// go, and new ones taken up. What is wrong in the files leaves all as it is.
 #[derive(Args)]
-#[command(after_help = "Example:\n  lasthop reload -j | jq .dev,.changed")]
+#[command(after_help = "Example:\n  lasthop reload -j | jq .dev,.reload")]
 pub struct Reload {
     /// Take the place of each daemon and `attach` that is of another program than this, with its connections
     ///
