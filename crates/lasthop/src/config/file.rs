@@ -58,21 +58,6 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     host.chain(params().map(|param| param.key))
 }
 
-/// What to say of a key that there is not: the one that was meant, or all.
-fn unknown(wrong: &str) -> String {
-    let names: Vec<&str> = names().collect();
-    let close = names
-        .iter()
-        .min_by_key(|name| strsim::levenshtein(wrong, name));
-    match close.filter(|name| strsim::levenshtein(wrong, name) <= 2) {
-        Some(meant) => format!("unknown key '{wrong}': did you mean '{meant}'?"),
-        None => format!(
-            "unknown key '{wrong}', expected one of {}",
-            names.join(", ")
-        ),
-    }
-}
-
 impl File {
     pub(super) fn set(&mut self, key: &str, value: Value) -> Result<(), String> {
         match key {
@@ -103,7 +88,7 @@ impl File {
             "mac_events" => self.mac_events = Some(value::text(&value)?.into()),
             "runtime_dir" => self.runtime_dir = Some(value::text(&value)?.into()),
             _ => {
-                let param = param_by_key(key).ok_or_else(|| unknown(key))?;
+                let param = param_by_key(key).ok_or("there is no such key")?;
                 self.params.push((param, value::param(&param, &value)?));
             }
         }

@@ -31,6 +31,8 @@ const OF_DEVICES: [&str; 8] = [
     "mac_events",
     "mark",
 ];
+/// Keys that are a policy's alone.
+const OF_POLICIES: [&str; 2] = ["device", "leave_alone"];
 /// Longest name of a device, as the kernel has it.
 const NAME_BYTES: usize = 15;
 
@@ -98,8 +100,52 @@ struct Entry<'a> {
     value: Value,
 }
 
-/// A section's name and keys.
-type Section<'a> = (String, Vec<Entry<'a>>);
+/// A section's name, where it begins, and its keys.
+struct Section<'a> {
+    name: String,
+    at: String,
+    entries: Vec<Entry<'a>>,
+}
+
+/// Whose keys stand in a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    All,
+    Device,
+    Policy,
+}
+
+impl Whose {
+    /// Which there may be: what stands above the sections, or in one.
+    fn names(self) -> Vec<&'static str> {
+        let (not, sections): (&[&str], &[&'static str]) = match self {
+            Self::All => (&[], &["device", "policy"]),
+            Self::Device => (&OF_ALL, &[]),
+            Self::Policy => (&OF_DEVICES, &OF_POLICIES),
+        };
+        let keys = names().filter(|name| !not.contains(name));
+        keys.chain(sections.iter().copied()).collect()
+    }
+
+    /// What to say of a key that there is not: where it belongs, the one that was meant, or all.
+    fn unknown(self, wrong: &str) -> String {
+        if self != Self::Policy && OF_POLICIES.contains(&wrong) {
+            return format!("{wrong}: is for a policy: write it in a section [policy.NAME]");
+        }
+        let names = self.names();
+        let far = |name: &&&str| strsim::levenshtein(wrong, name);
+        match names.iter().min_by_key(far).filter(|name| far(name) <= 2) {
+            Some(section @ (&"device" | &"policy")) if self == Self::All => {
+                format!("unknown key '{wrong}': did you mean a section [{section}.NAME]?")
+            }
+            Some(meant) => format!("unknown key '{wrong}': did you mean '{meant}'?"),
+            None => format!(
+                "unknown key '{wrong}', expected one of {}",
+                names.join(", ")
+            ),
+        }
+    }
+}
 
 /// One file's part: what is common, and each section's.
 struct Parts<'a> {
@@ -154,23 +200,23 @@ impl Configuration {
         let parts: Vec<Parts<'_>> = sources.iter().map(parts).collect::<Result<_>>()?;
         let mut common = File::default();
         for part in &parts {
-            common.take(&part.common)?;
+            common.take(&part.common, Whose::All)?;
         }
         let mut devices = BTreeMap::new();
-        for (device, entries) in parts.iter().flat_map(|part| &part.devices) {
+        for section in parts.iter().flat_map(|part| &part.devices) {
             let file: &mut File = devices
-                .entry(device.clone())
+                .entry(section.name.clone())
                 .or_insert_with(|| common.clone());
-            file.take(entries)?;
+            file.take(&section.entries, Whose::Device)?;
         }
         let mut policies: Vec<Policy> = Vec::new();
-        for (name, entries) in parts.iter().flat_map(|part| &part.policies) {
-            let at = policies.iter().position(|policy| policy.name == *name);
-            let at = at.unwrap_or_else(|| {
-                policies.push(Policy::new(name, &common));
+        for Section { name, at, entries } in parts.iter().flat_map(|part| &part.policies) {
+            let found = policies.iter().position(|policy| policy.name == *name);
+            let found = found.unwrap_or_else(|| {
+                policies.push(Policy::new(name, at.clone(), &common));
                 policies.len() - 1
             });
-            policies[at].take(entries)?;
+            policies[found].take(entries)?;
         }
         policies
             .iter()
@@ -192,7 +238,7 @@ impl Policy {
             let set = self.set(key, &entry.value);
             let is_own = set.map_err(|error| anyhow!("{source}:{line}: {key}: {error}"))?;
             if !is_own {
-                self.file.take(std::slice::from_ref(entry))?;
+                self.file.take(std::slice::from_ref(entry), Whose::Policy)?;
             }
         }
         Ok(())
@@ -201,18 +247,18 @@ impl Policy {
 
 impl File {
     /// Sets what the entries of one file, or of one section, say.
-    fn take(&mut self, entries: &[Entry<'_>]) -> Result<()> {
+    fn take(&mut self, entries: &[Entry<'_>], whose: Whose) -> Result<()> {
         for entry in entries {
             let Entry {
                 source, line, key, ..
             } = entry;
+            let name = &source.name;
+            if !names().any(|name| name == key) {
+                bail!("{name}:{line}: {}", whose.unknown(key));
+            }
             self.set(key, entry.value.clone()).map_err(|error| {
-                let name = &source.name;
                 let line = line_of_quoted(&source.text, *line, &error);
-                match names().any(|name| name == key) {
-                    true => anyhow!("{name}:{line}: {key}: {error}"),
-                    false => anyhow!("{name}:{line}: {error}"),
-                }
+                anyhow!("{name}:{line}: {key}: {error}")
             })?;
         }
         self.check_pairs().map_err(|(key, error)| {
@@ -291,7 +337,11 @@ fn sections<'a>(
             };
             bail!("{name}:{}: {}: {whose}", entry.line, entry.key);
         }
-        found.push((section, entries));
+        found.push(Section {
+            name: section,
+            at: format!("{name}:{line}"),
+            entries,
+        });
     }
     Ok(found)
 }

@@ -14,6 +14,8 @@ use super::value;
 pub struct Policy {
     /// Its name.
     pub name: String,
+    /// `FILE:LINE` of its first section.
+    pub at: String,
     /// The section of the device, or of the pattern for devices, that it is part of.
     pub section: String,
     /// They get nothing.
@@ -23,9 +25,10 @@ pub struct Policy {
 }
 
 impl Policy {
-    pub(super) fn new(name: &str, common: &File) -> Self {
+    pub(super) fn new(name: &str, at: String, common: &File) -> Self {
         Self {
             name: name.to_owned(),
+            at,
             section: String::new(),
             leave_alone: false,
             file: File {
@@ -49,15 +52,27 @@ impl Policy {
         Ok(true)
     }
 
+    /// Where it is, and which, for errors.
+    pub fn named(&self) -> String {
+        format!("{}: policy {}", self.at, self.name)
+    }
+
     pub(super) fn check(&self, devices: &BTreeMap<String, File>) -> Result<()> {
-        let name = &self.name;
-        if !devices.contains_key(&self.section) {
+        let (named, section) = (self.named(), &self.section);
+        if section.is_empty() {
             bail!(
-                "policy {name}: device: write the name of a section, such as device = \"wlan0\" with [device.wlan0]"
+                "{named}: device is missing: write the name of a section, such as device = \"wlan0\" with [device.wlan0]"
+            );
+        }
+        if !devices.contains_key(section) {
+            bail!(
+                "{named}: device: there is no section [device.{section}]: write one, or the name of one"
             );
         }
         if self.file.matches.is_empty() {
-            bail!("policy {name}: match: write which connections it is for");
+            bail!(
+                "{named}: match is missing: write which connections it is for, as match = [\"10.0.0.0/8\"]"
+            );
         }
         Ok(())
     }

@@ -355,10 +355,17 @@ fn policies_are_in_their_order() {
     assert_eq!(told, [("zeta", false, 7), ("alpha", true, 4)]);
     assert_eq!(all.policies[0].file.scheme.as_deref(), Some("slack"));
     for (text, says) in [
-        ("[policy.a]\nmatch = [\":5\"]\n", "policy a: device: write"),
+        (
+            "[policy.a]\nmatch = [\":5\"]\n",
+            "x.toml:1: policy a: device is missing: write",
+        ),
+        (
+            "[device.w0]\n[policy.a]\ndevice = \"w1\"\nmatch = [\":5\"]\n",
+            "x.toml:2: policy a: device: there is no section [device.w1]: ",
+        ),
         (
             "[device.w0]\n[policy.a]\ndevice = \"w0\"\n",
-            "policy a: match: write",
+            "x.toml:2: policy a: match is missing: write",
         ),
         (
             "[policy.a]\nkey = \"/k\"\n",
@@ -381,6 +388,56 @@ fn policies_are_in_their_order() {
         let found = error(text);
         assert!(found.starts_with(says), "{text}: {found}");
     }
+}
+
+/// Those that are refused there, or are another section's, are no help.
+#[test]
+fn a_wrong_key_is_told_what_can_stand_there() {
+    for (text, says, not) in [
+        (
+            "[devices.w0]\n",
+            "x.toml:1: unknown key 'devices': did you mean a section [device.NAME]?",
+            "scheme",
+        ),
+        (
+            "[device.w0]\ncolour = 1\n",
+            "x.toml:2: unknown key 'colour', expected one of scheme, ",
+            "memory",
+        ),
+        (
+            "[device.w0]\nmemori = 1\n",
+            "x.toml:2: unknown key 'memori', expected",
+            "runtime_dir",
+        ),
+        (
+            "[policy.a]\ncolour = 1\n",
+            "x.toml:2: unknown key 'colour', expected one of ",
+            "mac_events",
+        ),
+        (
+            "[policy.a]\nleave_alon = 1\n",
+            "x.toml:2: unknown key 'leave_alon': did you mean 'leave_alone'?",
+            "49",
+        ),
+        (
+            "colour = 1\n",
+            "x.toml:1: unknown key 'colour', expected one of ",
+            "leave_alone",
+        ),
+        (
+            "[device.w0]\nleave_alone = true\n",
+            "x.toml:2: leave_alone: is for a policy: write it in a section [policy.NAME]",
+            "unknown",
+        ),
+    ] {
+        let found = error(text);
+        assert!(
+            found.starts_with(says) && !found.contains(not),
+            "{text}: {found}"
+        );
+    }
+    let in_policy = error("[policy.a]\ncolour = 1\n");
+    assert!(in_policy.ends_with(", device, leave_alone"), "{in_policy}");
 }
 
 /// A file that is missing says nothing, and what is beside it counts; one that can't be read may say anything.

@@ -271,8 +271,8 @@ fn check_policy(entry: &Entry<'_>, setup: &Setup, scheme: &str) -> Result<()> {
     }
     match entry.policy {
         Some(policy) if setup.config.policy() & OF_A_DEVICE != 0 => bail!(
-            "policy {}: scheme {scheme} is for a device as a whole: write it in its section",
-            policy.name
+            "scheme {scheme} is for a device as a whole: write it in the section [device.{}]",
+            policy.section
         ),
         _ => Ok(()),
     }
@@ -371,9 +371,10 @@ impl Orders {
         let mut patterns = BTreeMap::new();
         for (entry, part) in entries.iter().zip(&parts) {
             let settings = self.settings(entry, &names, part, &budget);
-            let settings = match &self.devices {
-                Devices::Named(_) => settings?,
-                Devices::Sections => {
+            let settings = match (entry.policy, &self.devices) {
+                (Some(policy), _) => settings.with_context(|| policy.named())?,
+                (None, Devices::Named(_)) => settings?,
+                (None, Devices::Sections) => {
                     settings.with_context(|| format!("device {}", entry.name()))?
                 }
             };
@@ -442,7 +443,7 @@ impl Orders {
         };
         if setup.config.policy() & LH_POLICY_MAC != 0 && mac_events.is_none() {
             bail!(
-                "scheme {scheme} goes by what the link's MAC reports: say where with --mac-events mac80211 or a socket"
+                "scheme {scheme} goes by what the link's MAC reports: say where by `mac_events` in the file, or `--mac-events` of attach: mac80211 or a socket"
             );
         }
         Ok(Settings {
