@@ -114,6 +114,11 @@ pub(crate) fn slots(packets: u64) -> Pool {
     }
 }
 
+/// Bytes of packets that these hold.
+pub(crate) fn cached_bytes(packets: u64) -> u64 {
+    u64::from(slots(packets).entries) * u64::from(LH_SLOT_BYTES)
+}
+
 /// Chunks for that many slots: every flow may hold one that is hardly filled.
 pub(crate) fn chunks(flows: u32, slots: u32) -> Pool {
     let wanted = slots / LH_CHUNK_SEGS + flows;

@@ -72,6 +72,11 @@ impl Part {
     pub fn memory_bytes(&self) -> u64 {
         maps::memory_bytes(self.max_flows, self.cache_total_bytes)
     }
+
+    /// The packets that they have room for: whole areas.
+    pub fn cached_bytes(&self) -> u64 {
+        maps::cached_bytes(self.cache_total_bytes)
+    }
 }
 
 impl Asked {

@@ -29,7 +29,7 @@ fn finding(asked: &Asked, room: Room) -> Finding {
                 budget.chosen.why,
                 mib(parts[0].memory_bytes()),
                 parts[0].max_flows,
-                mib(parts[0].cache_total_bytes)
+                mib(parts[0].cached_bytes())
             );
             Finding::new(CHECK, State::Ok, detail)
         }

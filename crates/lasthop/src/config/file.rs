@@ -70,21 +70,21 @@ impl File {
                 let profile = value.try_into();
                 self.profile = Some(profile.map_err(|_| "write \"std\" or \"ns2\"")?);
             }
-            "cache_flow" => self.cache_flow_bytes = Some(value::size(&value, "2KiB", "32MiB")?),
+            "cache_flow" => self.cache_flow_bytes = Some(keys::size(key, &value)?),
             "cache_total" => {
-                self.cache_total_bytes = Some(value::size(&value, "256KiB", "64GiB")?);
+                self.cache_total_bytes = Some(keys::size(key, &value)?);
             }
-            "memory" => self.memory_bytes = Some(value::size(&value, "1MiB", "1024GiB")?),
+            "memory" => self.memory_bytes = Some(keys::size(key, &value)?),
             "memory_profile" => {
                 self.memory_profile = memory::Profile::parse(&value::text(&value)?)?;
             }
-            "max_flows" => self.max_flows = Some(value::count(&value, 1..=1_000_000)? as u32),
-            "priority" => self.priority = Some(value::count(&value, 0..=u32::MAX.into())? as u32),
+            "max_flows" => self.max_flows = Some(keys::count(key, &value)? as u32),
+            "priority" => self.priority = Some(keys::count(key, &value)? as u32),
             "mark" => self.mark = Some(units::mark(&value::text(&value)?)?),
             "match" => self.matches = value::rules(&value, false)?,
             "exclude" => self.exclude = value::rules(&value, true)?,
             "key" => self.key = Some(value::text(&value)?.into()),
-            "port" => self.port = Some(value::count(&value, 1..=65_535)? as u16),
+            "port" => self.port = Some(keys::count(key, &value)? as u16),
             "mac_events" => self.mac_events = Some(value::text(&value)?.into()),
             "runtime_dir" => self.runtime_dir = Some(value::text(&value)?.into()),
             _ => {

@@ -4,7 +4,18 @@
 
 use lasthop_core::params;
 
+use toml::Value;
+
 use super::value;
+
+/// The values that a key may have.
+#[derive(Clone, Copy)]
+enum Range {
+    /// No numbers, or any.
+    Any,
+    Size(&'static str, &'static str),
+    Count(u64, u64),
+}
 
 /// A key that concerns the host.
 pub struct Key {
@@ -13,20 +24,75 @@ pub struct Key {
     /// Its default as the file would have it, or an example where there is no fixed one.
     shown: &'static str,
     text: &'static str,
+    range: Range,
 }
 
 const fn key(key: &'static str, shown: &'static str, text: &'static str) -> Key {
-    Key { key, shown, text }
+    Key {
+        key,
+        shown,
+        text,
+        range: Range::Any,
+    }
+}
+
+impl Key {
+    const fn size(self, least: &'static str, most: &'static str) -> Self {
+        Self {
+            range: Range::Size(least, most),
+            ..self
+        }
+    }
+
+    const fn count(self, least: u64, most: u64) -> Self {
+        Self {
+            range: Range::Count(least, most),
+            ..self
+        }
+    }
+
+    /// What it is, and what it may be.
+    fn explained(&self) -> String {
+        let text = self.text;
+        match self.range {
+            Range::Any if self.key == "scheme" => format!("{text} {}.", schemes()),
+            Range::Any => text.to_owned(),
+            Range::Size(least, most) => format!("{text} {least} to {most}."),
+            Range::Count(least, most) => format!("{text} {least} to {most}."),
+        }
+    }
+}
+
+/// All schemes, each in a few words.
+fn schemes() -> String {
+    let each = lasthop_core::schemes().map(|scheme| format!("`{}`: {}", scheme.name, scheme.doc));
+    each.collect::<Vec<_>>().join("; ")
+}
+
+fn range_of(key: &str) -> Range {
+    let found = KEYS.iter().find(|known| known.key == key);
+    found.map_or(Range::Any, |known| known.range)
+}
+
+/// The value of a key that is a size.
+pub(super) fn size(key: &str, value: &Value) -> Result<u64, String> {
+    match range_of(key) {
+        Range::Size(least, most) => value::size(value, least, most),
+        _ => Err("is no size".to_owned()),
+    }
+}
+
+/// The value of a key that is a number.
+pub(super) fn count(key: &str, value: &Value) -> Result<u64, String> {
+    match range_of(key) {
+        Range::Count(least, most) => value::count(value, least..=most),
+        _ => Err("is no number".to_owned()),
+    }
 }
 
 /// The host's keys; the parameters stand after the second.
 pub const KEYS: [Key; 15] = [
-    key(
-        "scheme",
-        "\"rack\"",
-        "What is done about losses: `none` observes, `rack` is the scheme for today's senders, \
-         `snoop` the classic one, `slack` the same with more against outages.",
-    ),
+    key("scheme", "\"rack\"", "What is done about losses."),
     key(
         "profile",
         "\"std\"",
@@ -48,24 +114,28 @@ pub const KEYS: [Key; 15] = [
          they are attached. Without this key it is an eighth of what the machine and its cgroup \
          have left, with the profile \"small\" at most 8 MiB, and no more than 350 MiB a device. \
          512MiB is just an example.",
-    ),
+    )
+    .size("1MiB", "1024GiB"),
     key(
         "cache_flow",
         "\"32MiB\"",
-        "Of it, packets kept per connection, at most 32MiB.",
-    ),
+        "Of it, packets kept per connection.",
+    )
+    .size("2KiB", "32MiB"),
     key(
         "cache_total",
         "\"256MiB\"",
         "And per device. Without this key a device keeps as many as fit into its part of \
          `memory`, at most 256MiB; with it `memory` may be more, but not more than there is.",
-    ),
+    )
+    .size("256KiB", "4064MiB"), // the most whole areas whose bytes have numbers (maps.rs)
     key(
         "max_flows",
         "16384",
         "Connections that are assisted at a time, per device; others pass unassisted. Without \
          this key as many as take a fifth of the device's part, at most 16384.",
-    ),
+    )
+    .count(1, 1_000_000),
     key(
         "mark",
         "\"0x40000000/0x40000000\"",
@@ -79,7 +149,8 @@ pub const KEYS: [Key; 15] = [
          priorities 0 to 7 of Wi-Fi: 262 and 263 are voice, 260 and 261 video; below that Wi-Fi \
          goes by VLAN tag or DSCP. 263, as 7, is the first band of pfifo_fast. What has \
          a class of a qdisc for its priority (tc-htb(8), iptables' CLASSIFY) keeps it instead.",
-    ),
+    )
+    .count(0, u32::MAX as u64),
     key(
         "match",
         "[]",
@@ -103,7 +174,8 @@ pub const KEYS: [Key; 15] = [
         "port",
         "30467",
         "UDP port of these messages, on both sides the same. They never leave the link.",
-    ),
+    )
+    .count(1, u16::MAX as u64),
     key(
         "mac_events",
         "\"/run/linkemu/control\"",
@@ -151,7 +223,7 @@ pub fn defaults() -> String {
         )
     );
     for key in &KEYS[..BEFORE_PARAMS] {
-        all += &entry(key.text, key.key, key.shown);
+        all += &entry(&key.explained(), key.key, key.shown);
     }
     for param in params() {
         let text = match value::range_of(&param) {
@@ -161,7 +233,7 @@ pub fn defaults() -> String {
         all += &entry(&text, param.key, &value::shown(&param, param.initial()));
     }
     for key in &KEYS[BEFORE_PARAMS..] {
-        all += &entry(key.text, key.key, key.shown);
+        all += &entry(&key.explained(), key.key, key.shown);
     }
     all + &comment(
         "A section for each device that `lasthop daemon` is to serve: without one it serves none. In it \

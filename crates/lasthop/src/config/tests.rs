@@ -172,6 +172,41 @@ fn defaults_are_the_defaults() {
     assert!(text.lines().all(|line| line.len() <= 79), "{text}");
 }
 
+/// It promises every setting's range, and says what each scheme does.
+#[test]
+fn defaults_tell_ranges_and_schemes() {
+    let text = keys::defaults().replace("\n# ", " ");
+    for scheme in lasthop_core::schemes() {
+        let told = format!("`{}`: {}", scheme.name, scheme.doc);
+        assert!(text.contains(&told), "{told}");
+    }
+    for (key, range) in [
+        ("memory", "1MiB to 1024GiB."),
+        ("cache_flow", "2KiB to 32MiB."),
+        ("cache_total", "256KiB to 4064MiB."),
+        ("max_flows", "1 to 1000000."),
+        ("priority", "0 to 4294967295."),
+        ("port", "1 to 65535."),
+    ] {
+        let ends = format!("{range}\n#: {key} = ");
+        assert!(text.contains(&ends), "{ends}");
+    }
+}
+
+/// More was taken for so much by `check`, and less was there.
+#[test]
+fn the_cache_is_as_large_as_a_file_may_say() {
+    use crate::maps::cached_bytes;
+    let most = parse("cache_total = \"4064MiB\"", "x").unwrap().memory();
+    let most = most.cache_total_bytes.unwrap();
+    assert_eq!(cached_bytes(most), most);
+    assert_eq!(cached_bytes(2 * most), most);
+    assert_eq!(
+        error("cache_total = \"4065MiB\""),
+        "x.toml:1: cache_total: must be from 256KiB to 4064MiB"
+    );
+}
+
 /// The schemes that a parameter's text begins with: "Schemes `rack` and `slack`: ...".
 fn schemes(text: &str) -> String {
     let named = text
