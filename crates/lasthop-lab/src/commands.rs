@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use lasthop_lab::base::interrupt;
+use lasthop_lab::bed::left::Inside;
 use lasthop_lab::bed::namespace::Namespace;
 use lasthop_lab::bed::runs::{self, Condition, Run};
 use lasthop_lab::bed::testbed::TestBed;
@@ -256,8 +257,27 @@ pub fn down(options: &DownOptions) -> Result<ExitCode> {
             bail!("{}; stop that one, or use --force", busy(run));
         }
     }
-    runs::remove(&name)?;
+    remove(&name)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Removes a run, and says who goes on in what was its namespaces: whoever started it is to end it.
+fn remove(name: &str) -> Result<()> {
+    let inside = Inside::of(name)?;
+    runs::remove(name)?;
+    let left = inside.processes()?;
+    if !left.is_empty() {
+        let each = left
+            .iter()
+            .map(|(pid, program)| format!("{program} ({pid})"));
+        let pids = left.iter().map(|(pid, _)| pid.to_string());
+        eprintln!(
+            "lasthop-lab: {name}: still running in its namespaces: {}; to end them: kill {}",
+            each.collect::<Vec<_>>().join(", "),
+            pids.collect::<Vec<_>>().join(" ")
+        );
+    }
+    Ok(())
 }
 
 fn down_many(options: &DownOptions) -> Result<ExitCode> {
@@ -274,7 +294,7 @@ fn down_many(options: &DownOptions) -> Result<ExitCode> {
     }
     names.extend(runs::orphans()?);
     for name in names {
-        match runs::remove(&name) {
+        match remove(&name) {
             Ok(()) => print(&format!("removed {name}\n"))?,
             // Another `down` was faster.
             Err(_) if runs::is_gone(&name)? => {}

@@ -11,6 +11,7 @@ pub mod forger;
 pub mod helper;
 mod hops;
 mod ip;
+pub mod left;
 pub mod load;
 pub mod namespace;
 pub mod netns;

@@ -455,6 +455,34 @@ fn background_agent_goes_down_with_the_run() {
     assert_gone(&name);
 }
 
+/// What was started by hand keeps its namespace, which has no name any more.
+#[test]
+fn down_names_what_goes_on() {
+    if super::skipped("down_names_what_goes_on") {
+        return;
+    }
+    let name = unique("left");
+    assert!(run(&["up", "--name", &name]).status.success());
+    let mut by_hand = lab()
+        .args(["shell", "fh", &name, "--", "sleep", "60"])
+        .spawn()
+        .unwrap();
+    let comm = format!("/proc/{}/comm", by_hand.id());
+    while fs::read_to_string(&comm).unwrap() != "sleep\n" {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let down = run(&["down", &name]);
+    by_hand.kill().unwrap();
+    by_hand.wait().unwrap();
+    let pid = by_hand.id();
+    let said = format!(
+        "lasthop-lab: {name}: still running in its namespaces: sleep ({pid}); to end them: kill {pid}\n"
+    );
+    assert_eq!(text(&down.stderr), said);
+    assert!(down.status.success());
+    assert_gone(&name);
+}
+
 #[test]
 fn a_report_of_costs_says_where_its_figures_come_from() {
     let empty = tempfile::tempdir().unwrap();
