@@ -8,6 +8,8 @@
 //! | `set {"dir": "mac", "tries": 4}` | the same; see [`crate::mac::MacConfig`] |
 //! | `events` | `{"ok":true,"record_bytes":192}`, then binary records until either end goes; see [`crate::mac::Event::record`] |
 //! | anything else | `{"error":"..."}` |
+//!
+//! A client that asks nothing for a minute is hung up on, unless it listens to `events`.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
@@ -32,6 +34,8 @@ use crate::mac::RECORD_BYTES;
 /// Longest line that is read: the longest list fits, an entry of which has two numbers.
 const MAX_LINE_BYTES: u64 = MAX_LIST_ENTRIES as u64 * 64;
 const MAX_CLIENTS: usize = 16;
+/// How long a client may neither ask nor read: it has the place of another.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 60 });
 /// How often an event stream on which nothing happens is looked at.
 const HANG_UP_CHECK: Duration = Duration::from_millis(250);
 const MAX_BATCH_RECORDS: usize = 256;
@@ -158,6 +162,8 @@ fn welcome(mut stream: UnixStream, handle: &Arc<RelayHandle>, clients: &Arc<Atom
 }
 
 fn serve(mut stream: UnixStream, handle: &RelayHandle) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
         let mut line = Vec::new();
@@ -183,6 +189,7 @@ fn serve(mut stream: UnixStream, handle: &RelayHandle) -> io::Result<()> {
 /// Writes what the MAC learns until the relay stops or the client hangs up. A client that is slow
 /// holds up nobody: its records are dropped and counted.
 fn stream_events(stream: &mut UnixStream, handle: &RelayHandle) -> io::Result<()> {
+    stream.set_write_timeout(None)?;
     let records = handle.events().subscribe();
     let greeting = serde_json::json!({ "ok": true, "record_bytes": RECORD_BYTES });
     writeln!(stream, "{greeting}")?;
@@ -353,6 +360,22 @@ mod tests {
         let line = format!(r#"set {{"dir":"a_to_b","rate_wave":[{steps}]}}"#);
         assert_eq!(request(&path, &line).unwrap(), r#"{"ok":true}"#);
         assert_eq!(handle.config().a_to_b.rate_wave.len(), MAX_LIST_ENTRIES);
+    }
+
+    #[test]
+    fn idle_clients_make_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("control");
+        let _server = ControlServer::start(&path, handle()).unwrap();
+        let _idle: Vec<UnixStream> = (0..MAX_CLIENTS)
+            .map(|_| UnixStream::connect(&path).unwrap())
+            .collect();
+        let begin = std::time::Instant::now();
+        // Turned away, a client may also find that the other end is gone.
+        while !request(&path, "stats").is_ok_and(|answer| answer.starts_with(r#"{"a":"x""#)) {
+            assert!(begin.elapsed() < PATIENCE * 10, "locked out");
+            thread::sleep(Duration::from_millis(50));
+        }
     }
 
     #[test]
