@@ -68,7 +68,7 @@ LasthopTwoStateErrorModel::Draw()
 {
     double mean = m_bad ? m_badInterval : m_goodInterval;
     // Rounded up to whole packets, an exponential of this scale has the mean that is asked for.
-    m_left = mean > 1 ? std::ceil(-m_random->GetValue() / std::log(1 - 1 / mean)) : 1;
+    m_left = mean > 1 ? std::ceil(-m_random->GetValue() / std::log1p(-1 / mean)) : 1;
 }
 
 bool

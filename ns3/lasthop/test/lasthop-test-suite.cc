@@ -367,6 +367,17 @@ class LasthopErrorModelTestCase : public TestCase
             list->Reset();
         }
 
+        // Rarer errors than a double can tell from none: no packet is lost, and not each of them.
+        auto rare = CreateObject<LasthopTwoStateErrorModel>();
+        rare->SetAttribute("GoodInterval", DoubleValue(1e18));
+        rare->AssignStreams(3);
+        lost = 0;
+        for (uint32_t i = 0; i < 1000; i++)
+        {
+            lost += rare->IsCorrupt(packet);
+        }
+        NS_TEST_EXPECT_MSG_EQ(lost, 0, "of 1000 packets, one of 1e18");
+
         // A packet each 4 ms: in the long run 1/166 in 0.66 of 0.67 s, 1/2.6 in the rest.
         auto states = CreateObject<LasthopTwoStateErrorModel>();
         states->AssignStreams(2);
