@@ -51,6 +51,7 @@ struct Scenario
     bool checksums{false};      //!< whether ns-3 calculates checksums
     bool fqCodel{false};        //!< ns-3's own queue disc before the last hop, not a long FIFO
     bool excluded{false};       //!< whether the agent is told to leave the connection alone
+    bool late{false};           //!< whether the agent comes after the handshake, to brake by marks
 };
 
 /// What came of it.
@@ -73,6 +74,7 @@ Transfer(const Scenario& scenario)
     RngSeedManager::SetRun(scenario.seed);
     GlobalValue::Bind("ChecksumEnabled", BooleanValue(scenario.checksums));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(scenario.sack));
+    Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue(scenario.late ? "On" : "Off"));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1000));
 
     NodeContainer nodes(3);
@@ -106,10 +108,13 @@ Transfer(const Scenario& scenario)
     Ipv4GlobalRoutingHelper::PopulateRoutingTables();
 
     Ptr<LasthopAgent> agent;
-    if (!scenario.scheme.empty())
-    {
+    auto install = [&]() {
         LasthopHelper lasthop;
         lasthop.SetAttribute("Scheme", StringValue(scenario.scheme));
+        if (scenario.late)
+        {
+            lasthop.SetAttribute("Clock", StringValue("always"));
+        }
         agent = lasthop.Install(radio.Get(0));
         if (scenario.excluded)
         {
@@ -119,13 +124,22 @@ Transfer(const Scenario& scenario)
             "Count",
             Callback<void, const std::string&, uint64_t>(
                 [&outcome](const std::string& name, uint64_t n) { outcome.traced[name] += n; }));
-        for (const std::string name : {"Cached", "Retransmitted", "Suppressed", "Released"})
+        for (const std::string name :
+             {"Cached", "Retransmitted", "Suppressed", "Released", "Edited", "Marked"})
         {
             agent->TraceConnectWithoutContext(
                 name,
                 Callback<void, Ptr<const Packet>, uint32_t>(
                     [&outcome, name](Ptr<const Packet>, uint32_t) { outcome.traced[name]++; }));
         }
+    };
+    if (scenario.late)
+    {
+        Simulator::Schedule(Seconds(0.2), install);
+    }
+    else if (!scenario.scheme.empty())
+    {
+        install();
     }
 
     // Segments of FH that begin below what it has sent already.
@@ -198,6 +212,10 @@ class LasthopCompleteTestCase : public TestCase
         uint64_t hidden = counters["suppressed_acks"] + counters["dsacks_dropped"];
         NS_TEST_EXPECT_MSG_EQ((traced["Suppressed"] > 0), (hidden > 0), "suppressed ACKs");
         NS_TEST_EXPECT_MSG_EQ((traced["Suppressed"] <= hidden), true, "suppressed ACKs");
+        uint64_t edited = counters["windows_edited"];
+        NS_TEST_EXPECT_MSG_EQ((edited > 0), (m_scenario.scheme == "rack"), "it brakes");
+        NS_TEST_EXPECT_MSG_EQ((traced["Edited"] > 0), (edited > 0), "edited ACKs");
+        NS_TEST_EXPECT_MSG_EQ((traced["Edited"] >= edited), true, "edited ACKs");
         NS_TEST_EXPECT_MSG_EQ((traced["Cached"] >= counters["cached_segments"]), true, "cached");
         NS_TEST_EXPECT_MSG_EQ(traced["local_retransmits"],
                               counters["local_retransmits"],
@@ -206,6 +224,28 @@ class LasthopCompleteTestCase : public TestCase
     }
 
     Scenario m_scenario;
+};
+
+/// Who comes too late to know the window's scale brakes by marks.
+class LasthopMarkTestCase : public TestCase
+{
+  public:
+    LasthopMarkTestCase()
+        : TestCase("marks where the window is unknown")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Scenario scenario;
+        scenario.bytes = 3000000;
+        scenario.late = true;
+        auto outcome = Transfer(scenario);
+        NS_TEST_EXPECT_MSG_EQ(outcome.received, scenario.bytes, "bytes at MH");
+        NS_TEST_EXPECT_MSG_GT(outcome.traced["Marked"], 0, "marks");
+        NS_TEST_EXPECT_MSG_EQ(outcome.traced["Marked"], outcome.counters["ce_marks"], "are traced");
+    }
 };
 
 /// Repairs are kept from the sender, and the transfer is faster than without an agent.
@@ -416,6 +456,7 @@ class LasthopTestSuite : public TestSuite
                 AddTestCase(new LasthopCompleteTestCase(scenario));
             }
         }
+        AddTestCase(new LasthopMarkTestCase);
         AddTestCase(new LasthopGainTestCase("snoop"));
         AddTestCase(new LasthopGainTestCase("rack"));
         AddTestCase(new LasthopNoHarmTestCase);
