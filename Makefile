@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .PHONY: help build demo picture reproduce-quick reproduce reproduce-sim reproduce-ns2 test test-long test-kernels test-wifi soak bench bench-report mixes fuzz sim lint clean install deb rpm image image-lab test-packages
 
 help: ## show the goals
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
 
 build: ## release build of all programs, into target/release
 	@scripts/setup.sh build
