@@ -78,7 +78,8 @@ fn a_section_is_for_the_device_that_has_the_name() {
     agent
         .wait_for_line("lasthop: attached to wl0")
         .expect("the new one");
-    let mut all = told(&bed, "status").into_iter();
-    assert!(all.all(|status| status["section"] == status["dev"]));
+    let all = told(&bed, "status");
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert!(all.iter().all(|status| status["section"] == status["dev"]));
     agent.stop().expect("stop");
 }
