@@ -190,21 +190,26 @@ try_stacked() {
 	fi
 }
 
+# hop_loses SHARE: of the packets that go a long way to MH.
+hop_loses() {
+	tc qdisc change dev lossy0 root netem delay 40ms loss "$1" limit 10000
+}
+
 # Seconds in which nothing gets over the hop, from the first bytes on: only timers end that. A small window and
 # a long way leave something to send for then. A slow link would, too, but with a queue that stands, before
 # which losses may be those of who manages it.
 try_outage() {
 	rm -f /tmp/got
 	ip netns exec mh sh -c 'echo "4096 32768 32768" >/proc/sys/net/ipv4/tcp_rmem'
-	tc qdisc change dev lossy0 root netem delay 40ms loss 2% limit 10000
+	hop_loses 2%
 	(
 		for _ in $(seq $((6000 * slow))); do
 			[ ! -s /tmp/got ] || break
 			usleep 10000
 		done
-		tc qdisc change dev lossy0 root netem delay 40ms loss 100% limit 10000
+		hop_loses 100%
 		sleep 3
-		tc qdisc change dev lossy0 root netem delay 40ms loss 2% limit 10000
+		hop_loses 2%
 	) &
 	event=$!
 	helped lossy0 "an outage"
