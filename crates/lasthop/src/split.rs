@@ -76,7 +76,7 @@ pub const SPLIT_FIELDS: &[Field] = &[
     (
         "end",
         "name",
-        "of `connection`: `closed` by both sides, `reset` by one or by its silence, `ended` with the proxy",
+        "of `connection`: `closed` by both sides, who have acknowledged all, `reset` by one or by its silence, `ended` with the proxy",
     ),
     ("split", "connections", "of `ended`: that were split"),
     (

@@ -5,6 +5,7 @@
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
 use nix::unistd::{pipe2, read, write};
@@ -12,16 +13,22 @@ use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use super::sockets;
 
 /// Most that is copied by hand: not more than the smallest pipe takes at once.
 const PIECE_BYTES: usize = 1024;
 
+/// How long an end may acknowledge nothing more of what is left for it when both have closed, and how often it is
+/// looked at.
+const PATIENCE: Duration = Duration::from_secs(120);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
 /// How a connection came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// Both sides closed it.
+    /// Both sides closed it, and have acknowledged what came from the other.
     Closed,
     /// One side reset it, or is gone; so was the other.
     Reset,
@@ -97,6 +104,24 @@ async fn pump(from: &TcpStream, to: &TcpStream, bytes: usize, moved: &mut u64) -
     }
 }
 
+/// Until the other end has acknowledged all that was sent, and FIN: what is on its way needs us and the rules. To
+/// end before would cut it off, and who sent it would not know.
+async fn delivered(to: &TcpStream) -> io::Result<()> {
+    let (mut left, mut since) = (sockets::unacknowledged(to)?, Instant::now());
+    let mut pause = Duration::from_millis(1);
+    while sockets::is_closing(to)? {
+        sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
+        let now = sockets::unacknowledged(to)?;
+        if now != left {
+            (left, since) = (now, Instant::now());
+        } else if since.elapsed() > PATIENCE {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+    to.take_error()?.map_or(Ok(()), Err)
+}
+
 /// A peer that resets is heard at once, also while nobody reads from it.
 async fn failed(stream: &TcpStream) -> io::Error {
     match stream.ready(Interest::ERROR).await {
@@ -105,7 +130,7 @@ async fn failed(stream: &TcpStream) -> io::Error {
     }
 }
 
-/// Relays until both sides have closed, one resets, or `ended` turns true. A side that did not
+/// Relays until both sides have closed and have all, one resets, or `ended` turns true. A side that did not
 /// close is reset with the other, so that nobody takes an end for a whole.
 pub(super) async fn relay(
     client: TcpStream,
@@ -118,7 +143,8 @@ pub(super) async fn relay(
         tokio::try_join!(
             pump(&client, &server, buffer_bytes, &mut up),
             pump(&server, &client, buffer_bytes, &mut down),
-        )
+        )?;
+        tokio::try_join!(delivered(&client), delivered(&server))
     };
     let end = tokio::select! {
         done = both => if done.is_ok() { End::Closed } else { End::Reset },

@@ -18,6 +18,9 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 const KEEPALIVE_AGAIN: Duration = Duration::from_secs(10);
 const KEEPALIVE_TRIES: u32 = 6;
 
+/// Of linux/tcp_states.h: FIN-WAIT-1, LAST-ACK, CLOSING.
+const CLOSING: [u8; 3] = [4, 9, 11];
+
 /// What is set of each socket.
 #[derive(Debug, Clone)]
 pub(super) struct Tuning {
@@ -83,6 +86,7 @@ pub(super) fn tune(stream: &TcpStream, tuning: &Tuning, lossy: bool) -> io::Resu
 
 mod ioctl {
     nix::ioctl_read_bad!(unread, libc::FIONREAD, libc::c_int);
+    nix::ioctl_read_bad!(unacknowledged, libc::TIOCOUTQ, libc::c_int);
 }
 
 /// Bytes that wait to be read.
@@ -91,6 +95,34 @@ pub(super) fn unread(stream: &TcpStream) -> io::Result<usize> {
     // SAFETY: an open socket, and an int for the answer.
     unsafe { ioctl::unread(stream.as_raw_fd(), &raw mut bytes) }?;
     Ok(usize::try_from(bytes).unwrap_or(0))
+}
+
+/// Bytes, and FIN, that the other end has not acknowledged.
+pub(super) fn unacknowledged(stream: &TcpStream) -> io::Result<i32> {
+    let mut bytes = 0;
+    // SAFETY: an open socket, and an int for the answer.
+    unsafe { ioctl::unacknowledged(stream.as_raw_fd(), &raw mut bytes) }?;
+    Ok(bytes)
+}
+
+/// Whether FIN was sent and is not acknowledged.
+pub(super) fn is_closing(stream: &TcpStream) -> io::Result<bool> {
+    let mut state = 0_u8;
+    let mut length = size_of_val(&state) as libc::socklen_t;
+    // SAFETY: an open socket, and room for as much of the answer as `length` says: its first byte.
+    let failed = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut state).cast(),
+            &raw mut length,
+        )
+    };
+    match failed {
+        0 => Ok(CLOSING.contains(&state)),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Has the other end hear a reset, not an end of data, when `stream` is closed.
