@@ -40,6 +40,9 @@ const DESCRIPTORS: u64 = 6;
 /// Descriptors of the process itself.
 const SPARE_DESCRIPTORS: u64 = 64;
 
+/// At the end, how long who was answered may take to be heard of.
+const LATE: Duration = Duration::from_secs(3);
+
 /// Fields of `lasthop split -j`.
 pub const SPLIT_FIELDS: &[Field] = &[
     (
@@ -195,8 +198,11 @@ async fn serve(options: Options, lossy: Vec<u32>, most: usize) -> Result<()> {
         failed = queue => failed.context("netfilter queue")??,
         () = signals.any() => {}
     }
+    // In this order: a SYN that is let to our listener must find the way there.
+    proxy.connections.close();
     standing.close()?;
     proxy.say_closing();
+    tokio::spawn(give_up_late(proxy.connections.clone()));
     tokio::select! {
         () = proxy.idle() => {}
         () = signals.any() => {
@@ -207,6 +213,12 @@ async fn serve(options: Options, lossy: Vec<u32>, most: usize) -> Result<()> {
     }
     proxy.say_ended();
     Ok(())
+}
+
+/// At the end nobody waits long for clients that have given up.
+async fn give_up_late(connections: Arc<Connections>) {
+    tokio::time::sleep(LATE).await;
+    connections.give_up_all();
 }
 
 /// By which it is told to end.

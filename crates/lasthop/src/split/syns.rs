@@ -24,8 +24,9 @@ use crate::queue::{self, Decision, Packet, Queue, WhenFull};
 const MAX_CONNECTING: usize = 1024;
 /// How long the far side may take; hosts send their SYN again after 1, 3, 7 and 15 s.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
-/// How long the near side may take, once it has been answered.
-const ACCEPT_PATIENCE: Duration = Duration::from_secs(70);
+/// How long the near side may take, once it has been answered: the kernel's answer goes again after 1, 3, 7 and 15 s.
+/// A client that has given up says so to the kernel, which does not tell us.
+const ACCEPT_PATIENCE: Duration = Duration::from_secs(20);
 /// Of a packet, its headers: what the queue copies to user space, bytes.
 const HEADER_BYTES: u32 = 256;
 
@@ -73,8 +74,8 @@ pub(super) struct Far {
 #[derive(Debug)]
 enum Stage {
     Connecting,
-    /// The far side has answered; the near one is yet to.
-    Answered(Far),
+    /// The far side has answered, as so many had before; the near one is yet to.
+    Answered(Far, u64),
     Relayed,
 }
 
@@ -89,7 +90,9 @@ pub(super) struct Connections {
 struct Inner {
     stages: HashMap<Ends, Stage>,
     nr_connecting: usize,
+    nr_answered: u64,
     nr_unsplit: u64,
+    closed: bool,
 }
 
 /// What is to be done with a SYN.
@@ -122,10 +125,11 @@ impl Connections {
         let mut inner = self.lock();
         match inner.stages.get(&ends) {
             Some(Stage::Connecting) => return Fate::Drop,
-            Some(Stage::Answered(_) | Stage::Relayed) => return Fate::Divert,
+            Some(Stage::Answered(..) | Stage::Relayed) => return Fate::Divert,
             None => {}
         }
-        if inner.nr_connecting >= MAX_CONNECTING || inner.stages.len() >= self.most {
+        if inner.closed || inner.nr_connecting >= MAX_CONNECTING || inner.stages.len() >= self.most
+        {
             inner.nr_unsplit += 1;
             return Fate::Pass;
         }
@@ -134,16 +138,23 @@ impl Connections {
         Fate::Connect
     }
 
-    fn connected(&self, ends: Ends, far: Option<Far>) {
+    /// The far side has answered, or not (None). @return which answer that was; None: its SYN goes on.
+    fn connected(&self, ends: Ends, far: Option<Far>) -> Option<u64> {
         let mut inner = self.lock();
         inner.nr_connecting -= 1;
         match far {
-            Some(far) => {
-                inner.stages.insert(ends, Stage::Answered(far));
+            Some(far) if !inner.closed => {
+                inner.nr_answered += 1;
+                let which = inner.nr_answered;
+                inner.stages.insert(ends, Stage::Answered(far, which));
+                Some(which)
             }
-            None => {
+            far => {
+                // The server must have forgotten ours when the client's own SYN comes.
+                far.inspect(|far| sockets::reset_on_close(&far.stream));
                 inner.stages.remove(&ends);
                 inner.nr_unsplit += 1;
+                None
             }
         }
     }
@@ -151,8 +162,8 @@ impl Connections {
     /// The near side has answered, too: its far side, None if nobody waits for it.
     pub(super) fn take(&self, ends: Ends) -> Option<Far> {
         match self.lock().stages.get_mut(&ends) {
-            Some(stage @ Stage::Answered(_)) => match std::mem::replace(stage, Stage::Relayed) {
-                Stage::Answered(far) => Some(far),
+            Some(stage @ Stage::Answered(..)) => match std::mem::replace(stage, Stage::Relayed) {
+                Stage::Answered(far, _) => Some(far),
                 _ => None,
             },
             _ => None,
@@ -164,12 +175,33 @@ impl Connections {
         self.lock().stages.remove(&ends);
     }
 
-    /// The near side did not come.
-    fn give_up(&self, ends: Ends) {
+    /// The near side did not come: the server is told that nobody is there. Not if that was another answer, of an
+    /// earlier connection with the same ports.
+    fn give_up(&self, ends: Ends, which: u64) {
         let mut inner = self.lock();
-        if matches!(inner.stages.get(&ends), Some(Stage::Answered(_))) {
-            inner.stages.remove(&ends);
+        match inner.stages.get(&ends) {
+            Some(Stage::Answered(far, of)) if *of == which => {
+                sockets::reset_on_close(&far.stream);
+                inner.stages.remove(&ends);
+            }
+            _ => {}
         }
+    }
+
+    /// From now on every SYN goes on.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+    }
+
+    /// As if the patience of all that wait for their near side were at its end.
+    pub(super) fn give_up_all(&self) {
+        self.lock().stages.retain(|_, stage| match stage {
+            Stage::Answered(far, _) => {
+                sockets::reset_on_close(&far.stream);
+                false
+            }
+            Stage::Connecting | Stage::Relayed => true,
+        });
     }
 
     /// That there are now, and SYNs that were not split.
@@ -252,15 +284,15 @@ impl Syns {
             if let Err(error) = &far {
                 tracing::debug!("{} to {}: not split: {error}", ends.client, ends.server);
             }
-            let ok = far.is_ok();
             let far = far.ok().map(|stream| Far {
                 stream,
                 client_is_beyond,
             });
-            connections.connected(ends, far);
-            if answers.send((packet, ok)).await.is_ok() && ok {
+            let answer = connections.connected(ends, far);
+            let sent = answers.send((packet, answer.is_some())).await;
+            if let (Ok(()), Some(which)) = (sent, answer) {
                 sleep(ACCEPT_PATIENCE).await;
-                connections.give_up(ends);
+                connections.give_up(ends, which);
             }
         });
     }
@@ -316,28 +348,63 @@ mod tests {
         assert_eq!(connections.meet(ends(1)), Fate::Connect);
     }
 
-    #[tokio::test]
-    async fn the_far_side_is_handed_over_once() {
+    async fn far() -> Far {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let far = Far {
+        Far {
             stream: TcpStream::connect(listener.local_addr().unwrap())
                 .await
                 .unwrap(),
             client_is_beyond: true,
-        };
+        }
+    }
+
+    #[tokio::test]
+    async fn the_far_side_is_handed_over_once() {
         let connections = Connections::new(10);
         assert!(connections.take(ends(1)).is_none());
         assert_eq!(connections.count().0, 0);
         connections.meet(ends(1));
-        connections.connected(ends(1), Some(far));
+        let which = connections.connected(ends(1), Some(far().await)).unwrap();
         assert_eq!(connections.meet(ends(1)), Fate::Divert);
         assert!(connections.take(ends(1)).is_some());
         assert!(connections.take(ends(1)).is_none());
         // A late copy of its SYN is the kernel's to answer.
         assert_eq!(connections.meet(ends(1)), Fate::Divert);
-        connections.give_up(ends(1));
+        connections.give_up(ends(1), which);
         assert_eq!(connections.count().0, 1);
         connections.forget(ends(1));
+        assert_eq!(connections.count().0, 0);
+    }
+
+    #[tokio::test]
+    async fn an_old_patience_does_not_end_a_new_connection() {
+        let connections = Connections::new(10);
+        let answer = async || {
+            assert_eq!(connections.meet(ends(1)), Fate::Connect);
+            connections.connected(ends(1), Some(far().await)).unwrap()
+        };
+        let old = answer().await;
+        assert!(connections.take(ends(1)).is_some());
+        connections.forget(ends(1));
+        let new = answer().await;
+        connections.give_up(ends(1), old);
+        assert_eq!(connections.count().0, 1);
+        connections.give_up(ends(1), new);
+        assert_eq!(connections.count().0, 0);
+    }
+
+    /// At the end: what waits is given up, what connects goes on whole.
+    #[tokio::test]
+    async fn nothing_begins_after_the_end() {
+        let connections = Connections::new(10);
+        connections.meet(ends(1));
+        connections.connected(ends(1), Some(far().await)).unwrap();
+        connections.meet(ends(2));
+        connections.close();
+        assert_eq!(connections.connected(ends(2), Some(far().await)), None);
+        assert_eq!(connections.meet(ends(3)), Fate::Pass);
+        assert_eq!(connections.count().0, 1);
+        connections.give_up_all();
         assert_eq!(connections.count().0, 0);
     }
 

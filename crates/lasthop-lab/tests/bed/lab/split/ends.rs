@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! How connections through `lasthop split` come to their ends, and what is whole then.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use lasthop_lab::data::host::Host;
 use lasthop_lab::data::topology::Family;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 
 use super::{PATIENCE, bed, connect, content, ended, link, listen, pair, split, unacknowledged};
 
@@ -66,5 +66,26 @@ fn it_ends_when_the_last_byte_is_acknowledged() {
     let lines = proxy.rest_of_lines();
     let closed = lines.iter().any(|line| line.contains("\"closed\""));
     assert!(closed, "{lines:?}");
+    bed.down().expect("nothing is left");
+}
+
+/// It closes while we connect; the server has been told of it by then, and hears that it was nothing.
+#[test]
+fn a_client_that_gives_up_is_a_reset_to_the_server() {
+    let Some(bed) = bed(&link(0.0)) else { return };
+    let proxy = split(&bed, &["-j"]);
+    let listener = listen(&bed, Host::Fh, Family::V4, 7920);
+    let to = listener.local_addr().unwrap();
+    let begin = || {
+        let client = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();
+        client.connect(&to.into()).expect_err("it takes a while");
+    };
+    bed.run_in(Host::Mh, begin).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    server.set_read_timeout(Some(PATIENCE)).unwrap();
+    // Told to end, the proxy does not wait for who won't come.
+    assert_eq!(ended(proxy), (0, 0));
+    let error = server.read(&mut [0; 1]).expect_err("a reset, no end");
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     bed.down().expect("nothing is left");
 }
