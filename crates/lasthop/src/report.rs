@@ -68,7 +68,7 @@ pub const STATUS_FIELDS: &[Field] = &[
     (
         "heartbeat_age_ms",
         "ms",
-        "since the process last showed the programs that it lives",
+        "since the process last showed the programs that it lives; null while its device is away",
     ),
     (
         "goodput_bytes_per_s",
