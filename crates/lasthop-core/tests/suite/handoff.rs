@@ -25,6 +25,11 @@ fn config() -> Config {
 impl Mobile {
     /// MH has opened the connection.
     fn new(config: Config) -> Self {
+        Self::with(config, &[])
+    }
+
+    /// The same with more options on both SYNs.
+    fn with(config: Config, more: &[u8]) -> Self {
         let mut mobile = Self {
             agent: Agent::new(Setup {
                 config,
@@ -32,7 +37,7 @@ impl Mobile {
             }),
             ends: Ends::v4(1),
         };
-        let options = [option::mss(1_000), option::wscale(7)].concat();
+        let options = [&option::mss(1_000)[..], &option::wscale(7), more].concat();
         let syn = |seq, ack, flags| Tcp {
             seq,
             ack,
@@ -154,6 +159,22 @@ fn who_receives_nothing_has_nothing_to_repeat() {
     mobile.acks(81, 1_000);
     mobile.acks(11_000, 1_000); // a keepalive's answer
     assert_eq!(mobile.up(11_100), Vec::<Vec<u8>>::new());
+}
+
+/// TCP-MD5, TCP-AO (of which each segment has the option) and MPTCP: nothing is made up (I16).
+#[test]
+fn an_authenticated_ack_is_not_repeated() {
+    for (kind, len, always) in [(19, 18, true), (29, 16, true), (30, 12, false)] {
+        let more = option::other(kind, len);
+        let mut mobile = Mobile::with(config(), &more);
+        mobile.data(80, 0);
+        let mut ack = mobile.ack(1_000, 0);
+        if always {
+            ack.options = more;
+        }
+        mobile.mh_sends(81, ack);
+        assert_eq!(mobile.up(400), Vec::<Vec<u8>>::new(), "option {kind}");
+    }
 }
 
 /// Only where it was asked for, and at MH's end: at the base it is FH that leaves copies (5.5).
