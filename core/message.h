@@ -8,7 +8,7 @@
  *
  *	word 0	magic (32 bits), version (8), type (8), stream (8), 0 (8)
  *	word 1	key id (32), bytes of the body (16), 0 (16)
- *	word 2	epoch: the time of the sender's start, ns since 1970; a restart is newer
+ *	word 2	epoch: the time of the sender's start, ns since 1970; a restart is newer, if no clock was set back
  *	word 3	counter of this epoch and stream, from 1 on, never used twice
  *	...	body, a multiple of eight bytes, at most LH_BODY_BYTES
  *	last	SipHash-2-4 under the key of the sender's address (two words, IPv4 in the first four

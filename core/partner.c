@@ -49,7 +49,7 @@ LH_ENTRY int lh_partner_look(struct lh_partners *t, const struct lh_message *m, 
 	}
 	same = lh_sender_equal(&l->at, &m->from);
 	if (same && l->epoch > m->epoch)
-		t->rival = 1;
+		t->rival |= lh_since(now_ns, l->heard_ns) < LH_PARTNER_ALIVE_NS;
 	else if (same && !l->confirmed)
 		t->place = i + 1; /* one such place for each address */
 	return 0;

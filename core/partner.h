@@ -8,7 +8,8 @@
  * has forgotten all, by a restart, needs more: an old recording looks right. So a partner is
  * *confirmed* once it has answered a HELLO that we sent in this life and within the last ten seconds
  * (a challenge, as RFC 8967 section 4.3.1 has it); before that HELLO is all that is heard of it.
- * Who is forgotten after a minute can't be replayed: their answers are too old by then.
+ * Who is forgotten after a minute can't be replayed: their answers are too old by then. Epochs follow the clock, and
+ * a host that has none of its own may start with an earlier one: once its later life is silent it has to be heard.
  *
  * A place in the table is taken by a HELLO with the right MAC only, and no confirmed partner that is
  * alive gives way to another sender.
@@ -66,7 +67,7 @@ struct lh_partner {
 struct lh_partners {
 	u64 epoch; /* our own; messages with it are our own */
 	u32 found, place; /* of the search that is under way: index + 1, 0: none */
-	u32 rival; /* 1: a later life of the same sender is known */
+	u32 rival; /* 1: a later life of the same sender is known, and alive */
 	u32 pad;
 	struct lh_partner partner[LH_MAX_PARTNERS];
 };

@@ -264,6 +264,72 @@ fn an_earlier_life_at_another_address_ends_no_later_one() {
     );
 }
 
+/// An agent that restarts with an earlier clock (a router that has none of its own to go on by) is heard once its
+/// life before is silent; a recording of an earlier life is not, while that one is.
+#[test]
+fn who_restarts_with_an_earlier_clock_is_heard_soon() {
+    let (mut we, mut later) = met(1, 6);
+    let mut they = Other::new(1, 5);
+    let hello = they.hello(3 * SEC);
+    assert_eq!(we.hears(&hello, 3 * SEC), LH_OPENED_REPLAYED);
+    let mut at = 4 * SEC;
+    while !we.partners.known().any(|p| p.epoch == 5 && p.up(at)) {
+        assert!(at < 10 * SEC, "for a minute nobody listened");
+        let now = we.partners.known().find(|p| p.epoch == 5);
+        let ours = hello_to(now, 0, at);
+        let mut m = we.next();
+        m.put_hello(&ours);
+        m.seal(&key(1));
+        they.hears(&m, at + WAY);
+        let theirs = they.hello(at + SEC);
+        we.hears(&theirs, at + SEC + WAY);
+        at += SEC;
+    }
+    let missing = they.missing();
+    assert_eq!(we.hears(&missing, at + WAY), LH_OPENED);
+    // What of the life before comes late changes nothing.
+    let late = later.hello(at);
+    we.hears(&late, at + WAY);
+    let missing = they.missing();
+    assert_eq!(we.hears(&missing, at + 2 * WAY), LH_OPENED);
+}
+
+/// A HELLO that answers one which we have not sent yet confirms nobody.
+#[test]
+fn an_answer_from_the_future_confirms_nobody() {
+    let (mut we, mut they) = (Other::new(99, OURS), Other::new(1, 5));
+    let mut hello = hello_to(None, 0, 1);
+    (hello.echo_epoch, hello.echo_time_ns) = (OURS, 9 * SEC);
+    let mut m = they.next();
+    m.put_hello(&hello);
+    m.seal(&key(1));
+    we.ahead_ns = 0;
+    assert_eq!(we.hears(&m, SEC), LH_OPENED);
+    let partner = we.partners.known().next().unwrap();
+    assert!(!partner.up(SEC));
+    assert_eq!(partner.rtt_min_ns, 0);
+}
+
+/// What has not answered in the name of somebody who has is nobody.
+#[test]
+fn who_answers_ends_a_later_life_that_has_not() {
+    let (mut we, mut earlier) = (Other::new(99, OURS), Other::new(1, 5));
+    we.ahead_ns = 0;
+    earlier.addr = "fe80::1".parse().unwrap();
+    let hello = earlier.hello(SEC);
+    assert_eq!(we.hears(&hello, SEC), LH_OPENED);
+    let hello = Other::new(1, 6).hello(4 * SEC);
+    assert_eq!(we.hears(&hello, 4 * SEC), LH_OPENED);
+    assert_eq!(we.partners.known().count(), 2);
+    earlier.addr = from(1);
+    let ours = we.hello(5 * SEC);
+    assert_eq!(earlier.hears(&ours, 5 * SEC), LH_OPENED);
+    let hello = earlier.hello(6 * SEC);
+    assert_eq!(we.hears(&hello, 6 * SEC), LH_OPENED);
+    let known: Vec<_> = we.partners.known().map(|p| p.epoch).collect();
+    assert_eq!(known, [5]);
+}
+
 /// Recorded in a life of ours before: right MAC, and nothing that answers us now.
 #[test]
 fn a_recording_confirms_nobody() {
