@@ -15,7 +15,7 @@ LH_INLINE enum lh_ack_class lh_classify(const struct lh_flow *f, const struct lh
 		return LH_ACK_NEW;
 	if (lh_before(s->ack, f->una))
 		return LH_ACK_OLD;
-	if (f->una == f->max || (s->flags & (LH_SYN | LH_FIN)))
+	if (f->una == f->max || (s->flags & (LH_SYN | LH_FIN)) || lh_asks(f, s))
 		return LH_ACK_SAME;
 	if (!lh_flow_sack(f))
 		return !s->payload_bytes && s->window == f->hold.last_window ? LH_ACK_DUPLICATE
@@ -219,6 +219,8 @@ LH_INLINE u64 lh_head_deadline(struct lh_env *env, const struct lh_flow *f)
 
 	if (!e || (e->flags & LH_SEG_NO_COPY) || lh_seg_overflow(f, e) || lh_seg_stale(f, e) ||
 	    e->n_local >= LH_CFG(env)->max_local)
+		return 0;
+	if (!(f->flags & LH_FLOW_FWD)) /* no ACK ever came by: they take another way */
 		return 0;
 	if (LH_CFG(env)->timer_arm == LH_TIMER_AFTER_DUP && !(f->flags & LH_FLOW_DUP_DRIVEN))
 		return 0;

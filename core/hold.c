@@ -26,6 +26,11 @@ LH_INLINE bool lh_pure(const struct lh_segment *s)
 	       !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN));
 }
 
+LH_INLINE bool lh_asks(const struct lh_flow *f, const struct lh_segment *s)
+{
+	return s->seq + 1 == f->mh.end && s->seq == s->end;
+}
+
 /* Right edge of the window in @s; just the ACK where the scale is unknown. */
 LH_INLINE u32 lh_window_edge(const struct lh_flow *f, const struct lh_segment *s)
 {
@@ -118,7 +123,8 @@ LH_INLINE void lh_ack_see(struct lh_env *env, const struct lh_flow *f, const str
 	struct lh_ack_view *v = &env->view;
 
 	v->edge = lh_window_edge(f, s);
-	v->pure = lh_pure(s) && (!s->nr_missing || (lh_policy(env) & LH_POLICY_CHANNEL));
+	v->pure = lh_pure(s) && (!s->nr_missing || (lh_policy(env) & LH_POLICY_CHANNEL)) &&
+		  !lh_asks(f, s);
 	v->bare = v->pure && lh_bare(env, f, s);
 	v->unseen = v->dsack_ours = 0;
 	if (s->nr_sack)

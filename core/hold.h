@@ -36,6 +36,10 @@ LH_INLINE void lh_ack_see(struct lh_env *env, const struct lh_flow *f, const str
 /* Whether @s has nothing but an ACK to tell. */
 LH_INLINE bool lh_pure(const struct lh_segment *s);
 
+/* Whether MH asks by @s if FH's window is open, or FH still there: an empty segment below what it sends next, which
+ * FH has to answer (RFC 9293 sections 3.8.4 and 3.8.6.1). */
+LH_INLINE bool lh_asks(const struct lh_flow *f, const struct lh_segment *s);
+
 /* Whether both ends use SACK. */
 LH_INLINE bool lh_flow_sack(const struct lh_flow *f);
 

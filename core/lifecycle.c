@@ -182,6 +182,31 @@ LH_INLINE bool lh_syn_matches(const struct lh_flow *f, const struct lh_segment *
 }
 
 /*
+ * Whether FH's SYN-ACK @s belongs to a simultaneous open (RFC 9293 section 3.5): MH's SYN crossed FH's and took its
+ * place here, and MH's answer has come first. Both numbers are what MH has said, or anybody could open a live
+ * connection anew.
+ */
+LH_INLINE bool lh_syn_crossed(const struct lh_flow *f, const struct lh_segment *s)
+{
+	u32 need = LH_FLOW_SYN_MH | LH_FLOW_FWD, unless = LH_FLOW_SYN_FH | LH_FLOW_STARTED;
+
+	return (f->flags & (need | unless)) == need && s->ack == f->conn.isn_mh + 1 &&
+	       s->seq + 1 == f->hold.fwd_ack;
+}
+
+/* Takes it: MH has got what it says, so that neither round trip can be told. An entry of its own, as this is rare. */
+LH_ENTRY int lh_open_crossed(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	if (!env || !f || !s)
+		return 0;
+	lh_open_fh(env, f, s);
+	lh_flow_start(f, f->max);
+	lh_track_wscale(f);
+	f->conn.syn_tx_ns = f->wired.syn_rx_ns = 0;
+	return 1;
+}
+
+/*
  * SYN or SYN-ACK from FH. A new initial number means a new connection (port
  * reuse), on a live one once MH has answered it; the same one is a repetition, and gives no
  * RTT sample (Karn). It may come when the first has been answered: beyond a round trip of
@@ -203,7 +228,7 @@ LH_INLINE bool lh_track_fh_syn(struct lh_env *env, struct lh_flow *f, const stru
 	if (lh_live(f)) {
 		if (!answer)
 			lh_syn_aside(&f->conn.syn, s, false, env->now_ns);
-		return false;
+		return answer && lh_syn_crossed(f, s) && lh_open_crossed(env, f, s);
 	}
 	if (answer && (f->flags & LH_FLOW_SYN_MH) && !lh_syn_matches(f, s, false))
 		return false;

@@ -40,7 +40,8 @@ LH_INLINE void lh_outage_keep(struct lh_env *env, struct lh_flow *f, const struc
 			      enum lh_ack_class kind, struct lh_actions *out)
 {
 	if (!env->view.pure || (f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH))) {
-		f->outage.kept = 0;
+		if (!lh_asks(f, s)) /* that takes no number: the copy is as good as it was */
+			f->outage.kept = 0;
 		return;
 	}
 	if (out->verdict == LH_PASS) {
@@ -112,9 +113,16 @@ LH_FUNC u64 lh_outage_every(struct lh_env *env, const struct lh_flow *f)
 
 LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f)
 {
-	f->outage.since_ns = env->now_ns;
-	f->outage.nr_probes = f->outage.mute = 0;
-	f->outage.back_ns = f->outage.lost_ns = 0;
+	struct lh_outage *o = &f->outage;
+
+	if (!o->vain || o->begin_una != f->una) {
+		o->first_ns = env->now_ns;
+		o->nr_probes = 0;
+	}
+	o->begin_una = f->una;
+	o->since_ns = env->now_ns;
+	o->mute = 0;
+	o->back_ns = o->lost_ns = 0;
 	if (lh_policy(env) & LH_POLICY_PEER_OUTAGE)
 		f->outage.every_ns = lh_outage_every(env, f);
 	lh_host_count(env, LH_C_outages, 1);
@@ -162,6 +170,8 @@ LH_INLINE u32 lh_outage_copies(struct lh_env *env, struct lh_flow *f, u32 copies
 {
 	if (f->flags & LH_FLOW_HELD) {
 		lh_abandon(env, f, false, out);
+		if (!lh_window_editable(env, f))
+			out->held_window = f->hold.last_window; /* as lh_release() */
 	} else if (!lh_flow_sack(f)) {
 		out->emit_held = copies;
 		f->flags |= LH_FLOW_ABANDONED; /* FH is at it: it gets MH's own, too */
@@ -196,7 +206,7 @@ LH_INLINE u64 lh_outage_probe_at(struct lh_env *env, const struct lh_flow *f)
 	if (!e || (e->flags & LH_SEG_NO_COPY) || lh_seg_stale(f, e) ||
 	    o->nr_probes >= LH_OUTAGE_PROBES)
 		return 0;
-	at = e->last_tx_ns + lh_max(lh_lrto(env, f), lh_since(e->last_tx_ns, o->since_ns) / 8);
+	at = e->last_tx_ns + lh_max(lh_lrto(env, f), lh_since(e->last_tx_ns, o->first_ns) / 8);
 	return o->down_ns ? lh_max(at, o->down_ns + LH_OUTAGE_TRUST_NS) : at;
 }
 
@@ -226,9 +236,9 @@ LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f)
 		return lh_max(last + f->rtt.srtt_ns, p->heard_ns);
 	if (p && p->probe_ns > last)
 		last = p->probe_ns;
-	if (last > o->since_ns + LH_OUTAGE_LAST_NS)
+	if (last > o->first_ns + LH_OUTAGE_LAST_NS)
 		return 0;
-	every = lh_max(o->every_ns, lh_since(last, o->since_ns) / LH_OUTAGE_PART);
+	every = lh_max(o->every_ns, lh_since(last, o->first_ns) / LH_OUTAGE_PART);
 	if (last != e->last_tx_ns)
 		every += lh_outage_turn(f, every);
 	return o->down_ns ? lh_max(last + every, o->down_ns + LH_OUTAGE_TRUST_NS) : last + every;
@@ -297,13 +307,15 @@ LH_INLINE void lh_outage_repair(struct lh_env *env, struct lh_flow *f, u32 budge
 }
 
 /* Everything that had departed is in doubt: the recovery point. The tries that
- * failed say nothing about the hop as it is now. */
+ * failed say nothing about the hop as it is now, unless it was heard before, in vain. */
 LH_INLINE void lh_outage_doubt(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_outage *o = &f->outage;
 	struct lh_seg *e = lh_head(env, f);
 	struct lh_chunk *c;
+	bool again = o->vain;
 
+	o->vain = o->begin_una == f->una;
 	if (f->una == f->max)
 		return;
 	o->back_ns = env->now_ns;
@@ -311,7 +323,8 @@ LH_INLINE void lh_outage_doubt(struct lh_env *env, struct lh_flow *f)
 	o->lost_end = f->max;
 	if (!e)
 		return;
-	e->n_local = lh_min(e->n_local, 1);
+	if (!again || !o->vain)
+		e->n_local = lh_min(e->n_local, 1);
 	c = lh_chunk_at(env, f, f->ring.head); /* it may be repaired again */
 	if (c)
 		c->oldest_tx_ns = lh_min(c->oldest_tx_ns, e->last_tx_ns);
@@ -457,8 +470,8 @@ LH_INLINE void lh_outage_up(struct lh_env *env, struct lh_flow *f, struct lh_act
 	if (f->una == f->max)
 		return;
 	if (o->since_ns)
-		o->since_ns = env->now_ns;
-	o->nr_probes = 0;
+		o->since_ns = o->first_ns = env->now_ns;
+	o->nr_probes = o->vain = 0;
 	if (o->frozen && lh_outage_has_ack(f)) {
 		lh_outage_thaw(f, out);
 		copies = lh_min(copies, LH_OUTAGE_COPIES - 1U);

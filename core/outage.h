@@ -21,6 +21,7 @@
 struct lh_outage {
 	u64 heard_ns; /* last ACK from MH, or when another flow's was found out */
 	u64 since_ns; /* when the outage was noticed; 0: there is none */
+	u64 first_ns; /* the same of the first in a row of which none brought una on; with since_ns */
 	u64 down_ns; /* when the link was said to be down; 0: it was not, or MH was heard since */
 	u64 rto_from_ns; /* FH's timer finds an ACK in time that leaves here within its RTO of this */
 	u64 back_ns; /* when MH was heard again; 0: no lost window is being repaired */
@@ -31,12 +32,14 @@ struct lh_outage {
 	u32 next; /* sequence number up to which the lost window is repaired; with back_ns */
 	u32 lost_end; /* what had departed at back_ns */
 	u32 kept_ack; /* number of the ACK that the host has a copy of; with kept */
+	u32 begin_una; /* una when the last outage began; with first_ns */
 	u8 kept; /* 1: the held ACK's buffer is filled, and as new as what FH knows */
 	u8 told; /* bursts and freezes since the last new ACK */
 	u8 frozen; /* 1: FH believes the window closed, by our word */
 	u8 mute; /* 1: FH can't be told of this outage */
-	u8 nr_probes; /* of the head in this outage */
-	u8 pad[7];
+	u8 nr_probes; /* of the head in this outage, or this row of them */
+	u8 vain; /* 1: the last outage ended, and what MH lacked when it began it lacks still */
+	u8 pad[2];
 };
 
 #define LH_OUTAGE_BURST LH_MAX_RETRANSMIT /* repairs per ACK once MH is back */
@@ -60,6 +63,12 @@ LH_INLINE void lh_outage_data(struct lh_env *env, struct lh_flow *f, const struc
 /* When the failures of the head (@e: lh_head()) and MH's silence amount to an outage, 0: they don't. */
 LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e);
 
+/*
+ * An outage begins. MH may be heard while its head never arrives: it sends data of its own, and
+ * refuses that segment, or it is too large for what is behind the hop. Each word of MH's then
+ * ends an outage and the next one begins. Those are a row: probes go on by the time of the first,
+ * and the tries that failed are forgiven once (lh_outage_doubt()).
+ */
 LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f);
 
 /*

@@ -113,8 +113,13 @@ LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actio
 	u32 shift = f->conn.wscale_mh & 15, edge;
 
 	lh_abandon(env, f, false, out);
-	if (!out->emit_held || !LH_CFG(env)->clock || !lh_window_editable(env, f))
+	if (!out->emit_held)
 		return;
+	if (!LH_CFG(env)->clock || !lh_window_editable(env, f)) {
+		/* One without blocks may have shown FH another since: it stays (I16). */
+		out->held_window = f->hold.last_window;
+		return;
+	}
 	edge = lh_control_edge_same(env, f, f->hold.own_edge);
 	out->held_window = lh_control_header(f, f->una, edge,
 					     lh_min((f->hold.own_edge - f->una) >> shift, 0xffffU));

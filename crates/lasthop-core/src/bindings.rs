@@ -2578,6 +2578,8 @@ pub struct lh_outage {
     pub heard_ns: u64,
     #[doc = " when the outage was noticed; 0: there is none"]
     pub since_ns: u64,
+    #[doc = " the same of the first in a row of which none brought una on; with since_ns"]
+    pub first_ns: u64,
     #[doc = " when the link was said to be down; 0: it was not, or MH was heard since"]
     pub down_ns: u64,
     #[doc = " FH's timer finds an ACK in time that leaves here within its RTO of this"]
@@ -2596,6 +2598,8 @@ pub struct lh_outage {
     pub lost_end: u32,
     #[doc = " number of the ACK that the host has a copy of; with kept"]
     pub kept_ack: u32,
+    #[doc = " una when the last outage began; with first_ns"]
+    pub begin_una: u32,
     #[doc = " 1: the held ACK's buffer is filled, and as new as what FH knows"]
     pub kept: u8,
     #[doc = " bursts and freezes since the last new ACK"]
@@ -2604,38 +2608,45 @@ pub struct lh_outage {
     pub frozen: u8,
     #[doc = " 1: FH can't be told of this outage"]
     pub mute: u8,
-    #[doc = " of the head in this outage"]
+    #[doc = " of the head in this outage, or this row of them"]
     pub nr_probes: u8,
-    pub pad: [u8; 7usize],
+    #[doc = " 1: the last outage ended, and what MH lacked when it began it lacks still"]
+    pub vain: u8,
+    pub pad: [u8; 2usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 88usize];
+    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 96usize];
     ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
     ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
     ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
-    ["Offset of field: lh_outage::down_ns"][::core::mem::offset_of!(lh_outage, down_ns) - 16usize];
+    ["Offset of field: lh_outage::first_ns"]
+        [::core::mem::offset_of!(lh_outage, first_ns) - 16usize];
+    ["Offset of field: lh_outage::down_ns"][::core::mem::offset_of!(lh_outage, down_ns) - 24usize];
     ["Offset of field: lh_outage::rto_from_ns"]
-        [::core::mem::offset_of!(lh_outage, rto_from_ns) - 24usize];
-    ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 32usize];
+        [::core::mem::offset_of!(lh_outage, rto_from_ns) - 32usize];
+    ["Offset of field: lh_outage::back_ns"][::core::mem::offset_of!(lh_outage, back_ns) - 40usize];
     ["Offset of field: lh_outage::ended_ns"]
-        [::core::mem::offset_of!(lh_outage, ended_ns) - 40usize];
-    ["Offset of field: lh_outage::lost_ns"][::core::mem::offset_of!(lh_outage, lost_ns) - 48usize];
+        [::core::mem::offset_of!(lh_outage, ended_ns) - 48usize];
+    ["Offset of field: lh_outage::lost_ns"][::core::mem::offset_of!(lh_outage, lost_ns) - 56usize];
     ["Offset of field: lh_outage::every_ns"]
-        [::core::mem::offset_of!(lh_outage, every_ns) - 56usize];
-    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 64usize];
+        [::core::mem::offset_of!(lh_outage, every_ns) - 64usize];
+    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 72usize];
     ["Offset of field: lh_outage::lost_end"]
-        [::core::mem::offset_of!(lh_outage, lost_end) - 68usize];
+        [::core::mem::offset_of!(lh_outage, lost_end) - 76usize];
     ["Offset of field: lh_outage::kept_ack"]
-        [::core::mem::offset_of!(lh_outage, kept_ack) - 72usize];
-    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 76usize];
-    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 77usize];
-    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 78usize];
-    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 79usize];
+        [::core::mem::offset_of!(lh_outage, kept_ack) - 80usize];
+    ["Offset of field: lh_outage::begin_una"]
+        [::core::mem::offset_of!(lh_outage, begin_una) - 84usize];
+    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 88usize];
+    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 89usize];
+    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 90usize];
+    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 91usize];
     ["Offset of field: lh_outage::nr_probes"]
-        [::core::mem::offset_of!(lh_outage, nr_probes) - 80usize];
-    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 81usize];
+        [::core::mem::offset_of!(lh_outage, nr_probes) - 92usize];
+    ["Offset of field: lh_outage::vain"][::core::mem::offset_of!(lh_outage, vain) - 93usize];
+    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 94usize];
 };
 #[doc = " Sojourn on the local hop as the flow's samples show it."]
 #[repr(C)]
@@ -2966,7 +2977,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4360usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4368usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -3005,16 +3016,16 @@ const _: () = {
     ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 696usize];
     ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 768usize];
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 816usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 904usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 920usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 2992usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3008usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3040usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3120usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3136usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 912usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 928usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3000usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3016usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3048usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3128usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3144usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3848usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4016usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3856usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4024usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3133,7 +3144,7 @@ pub struct lh_partners {
     pub found: u32,
     #[doc = " of the search that is under way: index + 1, 0: none"]
     pub place: u32,
-    #[doc = " 1: a later life of the same sender is known"]
+    #[doc = " 1: a later life of the same sender is known, and alive"]
     pub rival: u32,
     pub pad: u32,
     pub partner: [lh_partner; 64usize],
@@ -3748,7 +3759,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4952usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4960usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3782,15 +3793,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4480usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4488usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4488usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4496usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4520usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4528usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4552usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4560usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4680usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4688usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -249,7 +249,14 @@ fn padding_is_not_cached() {
 fn deadlines_come_in_order() {
     let mut agent = Agent::new(classic());
     for (n, at) in [(0, 300), (1, 100), (2, 200)] {
-        agent.on_egress(&data(0, 10).to_mh(&Ends::v4(n)), at);
+        let (data, ends) = (data(0, 10), Ends::v4(n));
+        agent.on_egress(&data.to_mh(&ends), at);
+        let ack = Tcp {
+            seq: data.ack,
+            ack: data.seq,
+            ..Tcp::default()
+        };
+        agent.on_ingress(&ack.to_fh(&ends), at); // ACKs come by
     }
     let second = 1_000_000_000;
     assert_eq!(agent.next_deadline(), Some(second + 100));

@@ -5,6 +5,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::{Call, Config, Limits, Segment};
 
 use crate::bench::{Bench, ack_of};
+use crate::rig::Rig;
 
 /// `n` segments of 100 bytes from `seq` on, all of them cached.
 fn fill(b: &mut Bench, seq: u32, n: u32) {
@@ -361,4 +362,29 @@ fn what_is_shed_takes_its_delivery_along() {
     assert!(f.delivery.bytes < got);
     assert_eq!(f.control.round_delivered, f.delivery.bytes);
     assert_eq!(f.delivery.train_bytes, f.delivery.bytes);
+}
+
+/// Segments far smaller than a slot take no more than a chunk's places from the others.
+#[test]
+fn so_many_small_ones_and_no_more() {
+    let mut rig = Rig::plain();
+    for i in 0..70 {
+        rig.data(200, i * 10, 10);
+    }
+    assert_eq!(rig.ring().len(), 64);
+    assert_eq!(rig.count(LH_C_uncached_small), 6);
+}
+
+/// The directory goes round: no chunk takes the place of one that is not reclaimed yet.
+#[test]
+fn a_full_directory_takes_no_more() {
+    let mut b = Bench::new();
+    fill(&mut b, 1_000, 1);
+    let before = (b.flow.raw().ring.head, b.flow.raw().ring.tail);
+    let full = b.host.counter(LH_C_uncached_full);
+    b.flow.raw_mut().ring.tail = LH_FLOW_CHUNKS * LH_CHUNK_SEGS;
+    b.data(1_100, 100);
+    assert_eq!(b.host.counter(LH_C_uncached_full), full + 1);
+    let ring = &mut b.flow.raw_mut().ring;
+    (ring.head, ring.tail) = before;
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp};
-use lasthop_core::{Config, MSEC_NS};
+use lasthop_core::{Config, MSEC_NS, parse};
 
 use crate::ends::Random;
 use crate::hop::{End, FIRST, HOP_NS, Hop, Plan, rel};
@@ -541,5 +541,20 @@ fn other_schemes_ignore_reports() {
         let out = agent.on_mac(&second, second.len(), &done, 1_003 * MSEC_NS);
         assert!(out.to_mh.is_empty());
         assert_eq!(agent.counter(LH_C_mac_given_up), 0);
+    }
+}
+
+/// What the MAC says of a time that is still to come gives no sample.
+#[test]
+fn a_report_from_the_future_gives_no_sample() {
+    for (at_ms, sampled) in [(1_010, true), (60_000, false)] {
+        let Small {
+            mut agent, first, ..
+        } = small(Config::csnoop());
+        let delivered = report(LH_MAC_DELIVERED, 1_000, at_ms);
+        agent.on_mac(&first, first.len(), &delivered, 1_010 * MSEC_NS);
+        let (_, key) = parse(&first, 0, None, true).expect("TCP");
+        let flow = agent.flow(&key).expect("the flow is there");
+        assert_eq!(flow.raw().mac.sojourn_ns > 0, sampled);
     }
 }

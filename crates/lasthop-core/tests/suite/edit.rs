@@ -47,3 +47,46 @@ proptest! {
         prop_assert_eq!(passed, Tcp { window, options, ..tcp }.to_fh(&ends));
     }
 }
+
+/// One agent's word to another is taken out, but not from what TCP-MD5 covers: that is not one's.
+#[test]
+fn what_is_signed_is_not_stripped() {
+    let missing = [253, 12, 0x4c, 0x48, 0, 0, 0, 1, 0, 0, 0, 9];
+    for signed in [false, true] {
+        let mut options = missing.to_vec();
+        if signed {
+            options.extend(option::other(19, 18));
+            options.extend([1, 1]);
+        }
+        let came = Tcp {
+            options,
+            ..Tcp::default()
+        }
+        .to_fh(&Ends::v4(1));
+        let (s, _) = parse(&came, 0, None, false).expect("TCP");
+        assert_eq!(s.nr_missing, 1);
+        let mut passed = came.clone();
+        // SAFETY: the length is that of the vector.
+        let n = unsafe { lhc_edit_strip(passed.as_mut_ptr(), passed.len() as u32, &s) };
+        assert_eq!(n != 0, !signed);
+        assert_eq!(passed == came, signed);
+    }
+}
+
+/// Behind a header that fills what is looked at there is no room for another option.
+#[test]
+fn where_there_is_no_room_nothing_is_told() {
+    for (room, told) in [(8, false), (11, false), (12, true)] {
+        let bytes = LH_HDR_BYTES as usize - room;
+        let mut packet = Tcp::default().to_mh(&Ends::v4(1));
+        let (mut s, _) = parse(&packet, 0, None, true).expect("TCP");
+        packet.resize(bytes, 0);
+        s.hdr_bytes = bytes as u16;
+        let actions = Actions {
+            tell_by: LH_TELL_OPTION,
+            nr_tell: 1,
+            ..Actions::default()
+        };
+        assert_eq!(actions.annotate(&mut packet, &s), told, "{room}");
+    }
+}

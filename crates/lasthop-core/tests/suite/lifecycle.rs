@@ -5,7 +5,7 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};
 use lasthop_core::{Config, MSEC_NS};
 
-use crate::rig::{LOCAL_MS, MH_BASE, Options, Rig, WIRED_MS, classic, ns, wire};
+use crate::rig::{LOCAL_MS, MH_BASE, Options, Rig, WIRED_MS, WSCALE, classic, ns, rig_with, wire};
 
 #[test]
 fn the_handshake_gives_samples_whoever_opens() {
@@ -441,4 +441,127 @@ fn behind_data_in_a_syn_the_timer_runs() {
             assert!(rig.deadline().is_some(), "{taken} of {in_syn}");
         }
     }
+}
+
+/// ACKs take another way: nothing that is sent again could be known to be lost.
+#[test]
+fn where_acks_take_another_way_nothing_is_sent_again() {
+    let of = |config| Config {
+        queue_guard: 0,
+        ..config
+    };
+    for config in [
+        classic(),
+        of(Config::sack()),
+        of(Config::snack()),
+        of(Config::slack()),
+        Config::default(),
+    ] {
+        let mut rig = Rig::silent(&Options {
+            config,
+            ..Options::default()
+        });
+        let mut resent = 0;
+        for i in 0..3_000 {
+            rig.data(i * 10, i as i64 * 100, 100);
+            resent += rig.timer(i * 10 + 1).resent.len();
+        }
+        assert_eq!(resent, 0, "scheme {}", config.scheme);
+    }
+}
+
+/// Both open (RFC 9293 section 3.5): MH's SYN crosses FH's, and each answers the other's. Whichever answer comes
+/// first, both ends' options are known, and the connection is as any other.
+#[test]
+fn a_simultaneous_open_teaches_options() {
+    for mh_first in [true, false] {
+        let mut rig = Rig::silent(&Options {
+            sack: true,
+            ..Options::default()
+        });
+        let options = [
+            option::mss(1_000),
+            option::wscale(WSCALE),
+            option::sack_ok(),
+        ]
+        .concat();
+        let (of_fh, of_mh) = (
+            rig.fh_syn(LH_SYN | LH_ACK, &options),
+            rig.mh_syn(LH_SYN | LH_ACK, &options),
+        );
+        rig.fh_sends(0, rig.fh_syn(LH_SYN, &options));
+        rig.mh_sends(1, rig.mh_syn(LH_SYN, &options));
+        if mh_first {
+            rig.mh_sends(10, of_mh);
+            rig.fh_sends(91, of_fh);
+        } else {
+            rig.fh_sends(91, of_fh);
+            rig.mh_sends(101, of_mh);
+        }
+        rig.ack(102, 0, &[]);
+        assert!(rig.flow().has(LH_FLOW_WSCALE) && rig.flow().uses_sack());
+        let f = rig.flow().raw();
+        assert_eq!((f.una, f.max), (wire(0), wire(0)));
+        assert!(f.wired.rtt_ns == 0 || f.wired.rtt_ns == WIRED_MS * MSEC_NS);
+        data!(rig, 110, 0, 100);
+        ack!(rig, 120, 100 => pass);
+        assert!(rig.ring().is_empty());
+    }
+}
+
+/// A SYN-ACK of FH's on a live connection of which only MH's SYN was seen moves nothing unless both of its numbers
+/// are what MH has said.
+#[test]
+fn a_forged_answer_to_a_crossing_syn_opens_nothing() {
+    for (seq, ack) in [(-1, 1), (0, 0), (70_000, 0), (-1, -1)] {
+        let mut rig = Rig::silent(&Options::default());
+        let options = option::wscale(WSCALE);
+        rig.mh_sends(1, rig.mh_syn(LH_SYN, &options));
+        rig.mh_sends(10, rig.mh_syn(LH_SYN | LH_ACK, &options));
+        let forged = Tcp {
+            seq: wire(seq),
+            ack: MH_BASE.wrapping_add_signed(ack),
+            ..rig.fh_syn(LH_SYN | LH_ACK, &options)
+        };
+        rig.fh_sends(91, forged);
+        assert!(!rig.flow().has(LH_FLOW_SYN_FH), "{seq} {ack}");
+    }
+}
+
+/// Of the data in a SYN on a live connection all or none is acknowledged: numbers in between are easy to guess.
+#[test]
+fn an_answer_to_a_part_of_a_syns_data_is_refused() {
+    let mut rig = rig_with(classic(), false);
+    rig.burst(200, 0, 100, 3);
+    let una = rig.flow().raw().una;
+    let new = wire(500_000_000);
+    let syn = Tcp {
+        seq: new,
+        payload: vec![1; 300],
+        ..rig.fh_syn(LH_SYN, &[])
+    };
+    rig.fh_sends(300, syn);
+    let answer = Tcp {
+        seq: 77_000,
+        ack: new.wrapping_add(151),
+        ..rig.mh_syn(LH_SYN | LH_ACK, &[])
+    };
+    rig.mh_sends(310, answer);
+    assert_eq!(rig.flow().raw().una, una);
+    assert_eq!(rig.ring().len(), 3);
+}
+
+/// What may be FH's by a window that we did not see granted is FH's data, and no RST.
+#[test]
+fn an_rst_ahead_of_the_window_is_refused() {
+    let mut rig = rig_with(classic(), false);
+    rig.burst(200, 0, 100, 3);
+    let edge = rig.flow().raw().fh.edge;
+    let rst = Tcp {
+        seq: edge.wrapping_add(1),
+        flags: LH_RST | LH_ACK,
+        ..rig.bare()
+    };
+    rig.fh_sends(210, rst);
+    assert!(!rig.flow().has(LH_FLOW_RESET));
 }

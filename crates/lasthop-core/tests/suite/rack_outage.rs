@@ -9,7 +9,7 @@ use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, parse};
 
 use crate::rack;
-use crate::rig::{Options, Rig, Seen, ns, wire};
+use crate::rig::{MH_BASE, Options, Rig, Seen, ns, rig_with, wire};
 
 /// A connection, and another of the same receiver that has shown what the hop carries: 5 Mbit/s.
 fn rig(sack: bool) -> Rig {
@@ -494,4 +494,47 @@ fn there_is_always_a_prober() {
     let at = probes(&run_until(&mut rig, 1_600));
     assert!(at.len() >= 20, "{at:?}");
     assert!(at[0] < 670, "{at:?}");
+}
+
+/// A segment that never arrives (it is too large for what is behind the hop, or MH refuses it), of a connection on
+/// which MH sends, too: each of MH's packets seems to end the outage. Tries and probes are as many as if MH
+/// were silent: ten for each copy of FH's, and the probes of one outage (invariant I9).
+#[test]
+fn tries_are_bounded_while_mh_is_heard() {
+    let slack = Config {
+        queue_guard: 0,
+        ..Config::slack()
+    };
+    for (config, probes) in [(Config::default(), 810), (slack, 64)] {
+        let mut rig = rig_with(config, true);
+        let (mut resent, mut copies, mut next, mut rto) = (0, 0, 200, 300);
+        for ms in 200..600_000u64 {
+            if ms == next {
+                rig.data(ms, 0, 1_000);
+                copies += 1;
+                next += rto;
+                rto = (2 * rto).min(120_000);
+            }
+            if ms % 200 == 150 {
+                let sent = MH_BASE + (ms - 150) as u32 / 2;
+                let request = Tcp {
+                    seq: sent - 100,
+                    payload: vec![1; 100],
+                    ..rig.pure(0, &[])
+                };
+                resent += rig.mh_sends(ms, request).resent.len();
+                let answer = Tcp {
+                    ack: sent,
+                    seq: wire(1_000),
+                    ..rig.bare()
+                };
+                rig.fh_sends(ms, answer);
+            }
+            resent += rig.timer(ms).resent.len();
+        }
+        assert!(
+            resent <= probes + 10 * copies,
+            "{resent} repairs of a segment that FH sent {copies} times"
+        );
+    }
 }

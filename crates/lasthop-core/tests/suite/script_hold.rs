@@ -3,8 +3,17 @@
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::Tcp;
+use lasthop_core::{Config, parse};
 
-use crate::rig::{Options, Rig, ns};
+use crate::rig::{MH_BASE, Options, Rig, classic, ns, rig_with};
+
+/// The same scheme's outages.
+fn slack_of(config: Config) -> Config {
+    Config {
+        scheme: Config::slack().scheme,
+        ..config
+    }
+}
 
 fn rig(sack: bool) -> Rig {
     let mut rig = Rig::new(&Options {
@@ -167,4 +176,61 @@ fn a_copy_does_not_move_the_window_left() {
     expect!(rig.mh_sends(230, upload), pass);
     let released = rig.agent.on_timer(ns(370));
     assert_eq!(released[0].1.to_fh, vec![kept; 3]);
+}
+
+/// What of Linux asks whether FH's window is open, or FH still there, is an empty segment with the number
+/// before MH's next. FH has to answer it, and nothing is lost.
+#[test]
+fn a_probe_of_mhs_passes() {
+    for config in [classic(), Config::default(), Config::slack()] {
+        for sack in [false, true] {
+            let mut rig = rig_with(config, sack);
+            rig.burst(200, 0, 100, 5);
+            let probe = Tcp {
+                seq: MH_BASE - 1,
+                ..rig.pure(0, &[(100, 500)])
+            };
+            expect!(rig.mh_sends(206, probe), pass);
+        }
+    }
+}
+
+/// The same when MH has sent something before.
+#[test]
+fn a_probe_behind_mhs_data_passes() {
+    let mut rig = rig_with(classic(), false);
+    let request = Tcp {
+        payload: vec![1; 100],
+        ..rig.pure(0, &[])
+    };
+    rig.mh_sends(160, request);
+    rig.burst(200, 0, 100, 5);
+    let from = |seq| Tcp {
+        seq,
+        ..rig.pure(0, &[])
+    };
+    let (probe, ack) = (from(MH_BASE + 99), from(MH_BASE + 100));
+    expect!(rig.mh_sends(206, probe), pass);
+    expect!(rig.mh_sends(207, ack), hold, resend[0]);
+}
+
+/// MH has opened its window meanwhile, by an ACK that tells of no hole (invariant I16).
+#[test]
+fn what_is_released_does_not_take_the_window_back() {
+    for config in [classic(), slack_of(classic())] {
+        let mut rig = rig_with(config, true);
+        rig.burst(200, 0, 100, 5);
+        assert!(rig.ack(212, 0, &[(100, 500)]).held);
+        rig.window = 2_000;
+        let update = rig.pure(0, &[]);
+        assert!(!rig.mh_sends(213, update).held);
+        let mut windows = Vec::new();
+        for (_, outcome) in rig.agent.on_timer(ns(2_500)) {
+            for packet in &outcome.to_fh {
+                let (s, _) = parse(packet, 0, None, false).expect("TCP");
+                windows.push(s.window);
+            }
+        }
+        assert_eq!(windows, [2_000]);
+    }
 }
