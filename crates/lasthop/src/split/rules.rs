@@ -28,8 +28,10 @@ const MARK: u32 = 0x6c68_0000;
 pub(super) const CONNECTED: u32 = 0x6c68_0001;
 /// The mark of a SYN that waits, where nftables has no `queue` of its own (kernels without NFT_QUEUE).
 const CHOSEN: u32 = 0x6c68_0002;
-/// Number of the netfilter queue, of the routing table and of its rule.
+/// Number of the netfilter queue and of the routing table.
 pub(super) const NUMBER: u16 = 0x6c68;
+/// Of its rules: before those of who has policy routing, behind that of the own addresses.
+const PRIORITIES: [u32; 3] = [1, 2, 3];
 /// The loopback device, first in every network namespace.
 const LOOPBACK: u32 = 1;
 
@@ -170,8 +172,10 @@ impl Standing {
             iptables("-A").with_context(|| format!("{error:#}, and without"))?;
         }
         for family in families() {
-            add(RouteNetlinkMessage::NewRule(rule(family)))?;
             add(RouteNetlinkMessage::NewRoute(route(family)))?;
+            for rule in routing(family) {
+                add(RouteNetlinkMessage::NewRule(rule))?;
+            }
         }
         Ok(standing)
     }
@@ -195,12 +199,11 @@ impl Drop for Standing {
             forget_iptables();
         }
         for family in families() {
-            let (rule, route) = (rule(family), route(family));
-            let messages = [
-                RouteNetlinkMessage::DelRule(rule),
-                RouteNetlinkMessage::DelRoute(route),
-            ];
-            for message in messages {
+            // As they go, nothing is left that would go to a rule that is not there.
+            let rules = routing(family).into_iter().rev();
+            let rules = rules.map(RouteNetlinkMessage::DelRule);
+            let route = RouteNetlinkMessage::DelRoute(route(family));
+            for message in rules.chain([route]) {
                 if let Err(error) = netlink::request(NETLINK_ROUTE, 0, message) {
                     tracing::debug!("taking a route back: {error}");
                 }
@@ -273,19 +276,39 @@ fn replace() -> String {
     format!("table inet {TABLE}\ndelete table inet {TABLE}\n")
 }
 
-/// What has the mark is looked up in a table of its own.
-fn rule(family: AddressFamily) -> RuleMessage {
-    let mut rule = RuleMessage::default();
-    rule.header.family = family;
-    rule.header.action = RuleAction::ToTable;
-    rule.attributes = vec![
-        RuleAttribute::FwMark(MARK),
-        RuleAttribute::FwMask(u32::MAX),
-        RuleAttribute::Table(NUMBER.into()),
-        // Before the rules of who has policy routing, behind that of the own addresses.
-        RuleAttribute::Priority(1),
+/// What has the mark is looked up in a table of its own if it comes from a device. What is looked up for this machine
+/// (from `lo`) is not: there the mark is that of a packet whose sender's address is verified
+/// (net.ipv4.conf.*.src_valid_mark), or of a socket that has its own from a SYN (tcp_fwmark_accept), and would find
+/// every host here. In the order in which they are added: one that goes to another needs it to be there.
+fn routing(family: AddressFamily) -> [RuleMessage; 3] {
+    let marked = || [RuleAttribute::FwMark(MARK), RuleAttribute::FwMask(u32::MAX)];
+    let [past, ours, behind] = PRIORITIES;
+    let with = |action, priority, attributes: Vec<RuleAttribute>| {
+        let mut rule = RuleMessage::default();
+        rule.header.family = family;
+        rule.header.action = action;
+        rule.attributes = attributes;
+        rule.attributes.push(RuleAttribute::Priority(priority));
+        rule
+    };
+    let own = [
+        RuleAttribute::Iifname("lo".into()),
+        RuleAttribute::Goto(behind),
     ];
-    rule
+    let table = [RuleAttribute::Table(NUMBER.into())];
+    [
+        with(RuleAction::Nop, behind, Vec::new()),
+        with(
+            RuleAction::Goto,
+            past,
+            marked().into_iter().chain(own).collect(),
+        ),
+        with(
+            RuleAction::ToTable,
+            ours,
+            marked().into_iter().chain(table).collect(),
+        ),
+    ]
 }
 
 /// Which says that every address is here.

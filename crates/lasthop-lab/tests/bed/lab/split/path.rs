@@ -76,3 +76,29 @@ fn a_narrower_hop_is_heard_of() {
     assert_eq!(ended(proxy), (2, 0));
     bed.down().expect("nothing is left");
 }
+
+/// WireGuard's wg-quick has marks count where senders' addresses are verified; and a listener's sockets may take them.
+#[test]
+fn our_mark_is_for_nobody_else() {
+    let Some(bed) = bed(&link(0.0)) else { return };
+    let mut words = vec!["sysctl", "-qw"];
+    words.extend([
+        "net.ipv4.conf.all.rp_filter=1",
+        "net.ipv4.conf.all.src_valid_mark=1",
+        "net.ipv4.tcp_fwmark_accept=1",
+    ]);
+    output(Some(bed.station("bs").unwrap()), &words).unwrap();
+    let proxy = split(&bed, &["-j"]);
+    arrives(&bed, Family::V4, 7820);
+    arrives(&bed, Family::V6, 7821);
+    assert_eq!(ended(proxy), (2, 0));
+    let bs = bed.station("bs").unwrap();
+    for family in ["-4", "-6"] {
+        let rules = output(Some(bs), &["ip", family, "rule"]).unwrap();
+        assert!(
+            !rules.contains("0x6c68") && !rules.contains("nop"),
+            "{rules}"
+        );
+    }
+    bed.down().expect("nothing is left");
+}
