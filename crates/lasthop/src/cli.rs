@@ -314,7 +314,9 @@ pub enum KeyVerb {
 /// receiver's name: what the sender takes for delivered is lost if this machine fails, or the
 /// receiver does not come back. IPsec does not pass; urgent data and TCP options of the hosts end
 /// here. A connection is accepted when its other side has answered; where it has not, or the proxy
-/// is gone, packets go through unchanged. Addresses stay as they are (TPROXY; needs nftables).
+/// is gone, packets go through unchanged. Addresses stay as they are (TPROXY; needs nftables, and a
+/// machine without NAT for what is split). Packets of split connections do not pass netfilter's
+/// FORWARD chain: what it forbids, forbid in a prerouting chain of priority raw.
 /// SIGINT takes no more connections and ends with the last one, a second SIGINT resets them.
 #[derive(Args)]
 #[command(
