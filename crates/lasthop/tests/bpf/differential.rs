@@ -457,7 +457,10 @@ fn native_and_bpf_decide_the_same_with_slack() {
             handoff,
             ..lh_config::slack()
         };
-        let total = compared([with(0, 1, 0), with(0, 3, 2), with(1, 1, 1)], 20);
+        let total = compared(
+            [with(0, 1, 0), with(0, 3, 2), with(1, 1, 1), with(0, 2, 0)],
+            20,
+        );
         for name in [
             "outages",
             "slack_bursts",

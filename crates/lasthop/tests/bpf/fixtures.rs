@@ -70,7 +70,12 @@ impl Talk {
     }
 
     fn ack(&self, ack: u32) -> Vec<u8> {
-        Tcp { ack, ..self.tcp() }.to_fh(&self.ends)
+        Tcp {
+            seq: 1,
+            ack,
+            ..self.tcp()
+        }
+        .to_fh(&self.ends)
     }
 
     /// A test run's packet has at least an Ethernet header: raw devices get a dummy one.

@@ -61,6 +61,7 @@ impl Talk {
     fn ack(&self, segments: u32, options: Vec<u8>) -> Vec<u8> {
         let ack = 1 + segments * MSS;
         Tcp {
+            seq: 1,
             ack,
             options,
             // Less than the clock grants: it edits nothing.

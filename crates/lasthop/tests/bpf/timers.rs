@@ -137,6 +137,7 @@ fn the_next_flow_in_the_place_asks_anew() {
         let (index, flow) = talk.flow();
         assert_eq!(talk.heard().len(), 1);
         assert_eq!(talk.agent.sweep(true).expect("sweep"), 1);
+        begin(&talk.agent); // nothing is timed where no ACK comes by
         talk.heard();
         talk.send(0);
         let (next, again) = talk.flow();
