@@ -7,7 +7,6 @@
 /* What jumps farther is no loss. */
 #define LH_GAP_MOST_BYTES (1U << 22)
 
-/* Whether anybody repairs what is told. */
 LH_INLINE bool lh_tell_heard(struct lh_env *env)
 {
 	return env->partner & LH_CAN_REPAIR_MISSING;
@@ -305,8 +304,7 @@ LH_INLINE u32 lh_tell_room(const struct lh_flow *f, const struct lh_segment *s)
 	u32 used = s->hdr_bytes - s->l4_offset;
 
 	if ((s->flags & ~(LH_ACK | LH_ECE)) || (s->opts & (LH_OPT_AUTH | LH_OPT_MPTCP)) ||
-	    (f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP)) || s->missing_at || s->eol ||
-	    used + LH_MISSING_BYTES(1) > 60)
+	    lh_flow_sealed(f) || s->missing_at || s->eol || used + LH_MISSING_BYTES(1) > 60)
 		return 0;
 	return lh_min((60 - used - LH_MISSING_BYTES(0)) / 8, (u32)LH_MISSING_MOST);
 }

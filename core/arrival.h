@@ -58,6 +58,9 @@ struct lh_arrival {
 	struct lh_hole hole[LH_HOLES]; /* ascending, apart from each other */
 };
 
+/* Whether anybody repairs what is told. */
+LH_INLINE bool lh_tell_heard(struct lh_env *env);
+
 /* A segment with data, or a FIN, has come over the hop. Its numbers have been accepted. @return how
  * often what it brings was told of; 0: never. */
 LH_ENTRY int lh_arrival_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);

@@ -12,18 +12,12 @@ LH_INLINE bool lh_handoff_wanted(struct lh_env *env)
 	       (lh_policy_chosen(env) & LH_POLICY_HANDOFF);
 }
 
-/* What TCP-MD5 or TCP-AO covers is not repeated, nor what MPTCP may make something of (I16). */
-LH_INLINE bool lh_handoff_barred(const struct lh_flow *f)
-{
-	return f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP);
-}
-
 LH_INLINE void lh_handoff_ack(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			      struct lh_actions *out)
 {
 	struct lh_handoff *h = &f->handoff;
 
-	if (!lh_handoff_wanted(env) || !(s->flags & LH_ACK) || lh_handoff_barred(f))
+	if (!lh_handoff_wanted(env) || !(s->flags & LH_ACK) || lh_flow_sealed(f))
 		return;
 	if (h->ack_ns && lh_before(s->ack, h->ack))
 		return; /* an older one, late */
@@ -40,7 +34,7 @@ LH_INLINE void lh_handoff_ack(struct lh_env *env, struct lh_flow *f, const struc
 
 LH_INLINE void lh_handoff_up(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
 {
-	if (!lh_handoff_wanted(env) || !f->handoff.ack_ns || lh_handoff_barred(f) ||
+	if (!lh_handoff_wanted(env) || !f->handoff.ack_ns || lh_flow_sealed(f) ||
 	    lh_since(env->now_ns, f->handoff.ack_ns) > LH_HANDOFF_RECENT_NS)
 		return;
 	out->emit_held = LH_CFG(env)->handoff;

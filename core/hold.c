@@ -26,6 +26,11 @@ LH_INLINE bool lh_pure(const struct lh_segment *s)
 	       !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN));
 }
 
+LH_INLINE bool lh_flow_sealed(const struct lh_flow *f)
+{
+	return f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP);
+}
+
 LH_INLINE bool lh_asks(const struct lh_flow *f, const struct lh_segment *s)
 {
 	return s->seq + 1 == f->mh.end && s->seq == s->end;
@@ -101,7 +106,7 @@ LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s
  * FH may be told of the latter later. */
 LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
 {
-	if (!env->alive || (f->flags & (LH_FLOW_ABANDONED | LH_FLOW_MPTCP | LH_FLOW_AUTH)))
+	if (!env->alive || (f->flags & LH_FLOW_ABANDONED) || lh_flow_sealed(f))
 		return false;
 	return (f->flags & LH_FLOW_FWD) && !((f->hold.fwd_flags ^ s->flags) & LH_ECN_FLAGS);
 }

@@ -40,6 +40,10 @@ LH_INLINE bool lh_pure(const struct lh_segment *s);
  * FH has to answer (RFC 9293 sections 3.8.4 and 3.8.6.1). */
 LH_INLINE bool lh_asks(const struct lh_flow *f, const struct lh_segment *s);
 
+/* Whether nothing is to be edited, kept or made up in @f's ACKs: TCP-MD5 or TCP-AO covers them, or MPTCP may make
+ * something of them (I16). */
+LH_INLINE bool lh_flow_sealed(const struct lh_flow *f);
+
 /* Whether both ends use SACK. */
 LH_INLINE bool lh_flow_sack(const struct lh_flow *f);
 

@@ -26,8 +26,7 @@ LH_INLINE u64 lh_outage_rto(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE bool lh_outage_has_ack(const struct lh_flow *f)
 {
 	return f->outage.kept && (f->flags & LH_FLOW_FWD) &&
-	       f->outage.kept_ack == f->hold.fwd_ack &&
-	       !(f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH));
+	       f->outage.kept_ack == f->hold.fwd_ack && !lh_flow_sealed(f);
 }
 
 /* Whether copies of it may go to FH now. */
@@ -39,7 +38,7 @@ LH_INLINE bool lh_outage_may_tell(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_outage_keep(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			      enum lh_ack_class kind, struct lh_actions *out)
 {
-	if (!env->view.pure || (f->flags & (LH_FLOW_MPTCP | LH_FLOW_AUTH))) {
+	if (!env->view.pure || lh_flow_sealed(f)) {
 		if (!lh_asks(f, s)) /* that takes no number: the copy is as good as it was */
 			f->outage.kept = 0;
 		return;

@@ -105,7 +105,7 @@ LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f)
 	u32 need = LH_FLOW_WSCALE | LH_FLOW_FWD;
 
 	return (lh_policy(env) & LH_POLICY_CONTROL) && (f->flags & need) == need &&
-	       !(f->flags & (LH_FLOW_AUTH | LH_FLOW_MPTCP));
+	       !lh_flow_sealed(f);
 }
 
 LH_INLINE bool lh_queue_lossy(struct lh_env *env, const struct lh_flow *f)

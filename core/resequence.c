@@ -229,7 +229,7 @@ LH_INLINE void lh_resequence_count(struct lh_env *env, struct lh_flow *f)
  * connection is more than anybody's idea. Else nothing is waited for, nor asked for. */
 LH_INLINE bool lh_resequence_may(struct lh_env *env, const struct lh_flow *f)
 {
-	return env->alive && (env->partner & LH_CAN_REPAIR_MISSING) && lh_answered(f);
+	return env->alive && lh_tell_heard(env) && lh_answered(f);
 }
 
 /* Whether what waits and begins at @seq has its turn. Where nothing is missing all of it has,
