@@ -198,13 +198,10 @@ fn answers_are_counted_with_the_other_messages() {
 /// and a lost answer costs what it cost before there were any.
 #[test]
 fn a_loss_of_the_wire_costs_a_round_trip_of_the_hop() {
-    let of = |role| Some(Config { role, ..config() });
     for (answer_lost, least_ms, most_ms) in [(false, 0, 15), (true, 60, 160)] {
         let mut hop = Hop::new(Plan {
-            base: of(LH_ROLE_BASE),
-            mobile: of(LH_ROLE_MOBILE),
             timeout_ns: 500_000_000,
-            ..Plan::default()
+            ..Plan::of(config())
         });
         hop.wire_loses = lose_on_wire(2_000);
         hop.loses = Box::new(move |_, cargo, _| answer_lost && matches!(cargo, Cargo::Absent(_)));

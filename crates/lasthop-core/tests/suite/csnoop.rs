@@ -11,23 +11,18 @@ use lasthop_core::{Config, MSEC_NS, parse};
 
 use crate::ends::Random;
 use crate::hop::{End, FIRST, HOP_NS, Hop, Plan, rel};
-use crate::hop_trace::{lose_first, lose_on_wire};
+use crate::hop_trace::{lose_first, lose_on_wire, lose_what};
 
 /// An agent at the sender's end alone, or at both.
 fn plan(down: bool, both: bool) -> Plan {
-    let of = |role| {
-        Some(Config {
-            role,
-            ..Config::csnoop()
-        })
-    };
+    let ends = Plan::of(Config::csnoop());
     Plan {
         down,
-        base: of(LH_ROLE_BASE).filter(|_| down || both),
-        mobile: of(LH_ROLE_MOBILE).filter(|_| !down || both),
+        base: ends.base.filter(|_| down || both),
+        mobile: ends.mobile.filter(|_| !down || both),
         partner: false,
         mac: true,
-        ..Plan::default()
+        ..ends
     }
 }
 
@@ -326,14 +321,7 @@ fn a_repair_per_loss() {
             timeout_ns: 300_000_000,
             ..plan(down, both)
         });
-        let lost = Rc::new(Cell::new(0u64));
-        let count = lost.clone();
-        hop.loses = Box::new(move |_, _, s| {
-            let hit = random.below(20) == 0;
-            let data = s.as_ref().is_some_and(|s| s.payload_bytes != 0);
-            count.set(count.get() + u64::from(hit && data));
-            hit
-        });
+        let lost = lose_what(&mut hop, move |_, _| random.below(20) == 0);
         hop.run(100_000);
         assert!(hop.all_came(), "seed {seed}");
         let from = sender(down);

@@ -9,21 +9,16 @@ use lasthop_core::bindings::*;
 
 use crate::ends::Random;
 use crate::hop::{Cargo, End, Hop, MSS, Plan};
-use crate::hop_trace::{lose_first, lose_on_wire};
+use crate::hop_trace::{lose_first, lose_on_wire, lose_what};
 
 fn plan(down: bool) -> Plan {
-    let of = |role| {
-        Some(Config {
-            role,
-            queue_guard: 0,
-            ..Config::dproxy()
-        })
+    let config = Config {
+        queue_guard: 0,
+        ..Config::dproxy()
     };
     Plan {
         down,
-        base: of(LH_ROLE_BASE),
-        mobile: of(LH_ROLE_MOBILE),
-        ..Plan::default()
+        ..Plan::of(config)
     }
 }
 
@@ -156,7 +151,6 @@ fn random_losses_are_repaired_in_order() {
     for (seed, per_mille) in (0..16).zip([10, 50, 100, 200].into_iter().cycle()) {
         let down = seed / 4 % 2 == 0;
         let mut random = Random(seed + 1);
-        let lost = std::rc::Rc::new(std::cell::Cell::new(0u64));
         let mut hop = Hop::new(Plan {
             segments: 2_000,
             window: 60,
@@ -165,13 +159,7 @@ fn random_losses_are_repaired_in_order() {
             timeout_ns: 300_000_000,
             ..plan(down)
         });
-        let count = lost.clone();
-        hop.loses = Box::new(move |_, _, s| {
-            let hit = random.chance(per_mille);
-            let data = s.as_ref().is_some_and(|s| s.payload_bytes != 0);
-            count.set(count.get() + u64::from(hit && data));
-            hit
-        });
+        let lost = lose_what(&mut hop, move |_, _| random.chance(per_mille));
         hop.run(100_000);
         let (at, from) = ends(down);
         let case = format!("seed {seed}, {per_mille} of 1,000");

@@ -91,13 +91,17 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        let of = |role| {
-            Some(Config {
-                role,
-                queue_guard: 0,
-                ..Config::snack()
-            })
-        };
+        Self::of(Config {
+            queue_guard: 0,
+            ..Config::snack()
+        })
+    }
+}
+
+impl Plan {
+    /// With this at both ends, each in its role.
+    pub fn of(config: Config) -> Self {
+        let of = |role| Some(Config { role, ..config });
         Self {
             down: true,
             v6: false,
@@ -112,9 +116,7 @@ impl Default for Plan {
             timeout_ns: 0,
         }
     }
-}
 
-impl Plan {
     /// With the configurations of both ends changed.
     pub fn with(mut self, change: impl Fn(&mut Config)) -> Self {
         let ends = [&mut self.base, &mut self.mobile];

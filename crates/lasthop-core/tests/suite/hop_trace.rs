@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What a hop's trace says, and losses for it.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use lasthop_core::segment::Segment;
 
 use crate::hop::{Cargo, End, Hop, Loses, rel};
@@ -51,6 +54,22 @@ impl Hop {
         let blocks = self.seen.iter().filter(|(_, b)| !b.is_empty()).count();
         twice + blocks
     }
+}
+
+/// Loses of all that goes over the hop what `hits` says. @return how many segments with data of it, so far.
+pub fn lose_what(
+    hop: &mut Hop,
+    mut hits: impl FnMut(&Cargo, &Option<Segment>) -> bool + 'static,
+) -> Rc<Cell<u64>> {
+    let lost = Rc::new(Cell::new(0));
+    let count = lost.clone();
+    hop.loses = Box::new(move |_, cargo, s| {
+        let hit = hits(cargo, s);
+        let data = s.as_ref().is_some_and(|s| s.payload_bytes != 0);
+        count.set(count.get() + u64::from(hit && data));
+        hit
+    });
+    lost
 }
 
 /// Loses the first transmission over the hop, from this end, of these segments.

@@ -7,25 +7,20 @@ use lasthop_core::bindings::*;
 
 use crate::ends::Random;
 use crate::hop::{End, Hop, Plan, rel};
-use crate::hop_trace::{lose_first, lose_on_wire};
+use crate::hop_trace::{lose_first, lose_on_wire, lose_what};
 
 const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
 
 fn pair(down: bool) -> Plan {
-    let of = |role| {
-        Some(Config {
-            role,
-            partner: 1,
-            ..Config::default()
-        })
+    let config = Config {
+        partner: LH_PARTNER_ON,
+        ..Config::default()
     };
     Plan {
         down,
-        base: of(LH_ROLE_BASE),
-        mobile: of(LH_ROLE_MOBILE),
         timestamps: true,
         timeout_ns: 300_000_000,
-        ..Plan::default()
+        ..Plan::of(config)
     }
 }
 
@@ -113,19 +108,12 @@ fn alone_the_mobile_end_lets_all_pass() {
 fn random_losses_of_uploads_are_repaired() {
     for seed in 0..6 {
         let mut random = Random(seed + 1);
-        let lost = std::rc::Rc::new(std::cell::Cell::new(0u64));
         let mut hop = Hop::new(Plan {
             segments: 2_000,
             window: 60,
             ..pair(false)
         });
-        let count = lost.clone();
-        hop.loses = Box::new(move |_, _, s| {
-            let hit = random.below(20) == 0;
-            let data = s.as_ref().is_some_and(|s| s.payload_bytes != 0);
-            count.set(count.get() + u64::from(hit && data));
-            hit
-        });
+        let lost = lose_what(&mut hop, move |_, _| random.below(20) == 0);
         hop.run(100_000);
         assert!(hop.all_came(), "seed {seed}");
         let repairs = hop.count(End::Mobile, LH_C_local_retransmits);

@@ -6,7 +6,7 @@ use lasthop_core::{Config, MSEC_NS};
 
 use crate::ends::Random;
 use crate::hop::{Cargo, End, Hop, Plan};
-use crate::hop_trace::{lose_first, lose_on_wire};
+use crate::hop_trace::{lose_first, lose_on_wire, lose_what};
 use crate::rig::{ns, rig_with, wire};
 
 const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
@@ -393,7 +393,6 @@ fn a_late_timer_leaves_the_rest_to_the_next() {
 fn random_losses_are_repaired() {
     for (seed, down) in (0..12).zip([true, false].into_iter().cycle()) {
         let mut random = Random(seed + 1);
-        let lost = std::rc::Rc::new(std::cell::Cell::new(0u64));
         let mut hop = Hop::new(Plan {
             down,
             segments: 2_000,
@@ -402,13 +401,9 @@ fn random_losses_are_repaired() {
             timeout_ns: 300_000_000,
             ..Plan::default()
         });
-        let count = lost.clone();
-        hop.loses = Box::new(move |_, cargo, s| {
-            let hit = random.below(20) == 0;
-            let data = s.as_ref().is_some_and(|s| s.payload_bytes != 0);
-            count.set(count.get() + u64::from(hit && data));
+        let lost = lose_what(&mut hop, move |cargo, s| {
             assert!(matches!(cargo, Cargo::Told(_)) || s.is_some());
-            hit
+            random.below(20) == 0
         });
         hop.run(100_000);
         assert!(hop.all_came(), "seed {seed}");
