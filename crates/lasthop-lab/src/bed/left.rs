@@ -25,11 +25,8 @@ impl Inside {
     /// # Errors
     /// The directory of their names cannot be read.
     pub fn of(run: &str) -> Result<Self> {
-        let names = netns::list_names()?;
-        let ours = names
-            .iter()
-            .filter(|name| netns::run_of_namespace(name) == Some(run));
-        let ids = ours.filter_map(|name| id(Path::new(NETNS_DIR).join(name)));
+        let names = netns::names_of_run(run)?.into_iter();
+        let ids = names.filter_map(|name| id(Path::new(NETNS_DIR).join(name)));
         Ok(Self(ids.collect()))
     }
 

@@ -39,6 +39,16 @@ pub fn list_names() -> Result<Vec<String>> {
         .collect()
 }
 
+/// Those of one run.
+///
+/// # Errors
+/// As [`list_names`].
+pub fn names_of_run(run: &str) -> Result<Vec<String>> {
+    let mut names = list_names()?;
+    names.retain(|name| run_of_namespace(name) == Some(run));
+    Ok(names)
+}
+
 /// Makes a namespace with a name for `ip netns`, its loopback up.
 ///
 /// # Errors

@@ -238,10 +238,7 @@ pub fn is_gone(name: &str) -> Result<bool> {
 }
 
 fn has_namespaces(run: &str) -> Result<bool> {
-    let names = netns::list_names()?;
-    Ok(names
-        .iter()
-        .any(|name| netns::run_of_namespace(name) == Some(run)))
+    Ok(!netns::names_of_run(run)?.is_empty())
 }
 
 /// Names of namespaces that bear our name but belong to no recorded run.
@@ -265,11 +262,8 @@ pub fn orphans() -> Result<Vec<String>> {
 }
 
 fn remove_namespaces(run: &str) -> Result<()> {
-    let names = netns::list_names()?;
-    let own = names
+    let removed: Vec<Result<()>> = netns::names_of_run(run)?
         .iter()
-        .filter(|name| netns::run_of_namespace(name) == Some(run));
-    let removed: Vec<Result<()>> = own
         .map(|name| {
             remove_sockets(name);
             netns::remove_name(name)
