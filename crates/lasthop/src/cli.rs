@@ -66,7 +66,7 @@ pub struct Attach {
     /// Which end of the hop this is [default: base]
     ///
     /// At the mobile end the rest of the network is beyond the hop, and no scheme can tell the
-    /// hop's losses from others by itself: `rack` with `partner = true`, `snack` and `dproxy` go by
+    /// hop's losses from others by itself: `rack` with a key, `snack` and `dproxy` go by
     /// the agent at the other end, `csnoop` by the link's MAC. `slack` with `handoff` repeats its
     /// last ACK when the link is back. All others only watch there.
     #[arg(long, value_enum)]

@@ -224,9 +224,8 @@ fn claim_named(wanted: Wanted, devices: Vec<Option<Device>>, common: &Common) ->
     let mut places = Vec::new();
     for ((name, settings), device) in wanted.devices.into_iter().zip(&devices) {
         let real = device.as_ref().map_or(&name, |device| &device.name);
-        let mut place = Place::claim(real, settings, common)?;
+        let mut place = Place::claim(real, &name, settings, common)?;
         place.open()?;
-        place.ordered = name;
         places.push(place);
     }
     Ok((places, devices))
@@ -243,10 +242,9 @@ fn claim_sections(
     for ((name, settings), device) in wanted.devices.into_iter().zip(devices) {
         let real = device.as_ref().map_or(&name, |device| &device.name);
         let policy = settings.policy.clone();
-        match Place::claim(real, settings, common) {
+        match Place::claim(real, &name, settings, common) {
             Ok(mut place) => {
                 place.open_or_complain();
-                place.ordered = name;
                 claimed.0.push(place);
                 claimed.1.push(device);
             }

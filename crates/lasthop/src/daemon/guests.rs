@@ -82,14 +82,12 @@ impl Guests {
 
     fn take_up_ordered(&mut self, places: &mut Vec<Place>, common: &Common) {
         for (name, settings) in &self.ordered {
-            let is_it = |p: &Place| p.ordered == *name && p.settings.policy == settings.policy;
-            if places.iter().any(is_it) {
+            if places.iter().any(|p| p.is_ordered(name, &settings.policy)) {
                 continue;
             }
             let real = real_name(name);
-            match Place::claim(&real, settings.clone(), common) {
+            match Place::claim(&real, name, settings.clone(), common) {
                 Ok(mut place) => {
-                    place.ordered.clone_from(name);
                     place.open_or_complain();
                     places.push(place);
                 }
@@ -130,7 +128,7 @@ fn place(name: &str, settings: &Settings, places: &[Place], common: &Common) -> 
             other.name
         );
     }
-    Place::claim(name, settings.clone(), common)
+    Place::claim(name, name, settings.clone(), common)
 }
 
 #[cfg(test)]

@@ -116,13 +116,18 @@ impl Place {
         label(&self.name, &self.settings.policy)
     }
 
-    /// Takes the device's name, whether there is such a device by now or not. Keys and sources of MAC events
-    /// are still to be opened.
-    pub(super) fn claim(name: &str, settings: Settings, common: &Common) -> Result<Self> {
+    /// Takes the name of the device that is ordered by another, or the same, whether there is such a device by
+    /// now or not. Keys and sources of MAC events are still to be opened.
+    pub(super) fn claim(
+        name: &str,
+        ordered: &str,
+        settings: Settings,
+        common: &Common,
+    ) -> Result<Self> {
         let control = Control::claim(&common.runtime_dir, &label(name, &settings.policy))?;
         let taken = Taken {
             dev: name.to_owned(),
-            ordered: name.to_owned(),
+            ordered: ordered.to_owned(),
             uptime_s: 0.0,
             keys: None,
             mac_events: None,
@@ -242,6 +247,11 @@ impl Place {
         );
         self.say("attached", &text, common);
         Ok(())
+    }
+
+    /// Whether it is the one for what is ordered by that name.
+    pub(super) fn is_ordered(&self, ordered: &str, policy: &str) -> bool {
+        self.ordered == ordered && self.settings.policy == policy
     }
 
     /// Whether it serves the device of that index, however that is called by now.

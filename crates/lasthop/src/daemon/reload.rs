@@ -35,8 +35,8 @@ struct Trying {
 }
 
 fn find(places: &[Place], ordered: &str, policy: &str) -> Option<usize> {
-    let is_it = |place: &Place| place.ordered == ordered && place.settings.policy == policy;
-    places.iter().position(is_it)
+    let mut all = places.iter();
+    all.position(|place| place.is_ordered(ordered, policy))
 }
 
 impl Reload {
@@ -130,8 +130,7 @@ impl Reload {
         let found = find(places, &ordered, &policy);
         let what = match found {
             Some(at) => places[at].try_change(settings),
-            None => Place::claim(&real, settings, common).map(|mut place| {
-                place.ordered.clone_from(&ordered);
+            None => Place::claim(&real, &ordered, settings, common).map(|place| {
                 places.push(place);
                 Some("added")
             }),
