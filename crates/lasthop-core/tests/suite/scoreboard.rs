@@ -204,7 +204,6 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-
     fn the_scoreboard_is_right(
         base in prop_oneof![any::<u32>(), (0u32..4_000).prop_map(|n| u32::MAX - n)],
         max_local in 1u32..11,
@@ -217,7 +216,6 @@ proptest! {
 
 /// Something can't be repaired all the time, for longer than the numbers last.
 #[test]
-
 fn the_shortcut_survives_the_wrap() {
     let mut b = Bench::new();
     b.config = Config::default();

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Who only asks a daemon, or tells it something.
 
-use std::fs;
-
 use lasthop_lab::bed::process::find_binary;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::data::host::Host;
 
-use super::{able, fast_link, lasthop};
+use super::{able, fast_link, lasthop, serve};
 
 /// Whatever is wrong in the default file, which is for those who serve, who serves can be asked.
 #[test]
@@ -16,9 +14,7 @@ fn a_wrong_line_keeps_nobody_from_asking() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
-    let file = bed.directory().join("daemon.toml");
-    fs::write(&file, "[device.wl0]\n").expect("file");
-    let agent = bed.start_daemon(&file).expect("daemon");
+    let (agent, _) = serve(&bed, "[device.wl0]\n");
     let run = |program: &str, words: &str| {
         // An /etc of its own has nothing but that file.
         let program = find_binary(program).expect("program");

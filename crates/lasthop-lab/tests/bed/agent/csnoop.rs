@@ -10,7 +10,7 @@ use lasthop_lab::data::way::Way;
 use linkemu::DirectionStats;
 use linkemu::mac::MacConfig;
 
-use super::{able, able_in_peace, counter, lasthop, resent, run};
+use super::{able, able_in_peace, counter, lasthop, resent, run, serve};
 
 /// A hop on 802.11a whose MAC makes `tries` attempts per frame; the wire is the bottleneck, so that
 /// no queue of the hop's loses anything.
@@ -175,10 +175,8 @@ fn a_reload_that_is_refused_leaves_the_source() {
     let mut hop = hop.filter(|link| [&link.up, &link.down].contains(&&Place::new("bs", "wl0")));
     let emulator = bed.emulator(&hop.next().expect("a link").emulator);
     let source = emulator.expect("emulator").control();
-    let file = bed.directory().join("daemon.toml");
     let section = format!("[device.wl0]\nscheme = \"csnoop\"\nmac_events = {source:?}\n");
-    std::fs::write(&file, &section).expect("file");
-    let mut agent = bed.start_daemon(&file).expect("daemon");
+    let (mut agent, file) = serve(&bed, &section);
     let other = "[device.wl0]\nscheme = \"snoop\"\nmax_flows = 100\n";
     std::fs::write(&file, other).expect("file");
     let refused = lasthop(&bed, &["reload"]).expect_err("other maps");

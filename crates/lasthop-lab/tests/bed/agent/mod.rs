@@ -42,6 +42,7 @@ mod top;
 mod tun;
 mod upgrade;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -101,6 +102,14 @@ pub fn counter(agent: &mut AgentHandle, name: &str) -> u64 {
     status["counters"][name]
         .as_u64()
         .unwrap_or_else(|| panic!("no counter {name} in {status}"))
+}
+
+/// A daemon on BS with this in its file, and the file.
+pub fn serve(bed: &TestBed, text: &str) -> (AgentHandle, PathBuf) {
+    let file = bed.directory().join("daemon.toml");
+    std::fs::write(&file, text).expect("file");
+    let agent = bed.start_daemon(&file).expect("daemon");
+    (agent, file)
 }
 
 /// What `lasthop WORDS` prints on BS; the error is what it complains of.

@@ -13,7 +13,7 @@ use lasthop_lab::data::host::Host;
 use serde_json::Value;
 
 use super::devices::programs_attached;
-use super::{able, fast_link, lasthop, run, told};
+use super::{able, fast_link, lasthop, run, serve, told};
 
 const MIB: u64 = 1 << 20;
 const POLICIES: &str = r#"
@@ -130,12 +130,9 @@ fn without_memory_a_policy_takes_nothing_away() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.02)).expect("test bed");
-    let directory = tempfile::tempdir().expect("directory");
-    let file = directory.path().join("lasthop.toml");
     let text = |memory: &str, more: &str| format!("memory = \"{memory}\"\n[device.wl0]\n{more}");
     let lab = "[policy.lab]\ndevice = \"wl0\"\nmatch = [\":7100\"]\n";
-    fs::write(&file, text("6MiB", "")).expect("file");
-    let agent = bed.start_daemon(&file).expect("daemon");
+    let (agent, file) = serve(&bed, &text("6MiB", ""));
     let of = |lines: &[Value], dev: &str| {
         let line = lines.iter().find(|line| line["dev"] == dev);
         line.unwrap_or_else(|| panic!("no {dev}: {lines:?}"))

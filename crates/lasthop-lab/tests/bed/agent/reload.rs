@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use super::devices::programs_attached;
 use super::{
-    able, able_alone, counter, end, fast_link, start, start_endless, told, wait_until,
+    able, able_alone, counter, end, fast_link, serve, start, start_endless, told, wait_until,
     wait_until_empty,
 };
 
@@ -495,16 +495,14 @@ fn who_is_at_fault_keeps_nobody_from_being_served() {
         return;
     }
     let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
-    let file = bed.directory().join("lasthop.toml");
     let key = bed.directory().join("key");
     let text = format!(
         "[device.eth0]\n[device.lo]\nkey = {:?}\n[device.wl0]\n",
         key.display().to_string()
     );
-    fs::write(&file, text).expect("file");
     let claim = || lasthop::control::Control::claim(Path::new("/run/lasthop"), "eth0");
     let other = bed.run_in(Host::Bs, claim).expect("namespace");
-    let mut agent = bed.start_daemon(&file).expect("daemon");
+    let (mut agent, _) = serve(&bed, &text);
     drop(other.expect("eth0's lock"));
     agent
         .wait_for_line("lasthop: attached to eth0 (")

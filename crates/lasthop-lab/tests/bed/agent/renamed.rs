@@ -2,23 +2,12 @@
 //! Devices whose names change under a daemon that has sections for both names.
 
 use std::fs;
-use std::path::PathBuf;
 
-use lasthop_lab::bed::agent::AgentHandle;
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::data::host::Host;
 use serde_json::Value;
 
-use super::{able, fast_link, lasthop, told, wait_until};
-
-/// A daemon on BS with this in its file.
-fn serve(text: &str) -> (TestBed, AgentHandle, PathBuf) {
-    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
-    let file = bed.directory().join("daemon.toml");
-    fs::write(&file, text).expect("file");
-    let agent = bed.start_daemon(&file).expect("daemon");
-    (bed, agent, file)
-}
+use super::{able, fast_link, lasthop, serve, told, wait_until};
 
 fn ip(bed: &TestBed, words: &str) {
     let words: Vec<&str> = ["ip"].into_iter().chain(words.split(' ')).collect();
@@ -37,7 +26,8 @@ fn a_device_that_gets_the_name_of_another_section_has_one_agent() {
     if !able() {
         return;
     }
-    let (bed, mut agent, file) = serve("[device.wl0]\n[device.radio0]\nscheme = \"snoop\"\n");
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let (mut agent, file) = serve(&bed, "[device.wl0]\n[device.radio0]\nscheme = \"snoop\"\n");
     ip(&bed, "link set wl0 name radio0");
     wait_until("its own section waits", || {
         let status = of(told(&bed, "status"), "radio0");
@@ -63,7 +53,8 @@ fn a_section_is_for_the_device_that_has_the_name() {
     if !able() {
         return;
     }
-    let (bed, mut agent, file) = serve("[device.wl0]\n");
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let (mut agent, file) = serve(&bed, "[device.wl0]\n");
     ip(&bed, "link set wl0 name radio0");
     agent
         .wait_for_line("lasthop: wl0 is radio0 now")
