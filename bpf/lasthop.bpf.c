@@ -542,13 +542,16 @@ LH_INLINE bool lh_carry(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_
 LH_INLINE int lh_ingress_run(struct __sk_buff *skb, struct lh_scratch *sc)
 {
 	struct lh_env *env = lh_env(skb);
-	int verdict;
+	int verdict, parsed;
 
 	if (!env)
 		return TCX_NEXT;
 	sc->carry_flow = 0;
-	if (!lh_read(skb, sc, env, false)) {
+	parsed = lh_look(skb, sc, false);
+	if (parsed != LH_PARSED_TCP) {
 		verdict = lh_may_be_message(skb) ? lh_hear(skb, sc, env) : TCX_NEXT;
+		if (verdict == TCX_NEXT) /* another agent's words are no traffic */
+			lh_goes_by(env, parsed);
 		return lh_carry(skb, sc, env, false) ? TCX_DROP : verdict;
 	}
 	if (!lh_sums_right(skb, sc)) {

@@ -60,8 +60,8 @@ LH_INLINE u32 lh_read_copied(struct __sk_buff *skb, struct lh_scratch *sc, u32 a
 	return len;
 }
 
-/* Copies and parses the headers. True: a TCP segment, in @sc. */
-LH_INLINE bool lh_read(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env, bool to_mh)
+/* Copies and parses the headers. @return enum lh_parsed: of a TCP segment, in @sc. */
+LH_INLINE int lh_look(struct __sk_buff *skb, struct lh_scratch *sc, bool to_mh)
 {
 	u32 len = lh_read_linear(skb, sc);
 	int parsed = LH_PARSED_MALFORMED;
@@ -75,14 +75,28 @@ LH_INLINE bool lh_read(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_e
 		parsed = len ? lh_parse_headers(sc, len, skb->len, lh_vlan(skb), to_mh)
 			     : LH_PARSED_NOT_TCP;
 	}
-	if (parsed == LH_PARSED_TCP)
-		return true;
+	return parsed;
+}
+
+/* A packet that lh_look() has found to be no TCP segment goes on. */
+LH_INLINE void lh_goes_by(struct lh_env *env, int parsed)
+{
 	if (parsed == LH_PARSED_NOT_TCP)
 		lh_host_count(env, LH_C_bypass_not_tcp, 1);
 	else if (parsed == LH_PARSED_FRAGMENT)
 		lh_host_count(env, LH_C_bypass_fragment, 1);
 	else
 		lh_host_count(env, LH_C_bypass_malformed, 1);
+}
+
+/* The same for who lets all others by. True: a TCP segment, in @sc. */
+LH_INLINE bool lh_read(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_env *env, bool to_mh)
+{
+	int parsed = lh_look(skb, sc, to_mh);
+
+	if (parsed == LH_PARSED_TCP)
+		return true;
+	lh_goes_by(env, parsed);
 	return false;
 }
 

@@ -95,6 +95,8 @@ fn a_message_is_taken_and_kept_from_the_stack() {
             let again = run(&agent, Program::Ingress, &packet, 101 * MSEC);
             assert_eq!(again.retval, DROP);
             assert_eq!(agent.counter("messages_replayed").unwrap(), 1);
+            // Read and gone: nothing went by without help.
+            assert_eq!(agent.counter("bypass_not_tcp").unwrap(), 0);
         }
     });
 }
@@ -118,6 +120,7 @@ fn what_is_no_message_for_us_passes() {
         }
         assert_eq!(ours.counter("messages_off_link").unwrap(), 1);
         assert_eq!(ours.counter("messages_accepted").unwrap(), 0);
+        assert_eq!(ours.counter("bypass_not_tcp").unwrap(), 4);
         assert_eq!(ours.partners().unwrap().known().count(), 0);
         // Nobody has a key: a packet like others, and nothing is sent.
         let none = load(&setup());
