@@ -4,6 +4,7 @@
 //! here to be compared with: it **breaks TCP's end-to-end acknowledgement**, for it acknowledges
 //! what the receiver does not have yet.
 
+mod others;
 mod relay;
 mod rules;
 mod sockets;
@@ -126,7 +127,7 @@ struct Proxy {
 /// last of those that there are, or resets them at a second signal.
 ///
 /// # Errors
-/// No right to, no such device, nftables or the kernel's TPROXY missing, or another one is running.
+/// No right to, no such device, NAT, nftables or the kernel's TPROXY missing, or another one is running.
 pub fn run(options: Options) -> Result<()> {
     let mut lossy = Vec::new();
     for device in &options.devices {
@@ -141,6 +142,7 @@ pub fn run(options: Options) -> Result<()> {
         })?;
     }
     let most = room_for(options.connections)?;
+    others::check(!options.rules.is_empty())?;
     if let Err(error) = privilege::keep_capabilities(&KEPT) {
         tracing::warn!("capabilities: can't give up what is not needed: {error:#}");
     }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::UdpSocket;
 use std::thread;
 
-use lasthop_lab::bed::process::output;
+use lasthop_lab::bed::process::{find_binary, output};
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::data::host::Host;
 use lasthop_lab::data::link::LinkOptions;
@@ -100,5 +100,25 @@ fn our_mark_is_for_nobody_else() {
             "{rules}"
         );
     }
+    bed.down().expect("nothing is left");
+}
+
+/// Both halves of a connection are one to NAT, which would have each of them reset.
+#[test]
+fn a_machine_with_nat_is_refused() {
+    let Some(bed) = bed(&link(0.0)) else { return };
+    nft(
+        &bed,
+        "table ip other { chain behind { type nat hook postrouting priority 100; oifname wl0 masquerade; }; }",
+    );
+    let lasthop = find_binary("lasthop").unwrap();
+    let words = ["timeout", "10", lasthop.to_str().unwrap(), "split", "wl0"];
+    let bs = bed.station("bs").unwrap();
+    let error = output(Some(bs), &words).expect_err("it can't do any good");
+    assert!(format!("{error:#}").contains("(NAT)"), "{error:#}");
+    // With a choice it is the user's to know.
+    let proxy = split(&bed, &["-j", "--match", "fd00::/8"]);
+    arrives(&bed, Family::V6, 7830);
+    assert_eq!(ended(proxy), (1, 0));
     bed.down().expect("nothing is left");
 }
