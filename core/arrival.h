@@ -7,7 +7,7 @@
  * repair.
  *
  * When to tell, as `snack` does: at once on the next ACK that leaves over the hop, or by a message where none
- * comes, has no room or is not ours to edit. Again when no repair came for twice the usual time, or
+ * comes, has no room or is not ours to edit. Again when no repair came for its usual time and some more, or
  * when one came that had been asked for later: a hop keeps the order, and so the earlier request or
  * its repair was lost (Murray, Koziniec and Dixon 2009).
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! A hop with an agent at either end, between two hosts that know nothing of it: FH 20 ms of wire
-//! from the base, MH beside the mobile end, 5 ms of hop between the two. One connection, data in one
+//! from the base, MH beside the mobile end, 5 ms of hop between the two, or as long as a test says. One connection, data in one
 //! direction, losses as a test says.
 
 use std::cmp::Reverse;
@@ -87,6 +87,8 @@ pub struct Plan {
     pub mac: bool,
     /// The sender's timeout, ns; 0: it never sends anything again.
     pub timeout_ns: u64,
+    /// The hop's delay each way.
+    pub hop_ns: u64,
 }
 
 impl Default for Plan {
@@ -114,6 +116,7 @@ impl Plan {
             partner: true,
             mac: false,
             timeout_ns: 0,
+            hop_ns: HOP_NS,
         }
     }
 
@@ -175,7 +178,7 @@ impl Hop {
                     config,
                     ..Setup::default()
                 });
-                agent.set_partner(plan.partner.then_some(2 * HOP_NS));
+                agent.set_partner(plan.partner.then_some(2 * plan.hop_ns));
                 agent.set_partner_can(can(other.unwrap_or(config).policy()));
                 agent
             })
@@ -299,11 +302,11 @@ impl Hop {
             if let Some(agent) = self.agents.get_mut(&from) {
                 agent.on_egress(&packet, self.now);
             }
-            self.now += HOP_NS;
+            self.now += self.plan.hop_ns;
             if let Some(agent) = self.agents.get_mut(&from.other()) {
                 agent.on_ingress(&packet, self.now);
             }
-            self.now += HOP_NS;
+            self.now += self.plan.hop_ns;
         }
     }
 
@@ -427,10 +430,16 @@ impl Hop {
             };
             let queued_ns = self.now;
             let report = Report { event, queued_ns };
-            self.at(self.now + HOP_NS, Event::Mac(end, packet.clone(), report));
+            self.at(
+                self.now + self.plan.hop_ns,
+                Event::Mac(end, packet.clone(), report),
+            );
         }
         if !lost {
-            self.at(self.now + HOP_NS, Event::Arrives(end.other(), cargo));
+            self.at(
+                self.now + self.plan.hop_ns,
+                Event::Arrives(end.other(), cargo),
+            );
         }
     }
 

@@ -6,8 +6,20 @@ use lasthop_core::Config;
 use lasthop_core::bindings::*;
 
 use crate::ends::Random;
-use crate::hop::{End, Hop, Plan, rel};
+use crate::hop::{End, Hop, Loses, Plan, rel};
 use crate::hop_trace::{lose_first, lose_on_wire, lose_what};
+
+/// The first so many copies of what begins at `seq` get lost.
+fn lose_times(from: End, seq: u32, times: u32) -> Loses {
+    let mut copies = 0;
+    Box::new(move |end, _, s| {
+        let hit = s
+            .as_ref()
+            .is_some_and(|s| end == from && s.payload_bytes != 0 && rel(s.seq) == seq);
+        copies += u32::from(hit);
+        hit && copies <= times
+    })
+}
 
 const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
 
@@ -44,17 +56,33 @@ fn an_upload_is_repaired_from_the_mobile_end() {
 #[test]
 fn an_ack_waits_for_a_third_repair() {
     let mut hop = Hop::new(pair(false));
-    let mut copies = 0;
-    hop.loses = Box::new(move |end, _, s| {
-        let hit = s
-            .as_ref()
-            .is_some_and(|s| end == End::Mobile && s.payload_bytes != 0 && rel(s.seq) == 2_000);
-        copies += i32::from(hit);
-        hit && copies <= 3
-    });
+    hop.loses = lose_times(End::Mobile, 2_000, 3);
     hop.run(1_000);
     assert!(hop.all_came());
     assert_eq!(hop.count(End::Mobile, LH_C_local_retransmits), 3);
+    assert_eq!(hop.signs_of_loss(), 0, "{:?} {:#?}", hop.seen, hop.trace);
+}
+
+/// Nobody has seen yet how long a repair takes over this hop: by what the agents know of each other's distance
+/// each try has its time, and what is lost three times is not seen either.
+#[test]
+fn over_a_long_hop_each_try_has_its_time() {
+    let mut hop = Hop::new(Plan {
+        hop_ns: 300_000_000,
+        timeout_ns: 4_000_000_000,
+        ..pair(false)
+    });
+    hop.loses = lose_times(End::Mobile, 2_000, 3);
+    hop.run(10_000);
+    assert!(hop.all_came());
+    assert_eq!(hop.count(End::Mobile, LH_C_local_retransmits), 3);
+    assert_eq!(hop.count(End::Base, LH_C_holes_given_up), 0);
+    assert_eq!(
+        hop.count(End::Base, LH_C_told_messages),
+        3,
+        "{:#?}",
+        hop.trace
+    );
     assert_eq!(hop.signs_of_loss(), 0, "{:?} {:#?}", hop.seen, hop.trace);
 }
 
