@@ -39,8 +39,9 @@ LH_INLINE u64 lh_control_alpha(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE u32 lh_control_bounded(const struct lh_flow *f, u64 c)
 {
 	u32 unit = 1U << (f->conn.wscale_mh & 15); /* what rounding may take */
+	u32 least = LH_C_LEAST_SEGS + (f->delivery.waits ? lh_stride(&f->delivery) : 0);
 
-	c = lh_max(c, (u64)LH_C_LEAST_SEGS * lh_mss(f) + unit);
+	c = lh_max(c, (u64)least * lh_mss(f) + unit);
 	return lh_min(c, LH_C_MOST);
 }
 
@@ -286,7 +287,7 @@ LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r, u64
 		return;
 	if (p->trial_end_ns && env->now_ns >= p->trial_end_ns)
 		lh_control_judge(env, f, p);
-	else if (p->trial_end_ns && env->now_ns >= p->trial_ns)
+	else if (p->trial_end_ns && env->now_ns >= p->trial_ns && lh_ack_at_once(&env->ack))
 		lh_trial_sample(p, r);
 	lh_queue_peer(env, f, p, r, target);
 }

@@ -26,6 +26,8 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 	if (e->n_local || (e->flags & (LH_SEG_FH_RTX | LH_SEG_SACKED | LH_SEG_CONG)))
 		env->ack.unclear = 1;
 	env->ack.popped_bytes += e->end - e->seq;
+	if (!env->ack.last_ns)
+		env->ack.first_ns = e->last_tx_ns;
 	env->ack.last_ns = e->last_tx_ns;
 	env->ack.last_end = e->end;
 	env->ack.steps++;
@@ -140,6 +142,7 @@ LH_INLINE void lh_ack_run(struct lh_env *env, struct lh_flow *f, u32 ack)
 	span = last->end - first->seq;
 	lh_delivered_run(env, f, last, n, span);
 	env->ack.popped_bytes += span;
+	env->ack.first_ns = first->last_tx_ns;
 	env->ack.last_ns = last->last_tx_ns;
 	env->ack.last_end = last->end;
 	env->ack.steps++;

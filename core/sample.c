@@ -6,6 +6,10 @@
 
 #define LH_LMIN_PERIOD_NS (10 * LH_SEC)
 #define LH_PEER_BUSY_NS LH_SEC
+#define LH_STRIDE_PERIOD_SHIFT 33 /* of nanoseconds: 8.6 s */
+#define LH_STRIDE_MOST 255U
+#define LH_STRIDE_LEAST 4 /* who acknowledges two or three at once does not wait for more */
+#define LH_STRIDE_SURE 6 /* more than one lost ACK makes of two */
 #define LH_SINGLES_MOST 32 /* ACKs of single segments in a row: MH delays none */
 /* A train: a queue of so much, deliveries for so long and so many. */
 #define LH_TRAIN_QUEUE_NS (2 * LH_MSEC)
@@ -422,7 +426,67 @@ LH_INLINE u64 lh_rate_mean(const struct lh_flow *f)
 
 LH_INLINE bool lh_ack_at_once(const struct lh_ack_sum *sum)
 {
-	return sum->nr_segs >= 2 || sum->sacked;
+	return (sum->nr_segs >= 2 && !sum->waited) || sum->sacked;
+}
+
+LH_INLINE u32 lh_stride(const struct lh_delivery *d)
+{
+	u32 known = lh_least(d->stride_now, d->stride_before);
+
+	if (known)
+		return known >= LH_STRIDE_LEAST ? known : 0;
+	return d->stride_most >= LH_STRIDE_SURE ? d->stride_most : 0;
+}
+
+/* Whether the oldest segment that the ACK of this call covers has been gone for so long that MH may have kept
+ * the ACK of it. */
+LH_INLINE bool lh_ack_is_late(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 lmin = lh_lmin(env, f), way = lmin + lh_unsteady(env) + f->back.now_ns;
+
+	return lmin && lh_since(env->now_ns, env->ack.first_ns) >= way + LH_DELACK_NS / 2;
+}
+
+LH_INLINE void lh_stride_sample(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_delivery *d = &f->delivery;
+	u16 period = env->now_ns >> LH_STRIDE_PERIOD_SHIFT;
+	u32 n = lh_min(env->ack.nr_segs, LH_STRIDE_MOST);
+
+	if (period != d->stride_period && d->stride_now) {
+		d->stride_before = d->stride_now;
+		d->stride_now = 0;
+	}
+	d->stride_period = period;
+	if (!d->stride_now)
+		d->stride_now = n;
+	else if (n < d->stride_now) /* half the way: one may be a timer's that began earlier */
+		d->stride_now -= (d->stride_now - n + 1) / 2;
+}
+
+/* Whether the ACK of this call, of fewer segments than MH acknowledges at once, has waited for more: those that
+ * had left soon behind its own would have come meanwhile, and then it would cover them. */
+LH_INLINE bool lh_ack_waited(struct lh_env *env, const struct lh_flow *f)
+{
+	u64 late = lh_since(env->now_ns - env->ack.sample_ns, lh_lmin(env, f));
+	const struct lh_seg *next = lh_oldest(env, f);
+
+	return !next || lh_since(next->last_tx_ns, env->ack.sample_ns) >= late / 2;
+}
+
+/* What the number of segments tells that the ACK of this call covers. */
+LH_INLINE void lh_ack_judge(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_ack_sum *sum = &env->ack;
+
+	if (sum->nr_segs < 2 || sum->sacked || sum->unclear || !sum->first_ns)
+		return;
+	f->delivery.stride_most =
+		lh_max(f->delivery.stride_most, lh_min(sum->nr_segs, LH_STRIDE_MOST));
+	if (!lh_ack_is_late(env, f))
+		lh_stride_sample(env, f);
+	else if (sum->nr_segs < lh_stride(&f->delivery))
+		f->delivery.waits = sum->waited = 1;
 }
 
 /*
@@ -450,6 +514,8 @@ LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
  */
 LH_INLINE bool lh_prompt(struct lh_flow *f, const struct lh_ack_sum *sum)
 {
+	if (sum->waited)
+		return false;
 	if (lh_ack_at_once(sum)) {
 		f->delivery.singles = 0;
 		return true;
@@ -485,6 +551,7 @@ LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	r = r ? r : 1;
 	if (r > LH_RTT_MAX_NS)
 		return 0;
+	lh_ack_judge(env, f);
 	if (!lh_prompt(f, sum)) {
 		/* What is the delay's and what the queue's, others may have shown of late. */
 		if (p && lh_since(env->now_ns, p->queue_at_ns) < LH_PEER_BUSY_NS)

@@ -2239,8 +2239,16 @@ pub struct lh_delivery {
     #[doc = " of the last trains, smoothed"]
     pub rate_last: u64,
     #[doc = " ACKs of one segment each in a row"]
-    pub singles: u32,
-    pub pad: u32,
+    pub singles: u16,
+    #[doc = " 1: MH has kept an ACK for want of segments"]
+    pub waits: u8,
+    #[doc = " the most segments that one ACK has covered"]
+    pub stride_most: u8,
+    #[doc = " The fewest segments that MH has acknowledged at once (lh_stride): in this period and in the last one\n that showed any, 0: none; and the period's number."]
+    pub stride_now: u8,
+    #[doc = " The fewest segments that MH has acknowledged at once (lh_stride): in this period and in the last one\n that showed any, 0: none; and the period's number."]
+    pub stride_before: u8,
+    pub stride_period: u16,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -2267,7 +2275,15 @@ const _: () = {
         [::core::mem::offset_of!(lh_delivery, rate_last) - 80usize];
     ["Offset of field: lh_delivery::singles"]
         [::core::mem::offset_of!(lh_delivery, singles) - 88usize];
-    ["Offset of field: lh_delivery::pad"][::core::mem::offset_of!(lh_delivery, pad) - 92usize];
+    ["Offset of field: lh_delivery::waits"][::core::mem::offset_of!(lh_delivery, waits) - 90usize];
+    ["Offset of field: lh_delivery::stride_most"]
+        [::core::mem::offset_of!(lh_delivery, stride_most) - 91usize];
+    ["Offset of field: lh_delivery::stride_now"]
+        [::core::mem::offset_of!(lh_delivery, stride_now) - 92usize];
+    ["Offset of field: lh_delivery::stride_before"]
+        [::core::mem::offset_of!(lh_delivery, stride_before) - 93usize];
+    ["Offset of field: lh_delivery::stride_period"]
+        [::core::mem::offset_of!(lh_delivery, stride_period) - 94usize];
 };
 #[doc = " What the ACK of this call delivered (sample.h)."]
 #[repr(C)]
@@ -2311,7 +2327,11 @@ pub struct lh_ack_sum {
     pub early: u32,
     #[doc = " 1: it is the first after an outage"]
     pub ended: u32,
-    #[doc = " departure of the last segment; 0: none"]
+    #[doc = " 1: of several segments, and yet it may have been delayed (lh_stride)"]
+    pub waited: u32,
+    #[doc = " departure of the first and the last segment; 0: none"]
+    pub first_ns: u64,
+    #[doc = " departure of the first and the last segment; 0: none"]
     pub last_ns: u64,
     #[doc = " where that one ends"]
     pub last_end: u32,
@@ -2323,7 +2343,7 @@ pub struct lh_ack_sum {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 120usize];
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 136usize];
     ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
     ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
     ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
@@ -2355,14 +2375,17 @@ const _: () = {
         [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 84usize];
     ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 88usize];
     ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 92usize];
+    ["Offset of field: lh_ack_sum::waited"][::core::mem::offset_of!(lh_ack_sum, waited) - 96usize];
+    ["Offset of field: lh_ack_sum::first_ns"]
+        [::core::mem::offset_of!(lh_ack_sum, first_ns) - 104usize];
     ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 96usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 112usize];
     ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 104usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 120usize];
     ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 108usize];
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 124usize];
     ["Offset of field: lh_ack_sum::deprived"]
-        [::core::mem::offset_of!(lh_ack_sum, deprived) - 112usize];
+        [::core::mem::offset_of!(lh_ack_sum, deprived) - 128usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]

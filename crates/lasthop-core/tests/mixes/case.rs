@@ -38,6 +38,8 @@ pub struct FlowSpec {
     /// Its windows are no single connection's: the agent may not edit them.
     pub mptcp: bool,
     pub ack_every: u32,
+    /// How long the receiver keeps the ACK of fewer.
+    pub delack_ns: u64,
     pub mh_opens: bool,
     pub extra_wired_ns: u64,
     /// Counts in the figures about the flows.
@@ -59,6 +61,7 @@ impl Default for FlowSpec {
             wscale: 8,
             mptcp: false,
             ack_every: 2,
+            delack_ns: 40 * MS,
             mh_opens: false,
             extra_wired_ns: 0,
             measured: true,

@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
     arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, roams,
-    stations, unsteady, upload, wave,
+    stations, strides, unsteady, upload, wave,
 };
 
 const CCS: [&str; 3] = ["reno", "cubic", "bbr"];
@@ -123,6 +123,14 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
     for cc in CCS {
         for loss in [0.0, 0.02] {
             show(&format!("wave-{cc}-{loss}"), &wave(cc, loss));
+        }
+    }
+    for (n, delack) in [(1, 40), (4, 40), (10, 40), (20, 40), (10, 100), (20, 100)] {
+        for cc in CCS {
+            for loss in [0.0, 0.001, 0.01] {
+                let case = strides(n, cc, delack, loss);
+                show(&format!("strides-{n}-{delack}-{cc}-{loss}"), &case);
+            }
         }
     }
     for loss in [0.0, 0.02] {

@@ -134,6 +134,20 @@ pub fn long_hop(mbit: f64, rtt_ms: u64, local_ms: u64, cc: &'static str, loss: f
     }
 }
 
+/// Receivers that acknowledge eight segments at once, and fewer `delack_ms` late.
+pub fn strides(n: usize, cc: &'static str, delack_ms: u64, loss: f64) -> Case {
+    let mut case = Case {
+        warmup_ns: 5 * SEC,
+        duration_ns: 40 * SEC,
+        ..Case::new(20.0, 40, 20, loss).flows(n, cc)
+    };
+    for flow in &mut case.flows {
+        flow.ack_every = 8;
+        flow.delack_ns = delack_ms * MS;
+    }
+    case
+}
+
 /// A rate that jumps between 30 and 10 Mbit/s.
 pub fn wave(cc: &'static str, loss: f64) -> Case {
     Case {

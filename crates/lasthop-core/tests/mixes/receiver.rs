@@ -5,7 +5,6 @@
 use crate::wire::{Ack, Block, Data, MSS, NR_SACK};
 
 const MS: u64 = 1_000_000;
-const DELACK_NS: u64 = 40 * MS;
 const QUICK_ACKS: u32 = 16;
 const WINDOW_START: u64 = 64 << 10;
 
@@ -23,6 +22,8 @@ pub struct Receiver {
     wscale: u8,
     /// Acknowledges this many segments at once.
     every: u32,
+    /// Keeps the ACK of fewer for so long.
+    keeps_ns: u64,
     unacked: u32,
     quick: u32,
     pub delack_ns: Option<u64>,
@@ -36,7 +37,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(window_most: u64, fixed: bool, wscale: u8, every: u32, rtt_ns: u64) -> Self {
+    /// `every`: so many segments are acknowledged at once, and fewer after so long.
+    pub fn new(window_most: u64, fixed: bool, wscale: u8, every: (u32, u64), rtt_ns: u64) -> Self {
         let window = if fixed {
             window_most
         } else {
@@ -51,7 +53,8 @@ impl Receiver {
             window,
             window_most,
             wscale,
-            every,
+            every: every.0,
+            keeps_ns: every.1,
             unacked: 0,
             quick: QUICK_ACKS,
             delack_ns: None,
@@ -95,7 +98,7 @@ impl Receiver {
             self.quick = self.quick.saturating_sub(1);
             return true;
         }
-        self.delack_ns.get_or_insert(now_ns + DELACK_NS);
+        self.delack_ns.get_or_insert(now_ns + self.keeps_ns);
         false
     }
 

@@ -195,7 +195,7 @@ impl World {
             spec.window,
             spec.fixed_window,
             spec.wscale,
-            spec.ack_every,
+            (spec.ack_every, spec.delack_ns),
             rtt,
         );
         let sender = Sender::new(spec.cc, receiver.edge(), rtt);
