@@ -43,23 +43,50 @@ LH_INLINE void lh_peer_gain(struct lh_device *d, struct lh_peer *p)
 
 LH_INLINE void lh_peer_lose(struct lh_device *d, struct lh_peer *p)
 {
-	u32 before = __sync_fetch_and_add(&p->active, -1U);
+	s32 before;
 
+	/* Another receiver had the place meanwhile: the flow is of those that were counted before that. */
+	if (!p->active)
+		return;
+	before = __sync_fetch_and_add(&p->active, -1U);
 	if (before == 1)
 		__sync_fetch_and_add(&d->busy_peers, -1U);
-	/* Another receiver had the place meanwhile: the flow is of those that were counted before that. */
-	if (!before)
-		__sync_fetch_and_add(&p->active, 1);
+	/* So was another CPU's. Who comes in between makes 0 of it, and the receiver no busy one: this does. */
+	if (before <= 0)
+		lh_peer_gain(d, p);
 }
 
-/* The place is that of the receiver @addr from now on. */
-LH_INLINE void lh_peer_reset(struct lh_device *d, struct lh_peer *p, const u8 *addr, u32 tag)
+/* Whether nobody has used the place for a minute, if the receiver that has it was seen then. */
+LH_INLINE bool lh_peer_unused(const struct lh_env *env, const struct lh_peer *p, u64 seen_ns)
 {
-	if (p->active)
-		__sync_fetch_and_add(&d->busy_peers, -1U);
-	__builtin_memset(p, 0, sizeof(*p));
+	u64 used_ns = lh_max(seen_ns, p->heard_ns); /* keystrokes give no samples */
+
+	return !seen_ns || lh_since(env->now_ns, used_ns) > LH_PEER_IDLE_NS;
+}
+
+/*
+ * The place is that of the receiver @addr from now on. @return false: another CPU has just given it away. What
+ * that has counted since must not be cleared, so who changes seen_ns first has it; and a flow of the receiver
+ * before may be counted meanwhile.
+ */
+LH_INLINE bool lh_peer_reset(struct lh_env *env, struct lh_peer *p, const u8 *addr, u32 tag)
+{
+	const u32 seen = offsetof(struct lh_peer, seen_ns) + sizeof(p->seen_ns);
+	const u32 active = offsetof(struct lh_peer, active), behind = active + sizeof(p->active);
+	u64 seen_ns = *(volatile u64 *)&p->seen_ns;
+
+	if (!lh_peer_unused(env, p, seen_ns))
+		return false;
+	if (__sync_val_compare_and_swap(&p->seen_ns, seen_ns, env->now_ns) != seen_ns)
+		return false;
+	p->tag = 0;
+	if ((s32)__sync_lock_test_and_set(&p->active, 0) > 0)
+		__sync_fetch_and_add(&LH_DEVICE(env)->busy_peers, -1U);
+	__builtin_memset((u8 *)p + seen, 0, active - seen);
+	__builtin_memset((u8 *)p + behind, 0, sizeof(*p) - behind);
 	__builtin_memcpy(p->addr, addr, sizeof(p->addr));
 	p->tag = tag;
+	return true;
 }
 
 LH_INLINE bool lh_answered(const struct lh_flow *f)
@@ -79,7 +106,6 @@ enum lh_place {
 LH_ENTRY u32 lh_peer_look(struct lh_env *env, const struct lh_flow_key *key, u32 at)
 {
 	const struct lh_peer *p;
-	u64 used_ns;
 
 	if (!env || !key || !at)
 		return LH_PLACE_OTHERS;
@@ -87,10 +113,7 @@ LH_ENTRY u32 lh_peer_look(struct lh_env *env, const struct lh_flow_key *key, u32
 	p = &LH_DEVICE(env)->peer[at & (LH_NR_PEERS(env) - 1)];
 	if (p->seen_ns && lh_peer_is(p, key->mh))
 		return LH_PLACE_ITS;
-	used_ns = lh_max(p->seen_ns, p->heard_ns); /* keystrokes give no samples */
-	if (!p->seen_ns || lh_since(env->now_ns, used_ns) > LH_PEER_IDLE_NS)
-		return LH_PLACE_UNUSED;
-	return LH_PLACE_OTHERS;
+	return lh_peer_unused(env, p, p->seen_ns) ? LH_PLACE_UNUSED : LH_PLACE_OTHERS;
 }
 
 LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh_flow_key *key)
@@ -116,8 +139,8 @@ LH_ENTRY int lh_peer_join(struct lh_env *env, struct lh_flow *f, const struct lh
 	if (!found && unused) {
 		lh_barrier(unused);
 		p = &LH_DEVICE(env)->peer[unused & (LH_NR_PEERS(env) - 1)];
-		lh_peer_reset(LH_DEVICE(env), p, key->mh, hash);
-		found = unused;
+		if (lh_peer_reset(env, p, key->mh, hash))
+			found = unused; /* else with MH's next packet */
 	}
 	if (found && f->fh.most) {
 		lh_barrier(found);

@@ -13,6 +13,7 @@ mod lists;
 mod memory;
 mod places;
 mod rack;
+mod receivers;
 mod shrink;
 mod stack;
 mod timers;
