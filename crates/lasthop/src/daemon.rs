@@ -348,6 +348,7 @@ impl Daemon<'_> {
     fn go_on(&mut self) {
         self.lives_mut().for_each(Live::take_pools);
         for place in &self.places {
+            place.seal_with_keys();
             let text = format!("{} taken over", place.label());
             place.say("taken_over", &text, &self.common);
         }

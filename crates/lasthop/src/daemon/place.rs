@@ -363,6 +363,16 @@ impl Place {
         }
     }
 
+    /// Has the programs go by the keys that it has: those of a process from before had what it had read.
+    pub(super) fn seal_with_keys(&self) {
+        let (Some(live), Some(keys)) = (&self.live, &self.keys) else {
+            return;
+        };
+        if let Err(error) = live.agent.set_keys(keys) {
+            tracing::warn!("{}: still the keys from before: {error:#}", self.label());
+        }
+    }
+
     /// Takes the keys that are in the file by now. What is wrong there leaves those that we have.
     fn reload_keys(&mut self) -> String {
         let name = self.label();

@@ -328,3 +328,29 @@ fn keys_change_without_a_pause() {
         (n >= 2, n.to_string())
     });
 }
+
+/// A program that takes the place of another one reads the key file, and what it read is what counts.
+#[test]
+fn who_takes_over_has_the_keys_of_the_file() {
+    if !able() {
+        return;
+    }
+    let (directory, key) = keyed();
+    let bed = bed();
+    let file = directory.path().join("lasthop.toml");
+    let text = format!("[device.wl0]\nscheme = \"none\"\nkey = {key:?}\n");
+    fs::write(&file, text).expect("file");
+    let before = bed.start_daemon(&file).expect("daemon");
+    write_keys(&key, &[NEW]);
+    let _next = bed.take_over(&file).expect("take over");
+    before.wait().expect("the one from before ends");
+    lasthop(&bed, Host::Bs, &["reload"]);
+    // What it seals with: nobody who has the old key alone believes it.
+    write_keys(&key, &[OLD]);
+    let args = ["--key", key.to_str().expect("path")];
+    let mut other = bed.start_agent_at(1, "none", &args).expect("agent");
+    wait_until("it is refused", || {
+        let n = counter(&mut other, "messages_key");
+        (n >= 2, n.to_string())
+    });
+}
