@@ -5,9 +5,9 @@
 //! One thread does everything: events of the ring buffers (a flow's timer is due: run lh_kick),
 //! the heartbeat, the sweep, devices that go and come back, and what `status` asks. So if it is
 //! stuck anywhere, the heartbeat stops, and the programs let everything pass; and so does what the
-//! service manager's watchdog is fed. Only answers are made and sent, programs loaded, and pools made larger
-//! and smaller, on threads of their own: tables are long, who asked may read slowly, the verifier takes its
-//! time, and the kernel waits for all of its CPUs.
+//! service manager's watchdog is fed. Only answers are made and sent, programs loaded, sources of MAC events asked,
+//! and pools made larger and smaller, on threads of their own: tables are long, who asked may read slowly, the
+//! verifier takes its time, who is asked as well, and the kernel waits for all of its CPUs.
 
 mod arrive;
 mod change;
@@ -225,7 +225,7 @@ fn claim_named(wanted: Wanted, devices: Vec<Option<Device>>, common: &Common) ->
     for ((name, settings), device) in wanted.devices.into_iter().zip(&devices) {
         let real = device.as_ref().map_or(&name, |device| &device.name);
         let mut place = Place::claim(real, &name, settings, common)?;
-        place.open()?;
+        place.open_now()?;
         places.push(place);
     }
     Ok((places, devices))
@@ -250,6 +250,10 @@ fn claim_sections(
             }
             Err(error) => guests.complain(real, &policy, &error),
         }
+    }
+    // Sources of MAC events, who are asked side by side.
+    for place in &mut claimed.0 {
+        place.wait_for_source();
     }
     claimed
 }

@@ -9,8 +9,9 @@ mod socket;
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
+use std::thread::JoinHandle;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 pub use self::lag::Lag;
 pub use self::radio::Radio;
@@ -72,6 +73,56 @@ impl Source {
             Self::Socket(socket) => socket.take(each),
             Self::Radio(radio) => radio.take(each),
         }
+    }
+}
+
+/// A source that is being opened: a process may take its time for its answer, and who serves has none.
+#[derive(Debug)]
+pub struct Opening(Asked);
+
+#[derive(Debug)]
+enum Asked {
+    /// On a thread of its own.
+    Socket(JoinHandle<Result<Socket>>),
+    Radio(Radio),
+}
+
+impl Opening {
+    /// Begins to open the source of this name, as [`Source::open`].
+    ///
+    /// # Errors
+    /// A kernel that can't be listened to; no thread.
+    pub fn begin(name: &Path) -> Result<Self> {
+        if !is_socket(name) {
+            return Ok(Self(Asked::Radio(Radio::open()?)));
+        }
+        let path = name.to_owned();
+        let open = move || Socket::open(&path);
+        Ok(Self(Asked::Socket(
+            std::thread::Builder::new().spawn(open)?,
+        )))
+    }
+
+    /// Whether [`Opening::end`] does not wait.
+    pub fn is_over(&self) -> bool {
+        match &self.0 {
+            Asked::Socket(asking) => asking.is_finished(),
+            Asked::Radio(_) => true,
+        }
+    }
+
+    /// What has come of it.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn end(self) -> Result<Source> {
+        Ok(match self.0 {
+            Asked::Socket(asking) => {
+                let socket = asking.join().map_err(|_| anyhow!("asking failed"))?;
+                Source::Socket(socket?)
+            }
+            Asked::Radio(radio) => Source::Radio(radio),
+        })
     }
 }
 

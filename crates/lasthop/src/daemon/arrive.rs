@@ -8,9 +8,10 @@ use anyhow::{Context, Error, Result, anyhow};
 
 use super::live::load;
 use super::options::Common;
-use super::place::{Place, RETRY, source_of};
+use super::place::{Place, RETRY};
 use crate::device::Device;
 use crate::keyfile;
+use crate::mac_events::Opening;
 use crate::memory::{self, Budget};
 use crate::priority;
 
@@ -23,21 +24,61 @@ impl Place {
         self.open_or_complain();
     }
 
-    /// Opens what it needs beside the device, unless that was done.
-    pub(super) fn open(&mut self) -> Result<()> {
-        if self.lacks {
-            let keys = self.settings.keys.as_deref().map(keyfile::read).transpose();
-            self.keys = keys.with_context(|| self.label())?;
-            self.mac_events = source_of(&self.settings, None).with_context(|| self.label())?;
-            self.lacks = false;
+    /// Opens what it needs beside the device, unless that was done. False: its source of MAC events is still
+    /// being asked.
+    fn open(&mut self) -> Result<bool> {
+        self.open_if(Opening::is_over).with_context(|| self.label())
+    }
+
+    /// The same, and waits for that: when it begins, and serves nobody yet.
+    pub(super) fn open_now(&mut self) -> Result<()> {
+        let opened = self.open_if(|_| true).with_context(|| self.label());
+        opened.map(drop)
+    }
+
+    fn open_if(&mut self, may_end: impl Fn(&Opening) -> bool) -> Result<bool> {
+        let opening = self.opening.take();
+        if !self.lacks {
+            return Ok(true);
         }
-        Ok(())
+        self.keys = self
+            .settings
+            .keys
+            .as_deref()
+            .map(keyfile::read)
+            .transpose()?;
+        if let Some(path) = &self.settings.mac_events {
+            let opening = opening.map_or_else(|| Opening::begin(path), Ok)?;
+            if !may_end(&opening) {
+                self.opening = Some(opening);
+                return Ok(false);
+            }
+            self.mac_events = Some(opening.end()?);
+        }
+        self.lacks = false;
+        Ok(true)
     }
 
     /// The same where one that is at fault is to wait.
     pub(super) fn open_or_complain(&mut self) {
         if let Err(error) = self.open() {
             self.complain(&error);
+        }
+    }
+
+    /// Waits for what comes of asking its source of MAC events: when nobody is served yet.
+    pub(super) fn wait_for_source(&mut self) {
+        if self.opening.is_some() {
+            if let Err(error) = self.open_now() {
+                self.complain(&error);
+            }
+        }
+    }
+
+    /// Hears what has come of that.
+    pub(super) fn go_on_opening(&mut self) {
+        if self.opening.is_some() {
+            self.open_or_complain();
         }
     }
 
@@ -94,7 +135,9 @@ impl Place {
         if Instant::now() < self.retry {
             return Ok(());
         }
-        self.open()?;
+        if !self.open()? {
+            return Ok(());
+        }
         let device = Device::find(&self.name)?;
         let Some(loading) = self.loading.take_if(|loading| loading.is_finished()) else {
             if self.loading.is_none() {
@@ -134,5 +177,37 @@ impl Place {
             "{}: served on as {other}, as it was called before: reload without a section for {other} to have it served by its own",
             self.label()
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
+
+    use super::super::place::tests::waiting;
+
+    /// Who serves hears of a source that says nothing only what has come of it, and of one that answers as well.
+    #[test]
+    fn a_source_that_is_mute_is_waited_for_by_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mac");
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut place = waiting(dir.path(), None, Some(&path));
+        assert!(!place.open().unwrap(), "it is asked");
+        let (mute, _) = listener.accept().unwrap();
+        assert!(!place.open().unwrap(), "it has not answered");
+        let error = place.open_now().unwrap_err();
+        assert!(format!("{error:#}").contains("no answer"), "{error:#}");
+        drop(mute);
+        assert!(!place.open().unwrap(), "it is asked again");
+        let (mut source, _) = listener.accept().unwrap();
+        source.read_exact(&mut [0; 7]).unwrap();
+        source
+            .write_all(b"{\"ok\":true,\"record_bytes\":192}\n")
+            .unwrap();
+        place.open_now().unwrap();
+        assert!(place.mac_fd().is_some() && !place.lacks);
+        assert!(place.open().unwrap());
     }
 }

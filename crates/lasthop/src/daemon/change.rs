@@ -2,15 +2,17 @@
 //! A device that is to be served otherwise from now on: programs with what is new are loaded on a thread
 //! of their own, while those that there are go on, and then take their place.
 
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use lasthop_core::bindings::lh_rule;
 use serde_json::{Value, json};
 
-use super::place::{Following, Next, Place, RETRY, source_of};
+use super::place::{Following, Next, Place, RETRY};
 use super::settings::Settings;
 use crate::keyfile;
+use crate::mac_events::{Opening, Source};
 use crate::memory;
 use crate::priority;
 use crate::programs::{Setup, Successor};
@@ -53,7 +55,7 @@ impl Place {
     }
 
     fn follow_if_loaded(&mut self) -> Option<Result<()>> {
-        let following = self.following.take_if(|f| f.loading.is_finished())?;
+        let following = self.following.take_if(|f| f.is_over())?;
         let followed = self.try_follow(following);
         if followed.is_err() {
             self.retry = Instant::now() + RETRY;
@@ -80,7 +82,6 @@ impl Place {
         let next = Next {
             settings,
             keys: self.keys,
-            mac_events: None,
         };
         if let Err(error) = self.load_following(next) {
             tracing::warn!("{}: still as before: {error:#}", self.label());
@@ -107,29 +108,29 @@ impl Place {
             self.settings = wanted;
             return Ok(Some("unchanged"));
         }
-        let ifindex = self.live.as_ref().map(|live| live.ifindex);
-        let mac_events = match wanted.mac_events == self.settings.mac_events {
-            true => None,
-            false => source_of(&wanted, ifindex)?,
-        };
+        let same_source = wanted.mac_events == self.settings.mac_events;
+        let same_programs = wanted.setup == self.settings.setup;
         let next = Next {
             settings: wanted,
             keys,
-            mac_events,
         };
-        if self.live.is_some() && next.settings.setup != self.settings.setup {
+        if self.live.is_some() && !(same_programs && same_source) {
             self.load_following(next)?;
             return Ok(None);
         }
         self.loading = None; // it is loading what nobody wants any more: anew
-        self.take_up(next)?;
+        if !same_source {
+            self.opening = None;
+            self.lacks = true;
+        }
+        self.take_up(next, None)?;
         Ok(Some("changed"))
     }
 
-    /// Has all of it count from now on.
-    fn take_up(&mut self, next: Next) -> Result<()> {
+    /// Has all of it count from now on. `source`: where there is another than before.
+    fn take_up(&mut self, next: Next, source: Option<Source>) -> Result<()> {
         if next.settings.mac_events != self.settings.mac_events {
-            self.mac_events = next.mac_events;
+            self.mac_events = source;
         }
         self.settings = next.settings;
         if let Some(live) = &self.live {
@@ -145,29 +146,44 @@ impl Place {
     }
 
     fn load_following(&mut self, next: Next) -> Result<()> {
-        let live = self.live.as_ref().context("the device is away")?;
-        let (maps, before) = (live.agent.maps()?, *live.agent.setup());
-        let setup = next.settings.setup.on(before.ifindex, before.l2_bytes);
-        let load = move || {
-            priority::of_thread();
-            Successor::load(&maps, &before, &setup)
+        let path = next.settings.mac_events.as_deref();
+        let path = path.filter(|path| self.settings.mac_events.as_deref() != Some(path));
+        let opening = path.map(Opening::begin).transpose()?;
+        let loading = match next.settings.setup == self.settings.setup {
+            true => None,
+            false => Some(self.load_successor(&next.settings.setup)?),
         };
         self.following = Some(Following {
             next,
-            loading: std::thread::Builder::new().spawn(load)?,
+            loading,
+            opening,
         });
         Ok(())
     }
 
+    fn load_successor(&self, setup: &Setup) -> Result<JoinHandle<Result<Successor>>> {
+        let live = self.live.as_ref().context("the device is away")?;
+        let (maps, before) = (live.agent.maps()?, *live.agent.setup());
+        let setup = setup.on(before.ifindex, before.l2_bytes);
+        let load = move || {
+            priority::of_thread();
+            Successor::load(&maps, &before, &setup)
+        };
+        Ok(std::thread::Builder::new().spawn(load)?)
+    }
+
     fn try_follow(&mut self, following: Following) -> Result<()> {
-        let loaded = following.loading.join();
+        let loaded = following.loading.map(JoinHandle::join);
         memory::give_back();
-        let by = loaded.map_err(|_| anyhow!("loading failed"))??;
-        match &mut self.live {
-            Some(live) if live.ifindex == by.ifindex() => live.succeed(by)?,
+        let source = following.opening.map(Opening::end).transpose()?;
+        let by = loaded.transpose().map_err(|_| anyhow!("loading failed"))?;
+        let by = by.transpose()?;
+        match (&mut self.live, by) {
+            (Some(live), Some(by)) if live.ifindex == by.ifindex() => live.succeed(by)?,
+            (Some(_), None) => {}
             _ => self.loading = None, // it went meanwhile: what comes back is loaded anew
         }
-        self.take_up(following.next)
+        self.take_up(following.next, source)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::connection::Connection;
 use crate::control::{self, Control, FAILED, Question};
 use crate::device::{self, Device};
 use crate::keyfile;
-use crate::mac_events::{Lag, Source, is_socket};
+use crate::mac_events::{Lag, Opening, Source, is_socket};
 use crate::maps;
 use crate::monotonic::now_ns;
 use crate::observe::{self, Measured};
@@ -36,14 +36,22 @@ pub(super) const RETRY: Duration = Duration::from_secs(2);
 pub(super) struct Next {
     pub(super) settings: Settings,
     pub(super) keys: Option<lh_keys>,
-    /// Where `settings` have another source than before.
-    pub(super) mac_events: Option<Source>,
 }
 
-/// What a device is to be served with, once its programs are loaded.
+/// What a device is to be served with, once its programs are loaded and its source is open.
 pub(super) struct Following {
     pub(super) next: Next,
-    pub(super) loading: JoinHandle<Result<Successor>>,
+    /// None: the programs that there are will do.
+    pub(super) loading: Option<JoinHandle<Result<Successor>>>,
+    /// Where the settings have another source than before.
+    pub(super) opening: Option<Opening>,
+}
+
+impl Following {
+    pub(super) fn is_over(&self) -> bool {
+        let loaded = self.loading.as_ref().is_none_or(JoinHandle::is_finished);
+        loaded && self.opening.as_ref().is_none_or(Opening::is_over)
+    }
 }
 
 /// What is known of a device but for its [`Control`]: by another process, which has given it away, or at
@@ -81,6 +89,8 @@ pub(super) struct Place {
     pub(super) fails: bool,
     /// Its keys and its source of MAC events have still to be opened.
     pub(super) lacks: bool,
+    /// That source, once it is being asked.
+    pub(super) opening: Option<Opening>,
     /// A name of the device's that another agent holds.
     not_ours: String,
     pub(super) settings: Settings,
@@ -146,6 +156,7 @@ impl Place {
             ordered: given.ordered,
             started: now.checked_sub(before).unwrap_or(now),
             lacks: given.live.is_none(),
+            opening: None,
             live: given.live,
             loading: None,
             following: None,
@@ -480,4 +491,46 @@ impl Place {
 fn line(out: &mut dyn Write, connection: &Connection<'_>) -> io::Result<()> {
     serde_json::to_writer(&mut *out, connection)?;
     writeln!(out)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::memory::{Asked, Chosen, Part, Profile};
+    use crate::programs::Setup;
+
+    /// A device that waits, with these files.
+    pub(in super::super) fn waiting(
+        runtime_dir: &Path,
+        keys: Option<&Path>,
+        mac_events: Option<&Path>,
+    ) -> Place {
+        let settings = Settings {
+            section: "none0".into(),
+            policy: String::new(),
+            guest: false,
+            scheme: "csnoop".into(),
+            setup: Setup::default(),
+            own_rules: Vec::new(),
+            left: Vec::new(),
+            keys: keys.map(Into::into),
+            mac_events: mac_events.map(Into::into),
+            asked: Asked::default(),
+            memory: Chosen {
+                profile: Profile::Small,
+                why: String::new(),
+            },
+            part: Part {
+                max_flows: 64,
+                cache_total_bytes: 1 << 20,
+            },
+        };
+        let common = Common {
+            runtime_dir: runtime_dir.into(),
+            json: false,
+        };
+        Place::claim("none0", "none0", settings, &common).unwrap()
+    }
 }

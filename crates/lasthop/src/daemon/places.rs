@@ -9,6 +9,7 @@ use crate::memory::Budget;
 
 /// Goes on with attaching to the device of the place at `index`, if that is there.
 pub(super) fn bring_up(places: &mut [Place], index: usize, common: &Common, budget: &Budget) {
+    places[index].go_on_opening();
     let Some(ifindex) = device::ifindex(&places[index].name) else {
         return;
     };

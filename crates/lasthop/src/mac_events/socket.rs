@@ -20,8 +20,7 @@ use super::record::{Missed, RECORD_BYTES, Record, TAKE_MOST};
 
 /// Longest answer to `events`.
 const GREETING_MOST_BYTES: usize = 4096;
-/// How long a source may take for its answer: less than without a heartbeat counts as stuck, for a
-/// reload waits for it on the thread that beats.
+/// How long a source may take for its answer. Not on the thread that beats: several may take theirs.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How soon a source that went away is asked for again.
 const RETRY: Duration = Duration::from_secs(1);
