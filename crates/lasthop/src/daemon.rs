@@ -17,6 +17,7 @@ mod hello;
 mod keeper;
 mod live;
 mod look;
+mod names;
 mod notify;
 mod options;
 mod place;
@@ -456,6 +457,7 @@ impl Daemon<'_> {
             return;
         }
         self.manager.reloading();
+        names::exchange(&mut self.places, &self.common); // a section is for who has its name by now
         let orders = &self.options.orders;
         let of_all = (&mut self.budget, &mut self.guests);
         let mut reload = Reload::begin(orders, &self.common, of_all, &mut self.places);

@@ -4,13 +4,14 @@
 
 use anyhow::Result;
 
-use super::Daemon;
 use super::place::Place;
 use super::places::{bring_up, settle};
+use super::{Daemon, names};
 
 impl Daemon<'_> {
     /// Looks for devices that went or came back. True: it is time to end.
     pub(super) fn look(&mut self) -> Result<bool> {
+        names::exchange(&mut self.places, &self.common);
         for index in 0..self.places.len() {
             let place = &mut self.places[index];
             if place.follows(&self.common) {

@@ -91,7 +91,7 @@ pub(super) struct Place {
     pub(super) lacks: bool,
     /// That source, once it is being asked.
     pub(super) opening: Option<Opening>,
-    /// A name of the device's that another agent holds.
+    /// A name of the device's that another agent holds, of which that was said.
     not_ours: String,
     pub(super) settings: Settings,
     /// Times that a reload has changed those or the keys.
@@ -420,26 +420,48 @@ impl Place {
         }
     }
 
+    /// How the device that is served is called by now; none: it is away.
+    pub(super) fn name_now(&self) -> Option<String> {
+        let live = self.live.as_ref().filter(|live| live.agent.attached())?;
+        device::name_of(live.ifindex)
+    }
+
+    /// Each has the other's name from now on, and is asked where that was.
+    pub(super) fn exchange_names(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.name, &mut other.name);
+        std::mem::swap(&mut self.control, &mut other.control);
+    }
+
+    /// Says that it was called otherwise.
+    pub(super) fn say_renamed(&mut self, before: &str, common: &Common) {
+        self.not_ours.clear();
+        self.say(
+            "renamed",
+            &format!("{before} is {} now", self.label()),
+            common,
+        );
+    }
+
     /// Whether the device that is served is still there. Renamed, it is followed, and so is what
-    /// `status` and the others call it; where that name is another agent's the old one stays.
+    /// `status` and the others call it; where that name is another agent's the old one stays, until that
+    /// one gives it up.
     pub(super) fn follows(&mut self, common: &Common) -> bool {
-        let Some(live) = self.live.as_ref().filter(|live| live.agent.attached()) else {
+        let Some(name) = self.name_now() else {
             return false;
         };
-        let Some(name) = device::name_of(live.ifindex) else {
-            return false;
-        };
-        if name == self.name || name == self.not_ours {
+        if name == self.name {
+            self.not_ours.clear();
             return true;
         }
         let after = label(&name, &self.settings.policy);
         match Control::claim(&common.runtime_dir, &after) {
             Ok(control) => {
-                let text = format!("{} is {after} now", self.label());
+                let before = self.label();
                 self.control = control;
                 self.name = name;
-                self.say("renamed", &text, common);
+                self.say_renamed(&before, common);
             }
+            Err(_) if name == self.not_ours => {}
             Err(error) => {
                 let owner = control::owner_of(&common.runtime_dir, &after);
                 let is_ours = owner.is_ok_and(|pid| pid == Some(std::process::id()));

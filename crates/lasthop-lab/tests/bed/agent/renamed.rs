@@ -5,6 +5,8 @@ use std::fs;
 
 use lasthop_lab::bed::testbed::TestBed;
 use lasthop_lab::data::host::Host;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::{able, fast_link, lasthop, serve, told, wait_until};
@@ -72,5 +74,65 @@ fn a_section_is_for_the_device_that_has_the_name() {
     let all = told(&bed, "status");
     assert_eq!(all.len(), 2, "{all:?}");
     assert!(all.iter().all(|status| status["section"] == status["dev"]));
+    agent.stop().expect("stop");
+}
+
+/// Devices that exchanged their names while the daemon did not look are each called as they are by now, and
+/// served as their names' sections say once those are read.
+#[test]
+fn devices_that_exchange_their_names_exchange_their_sections() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    ip(&bed, "link add wl1 type veth peer name far1");
+    let text = "[device.wl0]\nscheme = \"snoop\"\n[device.wl1]\nscheme = \"sack\"\n";
+    let (agent, _) = serve(&bed, text);
+    let index = |dev| of(told(&bed, "status"), dev)["ifindex"].clone();
+    wait_until("both are served", || {
+        let all = told(&bed, "status");
+        let attached = all.iter().filter(|status| status["state"] == "attached");
+        (attached.count() == 2, format!("{all:?}"))
+    });
+    let before = [index("wl0"), index("wl1")];
+    let pid = Pid::from_raw(agent.pid());
+    kill(pid, Signal::SIGSTOP).expect("SIGSTOP");
+    for words in ["wl0 name wl2", "wl1 name wl0", "wl2 name wl1"] {
+        ip(&bed, &format!("link set {words}"));
+    }
+    kill(pid, Signal::SIGCONT).expect("SIGCONT");
+    let lines = told(&bed, "reload");
+    assert!(
+        lines.iter().all(|line| line["reload"] == "changed"),
+        "{lines:?}"
+    );
+    assert_eq!([index("wl1"), index("wl0")], before);
+    for (dev, scheme) in [("wl0", "snoop"), ("wl1", "sack")] {
+        let status = of(told(&bed, "status"), dev);
+        let is = (&status["scheme"], &status["section"]);
+        assert_eq!(is, (&scheme.into(), &dev.into()), "{status}");
+    }
+    agent.stop().expect("stop");
+}
+
+/// A name that another agent holds is taken once that one has ended.
+#[test]
+fn a_name_that_becomes_free_is_taken() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let (mut agent, file) = serve(&bed, "[device.wl0]\n[device.radio0]\n");
+    ip(&bed, "link set wl0 name radio0");
+    wait_until("its own section waits", || {
+        let status = of(told(&bed, "status"), "radio0");
+        let complaint = status["complaint"].as_str().unwrap_or_default();
+        (complaint.contains("served on as wl0"), status.to_string())
+    });
+    fs::write(&file, "[device.wl0]\n").expect("file");
+    lasthop(&bed, &["reload"]).expect("reload");
+    agent
+        .wait_for_line("lasthop: wl0 is radio0 now")
+        .expect("the name is free");
     agent.stop().expect("stop");
 }
