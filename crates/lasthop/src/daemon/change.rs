@@ -189,8 +189,40 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::place::tests::waiting;
     use super::*;
     use crate::report::RELOAD_FIELDS;
+
+    /// As while programs are being loaded: for what is new in the file, or since some policy is served.
+    #[test]
+    fn keys_that_were_reloaded_meanwhile_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = dir.path().join("key");
+        let write = |digit: &str| {
+            fs::write(&key, digit.repeat(32)).unwrap();
+            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+            keyfile::read(&key).unwrap()
+        };
+        let old = write("1");
+        let mut place = waiting(dir.path(), Some(&key), None);
+        place.following = Some(Following {
+            next: Next {
+                settings: place.settings.clone(),
+                keys: Some(old),
+            },
+            loading: None,
+            opening: None,
+        });
+        let new = write("2");
+        let said = place.reload_keys();
+        assert!(said.contains("keys reloaded"), "{said}");
+        let what = place.follow_up().unwrap();
+        assert_eq!(what["reload"], "changed");
+        assert!(place.keys == Some(new) && new != old);
+    }
 
     #[test]
     fn a_line_has_all_its_fields() {

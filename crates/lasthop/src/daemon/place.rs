@@ -385,7 +385,7 @@ impl Place {
     }
 
     /// Takes the keys that are in the file by now. What is wrong there leaves those that we have.
-    fn reload_keys(&mut self) -> String {
+    pub(super) fn reload_keys(&mut self) -> String {
         let name = self.label();
         let Some(path) = &self.settings.keys else {
             return format!("{name}: attached without a key file\n");
@@ -395,6 +395,11 @@ impl Place {
                 live.agent.set_keys(&keys)?;
             }
             self.keys = Some(keys);
+            // What follows has read the file before.
+            let same = |f: &&mut Following| f.next.settings.keys == self.settings.keys;
+            if let Some(following) = self.following.as_mut().filter(same) {
+                following.next.keys = Some(keys);
+            }
             Ok(())
         });
         match done {
