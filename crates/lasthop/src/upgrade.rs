@@ -2,7 +2,9 @@
 //! `lasthop reload --upgrade`: takes the place of each daemon and `attach` that is of another program than
 //! this one, with its words and its connections (`--take-over`). One that is a service's is followed within
 //! its service, by the service manager's reload: outside, the next one would have neither its restrictions
-//! nor its watchdog.
+//! nor its watchdog. One that is procd's can't be followed.
+
+mod procd;
 
 use std::fmt;
 use std::fs;
@@ -109,6 +111,9 @@ fn follow(runtime_dir: &Path, process: &Owner, pid: u32) -> Result<Option<u32>> 
         bail!(StartAnew(format!(
             "process {pid} keeps its connections in another layout ({layout}, here {LAYOUT}): this version can't take its place, it has to be started anew"
         )));
+    }
+    if let Some(service) = stat_of(pid).and_then(|stat| procd::service_of(&stat, pid)) {
+        bail!(StartAnew(procd::advice(&service, pid)));
     }
     let name = &process.device;
     match service_of(pid)? {

@@ -139,3 +139,37 @@ fn who_is_followed_finds_the_files_of_its_words() {
         (left.is_empty(), format!("{left:?}"))
     });
 }
+
+/// Whom procd watches over is left to it: another process in its place would be nobody's.
+#[test]
+fn a_service_of_procds_is_to_be_started_anew() {
+    if !able() {
+        return;
+    }
+    let bed = TestBed::up(&fast_link(0.0)).expect("test bed");
+    let directory = tempfile::tempdir().expect("directory");
+    let file = directory.path().join("lasthop.toml");
+    fs::write(&file, "[device.wl0]\n").expect("file");
+    let procd = directory.path().join("procd");
+    std::os::unix::fs::symlink("/bin/sh", &procd).expect("link");
+    let mut command = Command::new(&procd);
+    command.args(["-c", "setpriv --pdeathsig TERM \"$@\"; true", "procd"]);
+    command.arg(find_binary("lasthop").expect("lasthop"));
+    command.args(["daemon", "--config"]).arg(&file);
+    command.stdout(Stdio::piped());
+    let old = bed.run_in(Host::Bs, || command.spawn());
+    let mut old = crate::EndsWithTest(old.expect("namespace").expect("procd"));
+    let mut line = String::new();
+    let mut said = BufReader::new(old.0.stdout.take().expect("stdout"));
+    said.read_line(&mut line).expect("a line");
+    assert!(line.starts_with("lasthop: attached to wl0"), "{line}");
+    let new = crate::for_everybody("lasthop", directory.path());
+    let mut command = Command::new(&new);
+    command.args(["reload", "--upgrade"]);
+    let asked = bed.run_in(Host::Bs, || command.output());
+    let asked = asked.expect("namespace").expect("reload");
+    let error = String::from_utf8_lossy(&asked.stderr);
+    assert!(error.contains("/etc/init.d/lasthop restart"), "{error}");
+    assert_eq!(asked.status.code(), Some(3), "for scripts: {error}");
+    assert!(programs_attached(&bed) > 0);
+}
