@@ -190,7 +190,7 @@ fn wanted(used: u64, there: u64, most: u64) -> u64 {
     }
 }
 
-/// Adds to the pools that run low. Where memory can't be had for it they stay as they are, for good.
+/// Adds to the pools that run low. Where memory can't be had for it they stay as they are, until [`ask_again`].
 pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
     for (pool, [used, there, most]) in pools(raw).into_iter().zip(shared.pools()) {
         let now = there.load(Ordering::Relaxed);
@@ -213,6 +213,28 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
     // SAFETY: a field of a valid struct; no reference is made.
     let asked = shared.word(|s| unsafe { &raw mut (*s).grow_asked });
     asked.store(0, Ordering::Release);
+}
+
+/// Whether some pool found no memory, and has to do with less than was set.
+pub(super) fn lacks(shared: &Shared, raw: &lh_setup) -> bool {
+    let mut all = pools(raw).into_iter().zip(shared.pools());
+    all.any(|(pool, [.., most])| most.load(Ordering::Relaxed) < pool.size.entries.into())
+}
+
+/// Has such pools grow again, those that run low at once. Until they do they are shared out as they are.
+pub(super) fn ask_again(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
+    for (pool, [used, there, most]) in pools(raw).into_iter().zip(shared.pools()) {
+        let entries = pool.size.entries.into();
+        if most.load(Ordering::Relaxed) == entries {
+            continue;
+        }
+        let now = there.load(Ordering::Relaxed);
+        let upto = wanted(used.load(Ordering::Relaxed), now, entries);
+        match extend(loaded, &pool, there, upto) {
+            Ok(()) => most.store(entries, Ordering::Relaxed),
+            Err(error) => tracing::debug!("still no memory for more {}: {error:#}", pool.map),
+        }
+    }
 }
 
 /// Makes the pools as large as they may be.

@@ -36,10 +36,9 @@ impl First {
     /// Puts it where it is looked for.
     pub(super) fn put(self, loaded: &Loaded, shared: &Shared, raw: &lh_setup) -> Result<()> {
         inner::put(loaded, MAP, LH_SYNS_FEW, &[self.0])?;
-        let (few, many) = maps::syns(raw.nr_flows);
         let [there, most] = shared.syns();
-        there.store(few.into(), Ordering::Relaxed);
-        most.store(many.unwrap_or(few).into(), Ordering::Relaxed);
+        there.store(maps::syns(raw.nr_flows).0.into(), Ordering::Relaxed);
+        most.store(most_of(raw), Ordering::Relaxed);
         Ok(())
     }
 }
@@ -53,7 +52,8 @@ fn many(shared: &Shared, times: u64, raw: &lh_setup) -> bool {
     unanswered * u64::from(LH_UNANSWERED_PART) > u64::from(raw.nr_flows / 2)
 }
 
-/// Adds the larger one if it is wanted. Where memory can't be had for it the other has to do, for good.
+/// Adds the larger one if it is wanted. Where memory can't be had for it the other has to do, until
+/// [`ask_again`].
 pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
     if !many(shared, 1, raw) {
         return;
@@ -62,6 +62,30 @@ pub(super) fn grow(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
         let [there, most] = shared.syns();
         most.store(there.load(Ordering::Relaxed), Ordering::Relaxed);
         tracing::warn!("no memory to remember more SYNs: {error:#}");
+    }
+}
+
+/// As many as may be remembered.
+fn most_of(raw: &lh_setup) -> u64 {
+    let (few, many) = maps::syns(raw.nr_flows);
+    many.unwrap_or(few).into()
+}
+
+/// Whether there was no memory for it.
+pub(super) fn lacks(shared: &Shared, raw: &lh_setup) -> bool {
+    shared.syns()[1].load(Ordering::Relaxed) < most_of(raw)
+}
+
+/// Has it added again when it is wanted, or at once.
+pub(super) fn ask_again(loaded: &Loaded, shared: &Shared, raw: &lh_setup) {
+    let most = shared.syns()[1];
+    let before = most.swap(most_of(raw), Ordering::Relaxed);
+    if !many(shared, 1, raw) {
+        return;
+    }
+    if let Err(error) = fill(loaded, shared) {
+        most.store(before, Ordering::Relaxed);
+        tracing::debug!("still no memory to remember more SYNs: {error:#}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! What the maps take of the kernel's memory, by its own account.
 
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use lasthop::programs::{Program, Setup, SkbContext};
 use lasthop_core::bindings::{LH_SLOT_BYTES, lh_flow_entry};
@@ -91,7 +92,63 @@ fn the_cache_grows_with_need() {
     });
 }
 
-/// So does the table; what asks for a place while none is there goes without.
+/// Does it while this process gets no more descriptors, and so no more maps.
+fn without_memory(work: impl FnOnce()) {
+    let mut before = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    let set = |limit: &libc::rlimit| {
+        // SAFETY: a valid struct, which is read.
+        let done = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) };
+        assert_eq!(done, 0);
+    };
+    // SAFETY: a valid struct, which is written.
+    let got = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut before) };
+    assert_eq!(got, 0);
+    set(&libc::rlimit {
+        rlim_cur: 0,
+        ..before
+    });
+    work();
+    set(&before);
+}
+
+/// What there was no memory for is asked for again, a minute later, with what there was from the beginning
+/// until it is there.
+#[test]
+fn a_pool_that_found_no_memory_asks_again() {
+    in_namespace_alone(|| {
+        let limit = 16 << 20;
+        let agent = load(&Setup {
+            cache_total_bytes: limit,
+            cache_flow_bytes: limit,
+            ..setup()
+        });
+        let (first, begin) = (agent.taken_bytes(), Instant::now());
+        let after = |seconds| {
+            agent
+                .reserve()
+                .give_back(begin + Duration::from_secs(seconds));
+            agent.taken_bytes() - first
+        };
+        sends(&agent, 1, 400);
+        sends(&agent, 2, 400);
+        without_memory(|| agent.reserve().grow());
+        agent.reserve().grow();
+        assert_eq!((after(0), after(59)), (0, 0));
+        without_memory(|| assert_eq!(after(60), 0));
+        assert_eq!((after(61), after(120)), (0, 0));
+        let more = after(121);
+        assert!(more > 0);
+        sends(&agent, 3, 400);
+        sends(&agent, 4, 400);
+        agent.reserve().grow();
+        assert!(agent.taken_bytes() - first > more, "as ever");
+    });
+}
+
+/// The table does, too; what asks for a place while none is there goes without.
 #[test]
 fn the_table_grows_with_need() {
     in_namespace(|| {
