@@ -128,11 +128,35 @@ LH_INLINE void lh_rack_shown(struct lh_flow *f, const struct lh_segment *s,
 		f->flags |= LH_FLOW_SHOWN;
 }
 
+/* What FH has sent until its start is over, and a link that loses one in some hundred has shown it. */
+#define LH_RACK_SEGS 1000
+#define LH_RACK_WINDOWS 16
+
+LH_INLINE bool lh_rack_known(const struct lh_flow *f)
+{
+	return f->nr_data >= LH_RACK_SEGS &&
+	       f->payload_bytes / LH_RACK_WINDOWS >= (u32)(f->max - f->una);
+}
+
+/*
+ * Whether what is missing is merely waited for: of a hop that reorders (lh_reo) and has lost nothing of late
+ * nothing is being repaired. FH loses an ACK clock by it, and never learns that its path reorders: at 20 Mbit/s
+ * and 110 ms, where 2 % come 8 ms late, BBR took the one ACK for a dozen segments for a rate, had a round trip
+ * of 218 ms (95th percentile) and not 149, and overflowed the queue 2,392 times in 160 s, not once. But in its
+ * start FH would see the link's first loss, which waits as well: Reno had 13.4 Mbit/s and not 18.9 at 1 %.
+ */
+LH_INLINE bool lh_rack_waits(struct lh_env *env, const struct lh_flow *f)
+{
+	return f->control.state == LH_CONTROL_FREE && lh_gapped(f) && lh_reo(env, f) &&
+	       !lh_queue_lossy(env, f) && lh_rack_known(f);
+}
+
 /* Whether FH is to be kept from seeing what is missing. */
 LH_INLINE bool lh_rack_hides(struct lh_env *env, const struct lh_flow *f)
 {
 	if (LH_CFG(env)->suppress == LH_SUPPRESS_AUTO)
-		return lh_control_brakes(env, f) && !(lh_rack_patient(env, f) && lh_rack_shows(f));
+		return lh_control_brakes(env, f) && !lh_rack_waits(env, f) &&
+		       !(lh_rack_patient(env, f) && lh_rack_shows(f));
 	return LH_CFG(env)->suppress == LH_SUPPRESS_ON;
 }
 

@@ -152,3 +152,26 @@ fn the_next_episode_begins_anew() {
     rig.ack(330, 6_000, &[]);
     assert_eq!(lossy(&rig), (true, true));
 }
+
+/// Where nothing was lost there is nothing to be hidden: what is merely waited for FH sees, until it is sent again.
+/// But not in its start, when nobody knows what the link loses.
+#[test]
+fn what_is_waited_for_is_shown() {
+    let mut rig = suspected();
+    refuted(&mut rig);
+    rig.burst(300, 3_000, 1_000, 3);
+    ack!(rig, 312, 3_000, sack [(4_000, 6_000)] => hold);
+    ack!(rig, 314, 6_000 => pass); // a late one, not sent again
+    for i in 0..500 {
+        rig.burst(400 + 15 * i, 6_000 + 2_000 * i as i64, 1_000, 2);
+        ack!(rig, 412 + 15 * i, 8_000 + 2_000 * i as i64 => pass);
+    }
+    let seq = 1_006_000;
+    rig.burst(8_000, seq, 1_000, 3);
+    ack!(rig, 8_012, seq, sack [(seq + 1_000, seq + 2_000)] => pass);
+    ack!(rig, 8_013, seq, sack [(seq + 1_000, seq + 3_000)] => pass);
+    repaired_by_time(&mut rig, seq as u32);
+    assert_eq!(state(&rig), LH_CONTROL_HELD);
+    ack!(rig, 8_020, seq, sack [(seq + 1_000, seq + 3_000)] => hold);
+    assert_eq!(rig.count(LH_C_released_acks), 0);
+}
