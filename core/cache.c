@@ -26,6 +26,12 @@ LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right)
 		f->cache.blocked_end = right;
 }
 
+LH_INLINE void lh_sack_unbook(struct lh_flow *f, const struct lh_seg *e)
+{
+	f->delivery.sacked_bytes -= e->end - e->seq;
+	f->nr_sacked -= !!f->nr_sacked;
+}
+
 LH_INLINE void lh_cache_again(struct lh_flow *f)
 {
 	f->flags |= LH_FLOW_RTX;
@@ -48,11 +54,13 @@ LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
 	lh_cache_fh_again(f, right);
 }
 
-/* @n bytes that were SACKed go: the ACK that covers them books them, as uncached. What counts from an
+/* @e, which was SACKed, goes: the ACK that covers it books it, as uncached. What counts from an
  * earlier amount moves along, or the difference would wrap. */
-LH_INLINE void lh_cache_unbook(struct lh_flow *f, u32 n)
+LH_INLINE void lh_cache_unbook(struct lh_flow *f, const struct lh_seg *e)
 {
-	f->delivery.sacked_bytes -= n;
+	u32 n = e->end - e->seq;
+
+	lh_sack_unbook(f, e);
 	f->delivery.bytes -= n;
 	f->delivery.train_bytes -= n;
 	f->control.round_delivered -= n;
@@ -72,7 +80,7 @@ LH_FUNC int lh_cache_shed(struct lh_env *env, struct lh_flow *f, u32 keep, u32 m
 		if (!e)
 			break;
 		if (e->flags & LH_SEG_SACKED)
-			lh_cache_unbook(f, e->end - e->seq);
+			lh_cache_unbook(f, e);
 		lh_cache_block(f, e->seq, e->end);
 		f->ring.head++;
 		lh_host_count(env, LH_C_evicted_segments, 1);
@@ -226,7 +234,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	 * more of it (section 3.2: keep the longer), not SACKed as a whole then. Repairs
 	 * start anew (Amir et al. 1995). */
 	if (e->end != s->end && (e->flags & LH_SEG_SACKED)) {
-		f->delivery.sacked_bytes -= e->end - e->seq;
+		lh_sack_unbook(f, e);
 		e->flags &= LH_SEG_SMALL;
 		lh_chunk_unsack(env, f, pos, e);
 		lh_sack_forget(f);

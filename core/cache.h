@@ -14,6 +14,9 @@ struct lh_cache {
 	u32 fh_rtx_end; /* highest end of what FH sent twice; with LH_FLOW_FH_RTX */
 };
 
+/* @e is no SACKed segment above una any more. */
+LH_INLINE void lh_sack_unbook(struct lh_flow *f, const struct lh_seg *e);
+
 /* Segments that MH says it has may be looked at again: one of them changed. */
 LH_INLINE void lh_sack_forget(struct lh_flow *f);
 

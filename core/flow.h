@@ -80,6 +80,7 @@ struct lh_flow {
 	u32 sacked_max; /* highest right edge of a SACK block above una, else una */
 	u32 peer, peer_tag; /* index into lh_device.peer; its tag when we joined */
 	u32 missed; /* 1: a packet of its went by unseen; set by the host, without the flow's lock */
+	u32 nr_sacked; /* cached segments above una that MH has */
 	/* Times, ns on the host's monotonic clock; 0: none. */
 	u64 seen_ns; /* last packet in either direction */
 	u64 progress_ns; /* last advance of una */

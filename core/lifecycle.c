@@ -47,7 +47,7 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 	f->una = f->max = f->sacked_max = f->rtt.end = ack;
 	f->progress_ns = env->now_ns;
 	f->recovery.nr_dup = f->recovery.exp_dup = f->recovery.own_dups = 0;
-	f->delivery.sacked_bytes = 0;
+	f->delivery.sacked_bytes = f->nr_sacked = 0;
 	f->mac.lost_end = f->mac.lost_start;
 	f->mac.timer_ns = 0;
 	lh_sack_forget(f);

@@ -19,7 +19,7 @@ LH_ENTRY int lh_ack_pop(struct lh_env *env, struct lh_flow *f, u32 ack, u32 how)
 	if ((how & LH_POP_HOLE) && !env->ack.last_ns)
 		lh_order_late(env, f, e);
 	if (e->flags & LH_SEG_SACKED)
-		f->delivery.sacked_bytes -= e->end - e->seq;
+		lh_sack_unbook(f, e);
 	else
 		lh_delivered(env, f, e, !how);
 	lh_own_dups_expect(env, f, e);
@@ -60,6 +60,7 @@ LH_ENTRY int lh_ack_pop_chunk(struct lh_env *env, struct lh_flow *f, u32 ack)
 	span = c->seg[LH_CHUNK_SEGS - 1].end - c->seg[0].seq;
 	n = lh_min(span - lh_min(c->sacked_bytes, span), LH_CHUNK_SEGS * lh_mss(f));
 	f->delivery.sacked_bytes -= lh_min(c->sacked_bytes, f->delivery.sacked_bytes);
+	f->nr_sacked -= lh_min(c->nr_sacked, f->nr_sacked);
 	f->delivery.bytes += n;
 	env->ack.bytes += n;
 	env->ack.popped_bytes += span;

@@ -201,6 +201,7 @@ LH_ENTRY int lh_sack_one(struct lh_env *env, struct lh_flow *f, u32 pos, u32 nex
 		return 1;
 	e->flags |= LH_SEG_SACKED;
 	f->delivery.sacked_bytes += e->end - e->seq;
+	f->nr_sacked++;
 	/* There is room for three blocks or four: what lies below others may be told of late. */
 	fresh = lh_after(e->end, env->ack.top);
 	env->ack.sacked |= fresh;

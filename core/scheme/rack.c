@@ -105,8 +105,7 @@ LH_INLINE bool lh_rack_patient(struct lh_env *env, const struct lh_flow *f)
  */
 LH_INLINE bool lh_rack_shows(const struct lh_flow *f)
 {
-	return (f->flags & LH_FLOW_LATE_SEEN) ||
-	       f->delivery.sacked_bytes < LH_DUPTHRESH * lh_mss(f);
+	return (f->flags & LH_FLOW_LATE_SEEN) || f->nr_sacked < LH_DUPTHRESH;
 }
 
 /* FH gets an ACK with a new number: if that fills a hole which it knew of (lh_rack_shown()) and has not filled

@@ -2953,6 +2953,8 @@ pub struct lh_flow {
     pub peer_tag: u32,
     #[doc = " 1: a packet of its went by unseen; set by the host, without the flow's lock"]
     pub missed: u32,
+    #[doc = " cached segments above una that MH has"]
+    pub nr_sacked: u32,
     #[doc = " last packet in either direction"]
     pub seen_ns: u64,
     #[doc = " last advance of una"]
@@ -3010,6 +3012,7 @@ const _: () = {
     ["Offset of field: lh_flow::peer"][::core::mem::offset_of!(lh_flow, peer) - 16usize];
     ["Offset of field: lh_flow::peer_tag"][::core::mem::offset_of!(lh_flow, peer_tag) - 20usize];
     ["Offset of field: lh_flow::missed"][::core::mem::offset_of!(lh_flow, missed) - 24usize];
+    ["Offset of field: lh_flow::nr_sacked"][::core::mem::offset_of!(lh_flow, nr_sacked) - 28usize];
     ["Offset of field: lh_flow::seen_ns"][::core::mem::offset_of!(lh_flow, seen_ns) - 32usize];
     ["Offset of field: lh_flow::progress_ns"]
         [::core::mem::offset_of!(lh_flow, progress_ns) - 40usize];
