@@ -38,12 +38,31 @@ LH_INLINE void lh_cache_again(struct lh_flow *f)
 	f->recovery.rtx_end = f->max;
 }
 
-LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right)
+/* MH has said what it had to say of FH's copies before once it has what left after them, and as much again as is
+ * under way, for the hop may reorder. */
+LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 left, u32 right)
 {
-	if (!(f->flags & LH_FLOW_FH_RTX) || lh_after(right, f->cache.fh_rtx_end))
-		f->cache.fh_rtx_end = right;
+	struct lh_cache *c = &f->cache;
+	bool told = lh_after(2 * f->una - f->max, f->recovery.fh_past);
+
+	if (!(f->flags & LH_FLOW_FH_RTX) || told) {
+		c->fh_rtx_start = left;
+		c->fh_rtx_end = right;
+	}
+	if (lh_before(left, c->fh_rtx_start))
+		c->fh_rtx_start = left;
+	if (lh_after(right, c->fh_rtx_end))
+		c->fh_rtx_end = right;
+	f->recovery.fh_past = f->max;
 	f->flags |= LH_FLOW_FH_RTX;
 	lh_cache_again(f);
+}
+
+LH_INLINE void lh_cache_fh_unseen(struct lh_flow *f)
+{
+	f->cache.fh_rtx_start = f->una - (1U << 29);
+	f->cache.fh_rtx_end = f->recovery.fh_past = f->una;
+	f->flags |= LH_FLOW_FH_RTX;
 }
 
 /* FH has sent [left, right) again, which MH lacks: its own repair is under way, and ours would be
@@ -51,7 +70,7 @@ LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right)
 LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
 {
 	lh_cache_block(f, left, right);
-	lh_cache_fh_again(f, right);
+	lh_cache_fh_again(f, left, right);
 }
 
 /* @e, which was SACKed, goes: the ACK that covers it books it, as uncached. What counts from an

@@ -11,7 +11,7 @@
 /* What the flow can't repair here. */
 struct lh_cache {
 	u32 blocked_start, blocked_end; /* between these lie all such; with LH_FLOW_BLOCKED */
-	u32 fh_rtx_end; /* highest end of what FH sent twice; with LH_FLOW_FH_RTX */
+	u32 fh_rtx_start, fh_rtx_end; /* of what FH sent twice; with LH_FLOW_FH_RTX */
 };
 
 /* @e is no SACKed segment above una any more. */
@@ -27,8 +27,11 @@ LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right);
 /* Something that had departed already departs once more, or late. */
 LH_INLINE void lh_cache_again(struct lh_flow *f);
 
-/* FH itself has sent what ends at @right again: MH may report that to it. */
-LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 right);
+/* FH itself has sent [left, right) again: MH may report that to it. */
+LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 left, u32 right);
+
+/* What came before una went by unseen: FH may have sent any of it again. */
+LH_INLINE void lh_cache_fh_unseen(struct lh_flow *f);
 
 /*
  * The oldest that are cached go, down to @keep, @most at a time: nobody has asked for them in

@@ -17,6 +17,7 @@ struct lh_recovery {
 	u32 nr_probes; /* local probes since the last delivery */
 	u32 vain; /* of the probes of late: two for each in vain, less one for each (order.h) */
 	u32 probe_end; /* end of the segment that the last probe repeated */
+	u32 fh_past; /* what had departed when FH last sent anything again; with LH_FLOW_FH_RTX */
 	u64 vain_ns; /* when one was last found to be in vain */
 	/* Duplicates still to come for what a receiver without SACK gets twice; none
 	 * once una is beyond own_dups_end. */

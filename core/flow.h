@@ -61,7 +61,7 @@ enum lh_flow_flag {
 	LH_FLOW_SYN_MH = 0x20000, /* MH's SYN or SYN-ACK was seen */
 	LH_FLOW_OVERFLOW = 0x40000, /* losses below overflow_end are left to FH */
 	LH_FLOW_BLOCKED = 0x80000, /* blocked_start and blocked_end are valid */
-	LH_FLOW_FH_RTX = 0x100000, /* fh_rtx_end is valid */
+	LH_FLOW_FH_RTX = 0x100000, /* fh_rtx_* are valid */
 	LH_FLOW_TS = 0x400000, /* the connection uses timestamps */
 	LH_FLOW_ECT = 0x200000, /* FH's data may be marked (RFC 3168) */
 	LH_FLOW_SYN_FH = 0x800000, /* FH's SYN or SYN-ACK was seen */

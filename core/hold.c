@@ -99,7 +99,8 @@ LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *
 LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s)
 {
 	return s->dsack &&
-	       (!(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->cache.fh_rtx_end));
+	       (!(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->cache.fh_rtx_end) ||
+		!lh_after(s->sack[0].right, f->cache.fh_rtx_start));
 }
 
 /* Whether @s carries nothing but its number, window and SACK blocks, so that

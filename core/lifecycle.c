@@ -39,6 +39,7 @@ LH_INLINE void lh_flow_start(struct lh_flow *f, u32 seq)
 {
 	f->una = f->max = f->sacked_max = f->rtt.end = seq;
 	f->flags |= LH_FLOW_STARTED;
+	lh_cache_fh_unseen(f);
 }
 
 LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
@@ -51,6 +52,7 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 	f->mac.lost_end = f->mac.lost_start;
 	f->mac.timer_ns = 0;
 	lh_sack_forget(f);
+	lh_cache_fh_unseen(f);
 	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |
 		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);
 }
@@ -96,7 +98,7 @@ LH_INLINE void lh_open_fh(struct lh_env *env, struct lh_flow *f, const struct lh
 	lh_flow_start(f, s->seq);
 	f->max = s->seq + 1; /* data in a SYN (TFO, RFC 7413) is not ours: section 7 */
 	f->flags |= LH_FLOW_SYN_FH;
-	f->flags &= ~LH_FLOW_RESET;
+	f->flags &= ~(LH_FLOW_RESET | LH_FLOW_FH_RTX);
 	f->conn.syn_tx_ns = env->now_ns;
 	f->seen_ns = env->now_ns;
 	f->fh.known = 0; /* its number is this one from now on */
@@ -201,6 +203,7 @@ LH_ENTRY int lh_open_crossed(struct lh_env *env, struct lh_flow *f, const struct
 		return 0;
 	lh_open_fh(env, f, s);
 	lh_flow_start(f, f->max);
+	f->flags &= ~LH_FLOW_FH_RTX;
 	lh_track_wscale(f);
 	f->conn.syn_tx_ns = f->wired.syn_rx_ns = 0;
 	return 1;

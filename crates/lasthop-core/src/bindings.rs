@@ -1011,6 +1011,8 @@ pub struct lh_recovery {
     pub vain: u32,
     #[doc = " end of the segment that the last probe repeated"]
     pub probe_end: u32,
+    #[doc = " what had departed when FH last sent anything again; with LH_FLOW_FH_RTX"]
+    pub fh_past: u32,
     #[doc = " when one was last found to be in vain"]
     pub vain_ns: u64,
     #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
@@ -1042,6 +1044,8 @@ const _: () = {
     ["Offset of field: lh_recovery::vain"][::core::mem::offset_of!(lh_recovery, vain) - 20usize];
     ["Offset of field: lh_recovery::probe_end"]
         [::core::mem::offset_of!(lh_recovery, probe_end) - 24usize];
+    ["Offset of field: lh_recovery::fh_past"]
+        [::core::mem::offset_of!(lh_recovery, fh_past) - 28usize];
     ["Offset of field: lh_recovery::vain_ns"]
         [::core::mem::offset_of!(lh_recovery, vain_ns) - 32usize];
     ["Offset of field: lh_recovery::own_dups"]
@@ -1086,20 +1090,24 @@ pub struct lh_cache {
     pub blocked_start: u32,
     #[doc = " between these lie all such; with LH_FLOW_BLOCKED"]
     pub blocked_end: u32,
-    #[doc = " highest end of what FH sent twice; with LH_FLOW_FH_RTX"]
+    #[doc = " of what FH sent twice; with LH_FLOW_FH_RTX"]
+    pub fh_rtx_start: u32,
+    #[doc = " of what FH sent twice; with LH_FLOW_FH_RTX"]
     pub fh_rtx_end: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_cache"][::core::mem::size_of::<lh_cache>() - 12usize];
+    ["Size of lh_cache"][::core::mem::size_of::<lh_cache>() - 16usize];
     ["Alignment of lh_cache"][::core::mem::align_of::<lh_cache>() - 4usize];
     ["Offset of field: lh_cache::blocked_start"]
         [::core::mem::offset_of!(lh_cache, blocked_start) - 0usize];
     ["Offset of field: lh_cache::blocked_end"]
         [::core::mem::offset_of!(lh_cache, blocked_end) - 4usize];
+    ["Offset of field: lh_cache::fh_rtx_start"]
+        [::core::mem::offset_of!(lh_cache, fh_rtx_start) - 8usize];
     ["Offset of field: lh_cache::fh_rtx_end"]
-        [::core::mem::offset_of!(lh_cache, fh_rtx_end) - 8usize];
+        [::core::mem::offset_of!(lh_cache, fh_rtx_end) - 12usize];
 };
 #[doc = " FH has its own brake: it sees all its losses"]
 pub const LH_CONTROL_FREE: lh_control_state = 0;
@@ -2242,7 +2250,7 @@ pub struct lh_delivery {
     pub singles: u16,
     #[doc = " 1: MH has kept an ACK for want of segments"]
     pub waits: u8,
-    #[doc = " the most segments that one ACK has covered"]
+    #[doc = " the most segments that one ACK has covered: the stride, as long as none is known"]
     pub stride_most: u8,
     #[doc = " The fewest segments that MH has acknowledged at once (lh_stride): in this period and in the last one\n that showed any, 0: none; and the period's number."]
     pub stride_now: u8,
@@ -2915,7 +2923,7 @@ pub const LH_FLOW_SYN_MH: lh_flow_flag = 131072;
 pub const LH_FLOW_OVERFLOW: lh_flow_flag = 262144;
 #[doc = " blocked_start and blocked_end are valid"]
 pub const LH_FLOW_BLOCKED: lh_flow_flag = 524288;
-#[doc = " fh_rtx_end is valid"]
+#[doc = " fh_rtx_* are valid"]
 pub const LH_FLOW_FH_RTX: lh_flow_flag = 1048576;
 #[doc = " the connection uses timestamps"]
 pub const LH_FLOW_TS: lh_flow_flag = 4194304;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Losses that MH's DSACKs refute (lh_queue_refute): what only came late says nothing about the link.
 
-use lasthop_core::bindings::*;
+use lasthop_core::{bindings::*, parse};
 
 use crate::brake::state;
 use crate::rack::rig;
 use crate::rack_outage::{base, greet, select};
-use crate::rig::Rig;
+use crate::rig::{Rig, ns};
 
 /// Whether the link counts as lossy, by the flow at hand and by its receiver.
 fn lossy(rig: &Rig) -> (bool, bool) {
@@ -174,4 +174,28 @@ fn what_is_waited_for_is_shown() {
     assert_eq!(state(&rig), LH_CONTROL_HELD);
     ack!(rig, 8_020, seq, sack [(seq + 1_000, seq + 3_000)] => hold);
     assert_eq!(rig.count(LH_C_released_acks), 0);
+}
+
+/// FH has sent the last segment again, and nothing else: what it hears of another's second copy it would take
+/// for its own, and for a reduction in vain (RFC 3708, RFC 8985 section 7.4.2). What it sent again before is
+/// forgotten once MH has said what it had to say of that.
+#[test]
+fn fh_hears_of_its_own_copies_alone() {
+    let mut rig = rig(true);
+    let blocks = |rig: &mut Rig, ms, ack, twice: i64| {
+        let packet = rig.pure(ack, &[(twice, twice + 1_000)]).to_fh(&rig.ends);
+        let passed = rig.agent.on_ingress(&packet, ns(ms)).passed;
+        passed.map_or(0, |p| parse(&p, 0, None, false).expect("TCP").0.nr_sack)
+    };
+    rig.burst(200, 0, 1_000, 5);
+    data!(rig, 208, 4_000, 1_000);
+    ack!(rig, 212, 0, sack [(1_000, 2_000)] => hold, resend [0]);
+    ack!(rig, 214, 5_000 => pass);
+    assert_eq!(blocks(&mut rig, 219, 5_000, 4_000), 1);
+    assert_eq!(blocks(&mut rig, 223, 5_000, 0), 0);
+    rig.burst(300, 5_000, 1_000, 5);
+    ack!(rig, 314, 10_000 => pass);
+    rig.data(320, 9_000, 1_000);
+    assert_eq!(blocks(&mut rig, 331, 10_000, 9_000), 1);
+    assert_eq!(blocks(&mut rig, 332, 10_000, 4_000), 0);
 }
