@@ -85,7 +85,7 @@ LH_ENTRY int lh_brake_duplicate(struct lh_env *env, struct lh_flow *f, const str
 	if (!env || !f || !s || !out)
 		return 0;
 	v = &env->view;
-	if (!s->window || !v->hides || !v->bare || f->hold.fwd_ack != s->ack ||
+	if (!s->window || !v->hides || !v->blankable || f->hold.fwd_ack != s->ack ||
 	    (s->dsack && !v->dsack_ours) || lh_before(v->edge, f->hold.fwd_edge) || v->unseen)
 		goto pass;
 	if (kind != LH_ACK_SAME && !lh_in_hand(env, f))
@@ -96,22 +96,23 @@ LH_ENTRY int lh_brake_duplicate(struct lh_env *env, struct lh_flow *f, const str
 		update = lh_window_needed(env, f, s);
 	else
 		update = lh_after(lh_control_edge(env, f, v->edge), f->hold.fwd_edge);
+	/* What has data or an unknown option passes in any case. */
 	if (kind != LH_ACK_DUPLICATE) {
-		out->blank_sack = update;
-		out->verdict = update ? LH_PASS : LH_DROP;
-		if (!update)
+		out->blank_sack = update || !v->bare;
+		out->verdict = out->blank_sack ? LH_PASS : LH_DROP;
+		if (!out->blank_sack)
 			lh_host_count(env, LH_C_dsacks_dropped, 1);
-	} else if (!update) {
+	} else if (!update && v->bare) {
 		lh_suppress(env, f, out);
-	} else if (lh_control_usable(env, f)) {
-		lh_hide_blocks(env, f, out);
-		lh_host_count(env, LH_C_window_updates, 1);
+	} else if (!update || lh_control_usable(env, f)) {
+		lh_hide_blocks(env, f, s, out);
+		lh_host_count(env, LH_C_window_updates, update);
 	} else {
 		goto pass;
 	}
 	return 0;
 pass:
-	if (kind == LH_ACK_DUPLICATE && (f->flags & LH_FLOW_HELD))
+	if (kind == LH_ACK_DUPLICATE && (f->flags & (LH_FLOW_HELD | LH_FLOW_HIDDEN)))
 		lh_abandon(env, f, true, out);
 	return 0;
 }

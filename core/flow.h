@@ -71,6 +71,7 @@ enum lh_flow_flag {
 	LH_FLOW_TSVAL_FH = 0x8000000, /* tsval_fh is valid */
 	LH_FLOW_SHOWN = 0x10000000, /* FH knows by the last ACK that it got what is above a hole */
 	LH_FLOW_LATE_SEEN = 0x20000000, /* and saw one filled that it had not sent again */
+	LH_FLOW_HIDDEN = 0x40000000, /* blocks are kept from FH, without a copy, as HELD */
 };
 
 struct lh_flow {

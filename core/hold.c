@@ -18,12 +18,18 @@ LH_INLINE bool lh_gapped(const struct lh_flow *f)
 	return lh_after(f->sacked_max, f->una);
 }
 
+/* Whether the blocks of @s may be blanked, as far as it itself says. */
+LH_INLINE bool lh_blankable(const struct lh_segment *s)
+{
+	u32 more = LH_FIN | LH_SYN | LH_RST | LH_URG | LH_RESERVED;
+
+	return !(s->flags & more) && !(s->opts & LH_OPT_MPTCP);
+}
+
 LH_INLINE bool lh_pure(const struct lh_segment *s)
 {
-	u32 more = LH_FIN | LH_SYN | LH_RST | LH_PSH | LH_URG | LH_RESERVED;
-
-	return !s->payload_bytes && !(s->flags & more) &&
-	       !(s->opts & (LH_OPT_MPTCP | LH_OPT_UNKNOWN));
+	return lh_blankable(s) && !s->payload_bytes && !(s->flags & LH_PSH) &&
+	       !(s->opts & LH_OPT_UNKNOWN);
 }
 
 LH_INLINE bool lh_flow_sealed(const struct lh_flow *f)
@@ -103,8 +109,8 @@ LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s
 		!lh_after(s->sack[0].right, f->cache.fh_rtx_start));
 }
 
-/* Whether @s carries nothing but its number, window and SACK blocks, so that
- * FH may be told of the latter later. */
+/* Whether FH may be told later of what the blocks of @s say, or of all, if that is nothing but its number, window
+ * and these. */
 LH_INLINE bool lh_bare(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
 {
 	if (!env->alive || (f->flags & LH_FLOW_ABANDONED) || lh_flow_sealed(f))
@@ -127,11 +133,12 @@ LH_ENTRY int lh_ack_see_blocks(struct lh_env *env, const struct lh_flow *f,
 LH_INLINE void lh_ack_see(struct lh_env *env, const struct lh_flow *f, const struct lh_segment *s)
 {
 	struct lh_ack_view *v = &env->view;
+	bool ours = !s->nr_missing || (lh_policy(env) & LH_POLICY_CHANNEL);
 
 	v->edge = lh_window_edge(f, s);
-	v->pure = lh_pure(s) && (!s->nr_missing || (lh_policy(env) & LH_POLICY_CHANNEL)) &&
-		  !lh_asks(f, s);
-	v->bare = v->pure && lh_bare(env, f, s);
+	v->pure = lh_pure(s) && ours && !lh_asks(f, s);
+	v->blankable = lh_blankable(s) && ours && !lh_asks(f, s) && lh_bare(env, f, s);
+	v->bare = v->pure && v->blankable;
 	v->unseen = v->dsack_ours = 0;
 	if (s->nr_sack)
 		lh_ack_see_blocks(env, f, s);
@@ -139,7 +146,7 @@ LH_INLINE void lh_ack_see(struct lh_env *env, const struct lh_flow *f, const str
 
 LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f)
 {
-	return (f->flags & LH_FLOW_HELD) && env->now_ns >= f->hold.until_ns;
+	return (f->flags & (LH_FLOW_HELD | LH_FLOW_HIDDEN)) && env->now_ns >= f->hold.until_ns;
 }
 
 LH_INLINE bool lh_in_hand(struct lh_env *env, struct lh_flow *f)
@@ -156,22 +163,32 @@ LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const stru
 	       !lh_window_needed(env, f, s) && lh_in_hand(env, f);
 }
 
-LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+/* From now on FH is not told all, as @flag says: for a time. */
+LH_INLINE void lh_hold_begin(struct lh_env *env, struct lh_flow *f, u32 flag)
 {
-	if (!(f->flags & LH_FLOW_HELD)) {
-		f->flags |= LH_FLOW_HELD;
+	if (!(f->flags & (LH_FLOW_HELD | LH_FLOW_HIDDEN))) {
 		f->hold.since_ns = env->now_ns;
 		f->hold.until_ns = env->now_ns + lh_hold_time(env, f);
 	}
+	f->flags |= flag;
+}
+
+LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+{
+	lh_hold_begin(env, f, LH_FLOW_HELD);
 	f->nr_suppressed++;
 	lh_host_count(env, LH_C_suppressed_acks, 1);
 	out->verdict = LH_DROP;
 	out->hold = 1;
 }
 
-LH_INLINE void lh_hide_blocks(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
+LH_INLINE void lh_hide_blocks(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			      struct lh_actions *out)
 {
-	lh_suppress(env, f, out);
+	if (s->payload_bytes)
+		lh_hold_begin(env, f, LH_FLOW_HIDDEN);
+	else
+		lh_suppress(env, f, out);
 	out->verdict = LH_PASS;
 	out->blank_sack = 1;
 }
@@ -192,7 +209,7 @@ LH_INLINE void lh_abandon(struct lh_env *env, struct lh_flow *f, bool passing,
 		f->nr_released += out->emit_held;
 		lh_host_count(env, LH_C_released_acks, out->emit_held);
 	}
-	f->flags &= ~LH_FLOW_HELD;
+	f->flags &= ~(LH_FLOW_HELD | LH_FLOW_HIDDEN);
 	f->flags |= LH_FLOW_ABANDONED;
 }
 

@@ -15,8 +15,9 @@ struct lh_ack_view {
 	u8 bare; /* 1: nothing but number, window and SACK blocks, of which FH may be told later */
 	u8 unseen; /* 1: it reports something that went by unseen */
 	u8 dsack_ours; /* 1: a second copy of what FH sent once: our repair was superfluous */
+	u8 blankable; /* 1: its blocks are such, whatever else it has to tell: data of MH's, unknown options */
 	u8 hides; /* 1: FH is not to see what is missing (brake.h) */
-	u8 pad[3];
+	u8 pad[2];
 };
 
 /* The ACK that FH saw last, the last one that came, and the one that is kept. */
@@ -26,7 +27,7 @@ struct lh_hold {
 	u32 own_edge; /* the receiver's own, of the last ACK */
 	u16 fwd_flags;
 	u16 last_window; /* as in the header */
-	u64 since_ns; /* first suppression since the last forwarded ACK; with LH_FLOW_HELD */
+	u64 since_ns; /* first suppression since the last forwarded ACK; with LH_FLOW_HELD or _HIDDEN */
 	u64 until_ns; /* when FH gets it; samples of RTT that come meanwhile move it no more */
 };
 
@@ -72,7 +73,7 @@ LH_INLINE u32 lh_shown_edge(const struct lh_flow *f);
 LH_INLINE bool lh_window_needed(struct lh_env *env, const struct lh_flow *f,
 				const struct lh_segment *s);
 
-/* Whether an ACK has been kept for as long as one may be. */
+/* Whether an ACK, or what one says of holes, has been kept for as long as may be. */
 LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f);
 
 /* Whether every loss that is known of can be repaired here, in time. */
@@ -83,9 +84,13 @@ LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const stru
 
 LH_INLINE void lh_suppress(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
-/* The holes that this ACK shows are ours to repair: FH gets its number and window now, the blocks
- * only if the repairs fail. */
-LH_INLINE void lh_hide_blocks(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
+/*
+ * The holes that this ACK shows are ours to repair: FH gets its number and window now, and what it carries, the
+ * blocks only if the repairs fail. Of one with data no copy is kept for that, for those would be FH's a second
+ * time: it has the blocks of the next ACK, once time is up.
+ */
+LH_INLINE void lh_hide_blocks(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			      struct lh_actions *out);
 
 /*
  * Another ACK of the kept one's number passes, a window update for instance.

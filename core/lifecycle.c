@@ -54,7 +54,7 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 	lh_sack_forget(f);
 	lh_cache_fh_unseen(f);
 	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |
-		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);
+		      LH_FLOW_HIDDEN | LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);
 }
 
 LH_INLINE void lh_track_options(struct lh_flow *f, const struct lh_segment *s, bool from_mh)

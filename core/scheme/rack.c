@@ -244,13 +244,13 @@ LH_INLINE void lh_rack_new(struct lh_env *env, struct lh_flow *f, const struct l
 {
 	const struct lh_ack_view *v = &env->view;
 
-	if (!s->nr_sack || !s->window || !v->hides || !v->bare)
+	if (!s->nr_sack || !s->window || !v->hides || !v->blankable)
 		return;
 	if ((s->dsack && !v->dsack_ours) || v->unseen)
 		return;
 	if (lh_gapped(f)) {
 		if (lh_in_hand(env, f))
-			lh_hide_blocks(env, f, out);
+			lh_hide_blocks(env, f, s, out);
 	} else if (s->dsack && s->nr_sack == 1) {
 		out->blank_sack = 1; /* only a superfluous repair's report */
 	}

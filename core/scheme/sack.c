@@ -87,7 +87,7 @@ LH_INLINE void lh_sack_pass(struct lh_env *env, struct lh_flow *f, const struct 
 
 	if (lh_sack_masks(env) && s->window && v->bare && !s->dsack && !v->unseen && lh_gapped(f) &&
 	    lh_in_hand(env, f))
-		lh_hide_blocks(env, f, out);
+		lh_hide_blocks(env, f, s, out);
 }
 
 LH_INLINE void lh_sack_new(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,

@@ -2108,9 +2108,11 @@ pub struct lh_ack_view {
     pub unseen: u8,
     #[doc = " 1: a second copy of what FH sent once: our repair was superfluous"]
     pub dsack_ours: u8,
+    #[doc = " 1: its blocks are such, whatever else it has to tell: data of MH's, unknown options"]
+    pub blankable: u8,
     #[doc = " 1: FH is not to see what is missing (brake.h)"]
     pub hides: u8,
-    pub pad: [u8; 3usize],
+    pub pad: [u8; 2usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -2123,8 +2125,10 @@ const _: () = {
     ["Offset of field: lh_ack_view::unseen"][::core::mem::offset_of!(lh_ack_view, unseen) - 6usize];
     ["Offset of field: lh_ack_view::dsack_ours"]
         [::core::mem::offset_of!(lh_ack_view, dsack_ours) - 7usize];
-    ["Offset of field: lh_ack_view::hides"][::core::mem::offset_of!(lh_ack_view, hides) - 8usize];
-    ["Offset of field: lh_ack_view::pad"][::core::mem::offset_of!(lh_ack_view, pad) - 9usize];
+    ["Offset of field: lh_ack_view::blankable"]
+        [::core::mem::offset_of!(lh_ack_view, blankable) - 8usize];
+    ["Offset of field: lh_ack_view::hides"][::core::mem::offset_of!(lh_ack_view, hides) - 9usize];
+    ["Offset of field: lh_ack_view::pad"][::core::mem::offset_of!(lh_ack_view, pad) - 10usize];
 };
 #[doc = " The ACK that FH saw last, the last one that came, and the one that is kept."]
 #[repr(C)]
@@ -2139,7 +2143,7 @@ pub struct lh_hold {
     pub fwd_flags: u16,
     #[doc = " as in the header"]
     pub last_window: u16,
-    #[doc = " first suppression since the last forwarded ACK; with LH_FLOW_HELD"]
+    #[doc = " first suppression since the last forwarded ACK; with LH_FLOW_HELD or _HIDDEN"]
     pub since_ns: u64,
     #[doc = " when FH gets it; samples of RTT that come meanwhile move it no more"]
     pub until_ns: u64,
@@ -2943,6 +2947,8 @@ pub const LH_FLOW_TSVAL_FH: lh_flow_flag = 134217728;
 pub const LH_FLOW_SHOWN: lh_flow_flag = 268435456;
 #[doc = " and saw one filled that it had not sent again"]
 pub const LH_FLOW_LATE_SEEN: lh_flow_flag = 536870912;
+#[doc = " blocks are kept from FH, without a copy, as HELD"]
+pub const LH_FLOW_HIDDEN: lh_flow_flag = 1073741824;
 pub type lh_flow_flag = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]

@@ -4,9 +4,10 @@
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::{Tcp, option};
-use lasthop_core::{Config, MSEC_NS};
+use lasthop_core::{Config, MSEC_NS, parse};
 
 use crate::rig::{Options, Rig, classic, ns, rig_with, wire};
+use crate::watch_edit::edited;
 
 /// Ten segments of 100 bytes at 200 ms, the first one lost: its duplicates
 /// carry a block for the second one.
@@ -62,6 +63,39 @@ fn refusals_by_the_packet() {
         let seen = rig.mh_sends(220, tcp);
         assert!(!seen.held, "row {}: {why}", i + 1);
         assert_eq!(rig.count(LH_C_suppressed_acks), 0, "row {}: {why}", i + 1);
+    }
+}
+
+/// What passes in any case tells of no hole in hand, until time is up: then one with data of MH's shows what is
+/// missing, and a copy of one with an unknown option goes out as it came.
+#[test]
+fn what_passes_in_any_case_tells_of_no_hole() {
+    type Change = fn(&mut Tcp);
+    let rows: [(&str, Change, usize); 3] = [
+        ("payload", |t| t.payload = vec![1; 300], 0),
+        (
+            "PSH",
+            |t| (t.payload, t.flags) = (vec![1], t.flags | LH_PSH),
+            0,
+        ),
+        ("option", |t| t.options.extend(option::other(172, 12)), 1),
+    ];
+    for (why, change, copies) in rows {
+        let mut rig = lossy(Config::default(), true);
+        let mut tcp = duplicate(&rig);
+        change(&mut tcp);
+        let came = tcp.to_fh(&rig.ends);
+        let passes = |rig: &mut Rig, ms| {
+            let out = rig.agent.on_ingress(&came, ns(ms));
+            let passed = out.passed.expect("it passes in any case");
+            let (s, _) = parse(&came, 0, None, false).expect("TCP");
+            edited(&came, &passed, &s).blanked
+        };
+        assert!(passes(&mut rig, 212), "{why}");
+        assert!(passes(&mut rig, 361), "{why}");
+        assert_eq!(rig.timer(362).released, copies, "{why}");
+        assert!(!passes(&mut rig, 363), "{why}");
+        assert_eq!(rig.count(LH_C_released_acks), copies as u64, "{why}");
     }
 }
 

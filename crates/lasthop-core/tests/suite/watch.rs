@@ -378,6 +378,8 @@ impl Watch {
         let (s, own) = (answer.s, answer.own);
         let last = self.forwarded.expect("FH must know an ACK");
         assert_eq!(own.ack, last.ack, "what advances must pass");
+        assert_eq!(s.payload_bytes, 0);
+        assert_eq!(u32::from(s.opts) & LH_OPT_UNKNOWN, 0);
         self.may_hide(answer);
         let plenty = self.max + 2 * self.mss < last.edge;
         let clocked = self.usable(answer.flow) && answer.flow.control.state != 0;
@@ -397,13 +399,11 @@ impl Watch {
     fn may_hide(&self, answer: &Answer) {
         let (s, own) = (answer.s, answer.own);
         let last = self.forwarded.expect("FH must know an ACK");
-        assert_eq!(s.payload_bytes, 0);
         let keep = LH_FIN | LH_SYN | LH_RST | LH_URG;
         assert_eq!(u32::from(s.flags) & keep, 0);
         let ecn = (LH_ECE | LH_CWR | LH_AE) as u16;
         assert_eq!((s.flags ^ last.flags) & ecn, 0, "ECN must pass");
-        let foreign = LH_OPT_MPTCP | LH_OPT_UNKNOWN;
-        assert_eq!(u32::from(s.opts) & foreign, 0);
+        assert_eq!(u32::from(s.opts) & LH_OPT_MPTCP, 0);
         assert_eq!(self.foreign, Foreign::Nothing, "not ours to touch");
         if s.dsack != 0 {
             assert!(self.braked(), "DSACK must pass");
