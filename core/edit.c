@@ -97,6 +97,23 @@ LH_INLINE void lh_edit_longer(struct lh_hdr *h, u32 l3, u32 bytes)
 	lh_edit_sum(h, l3 + 10, sum);
 }
 
+LH_ENTRY int lh_edit_ce(struct lh_hdr *h, u32 l3)
+{
+	u32 sum;
+
+	if (!h)
+		return 0;
+	if (lh_get8(h, l3) >> 4 == 6) {
+		sum = 0;
+		lh_edit8(h, l3 + 1, 1, lh_get8(h, l3 + 1) | 0x30, &sum);
+		return 1;
+	}
+	sum = ~lh_get16(h, l3 + 10) & 0xffff;
+	lh_edit8(h, l3 + 1, 1, lh_get8(h, l3 + 1) | 3, &sum);
+	lh_edit_sum(h, l3 + 10, sum);
+	return 1;
+}
+
 /* Puts 32 bits at @at, which were 0 to the checksum. */
 LH_INLINE void lh_edit_put32(struct lh_hdr *h, u32 at, u32 v, u32 *sum)
 {

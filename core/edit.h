@@ -26,6 +26,9 @@ LH_ENTRY int lh_edit_ack(struct lh_hdr *h, const struct lh_segment *s, const str
  */
 LH_ENTRY int lh_edit_strip(struct lh_hdr *h, const struct lh_segment *s, u32 partial);
 
+/* Congestion Experienced (RFC 3168) in the IP header of @h, which is capable of it and not marked. */
+LH_ENTRY int lh_edit_ce(struct lh_hdr *h, u32 l3);
+
 /*
  * Appends that option with @out's tell to @h, an ACK without payload that leaves over the hop
  * (lh_arrival_tell() has looked that there is room): lengths and checksums, too. @return bytes by

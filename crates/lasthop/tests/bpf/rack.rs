@@ -126,27 +126,32 @@ fn an_ack_passes_without_its_blocks_vlan() {
 
 /// Sets the ECN codepoint of an Ethernet frame.
 fn with_ecn(mut frame: Vec<u8>, ecn: u8) -> Vec<u8> {
-    if frame[14] >> 4 == 6 {
-        frame[15] |= ecn << 4;
+    let l3 = if frame[12] == 0x81 { 18 } else { 14 };
+    if frame[l3] >> 4 == 6 {
+        frame[l3 + 1] |= ecn << 4;
         return frame;
     }
-    frame[15] |= ecn;
-    frame[24..26].fill(0);
-    let sum = !checksum(&frame[14..34], 0);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    frame[l3 + 1] |= ecn;
+    frame[l3 + 10..l3 + 12].fill(0);
+    let sum = !checksum(&frame[l3..l3 + 20], 0);
+    frame[l3 + 10..l3 + 12].copy_from_slice(&sum.to_be_bytes());
     frame
 }
 
 /// Picked up in mid-stream, so that the window can't be edited, and a queue stands before 20
 /// segments of an ECT flow.
 fn queued(ends: Ends) -> Talk {
+    queued_tagged(ends, Vec::new())
+}
+
+fn queued_tagged(ends: Ends, vlans: Vec<(u16, u16)>) -> Talk {
     // The queue is long whether the link loses anything or not, and does not overflow.
     let config = lh_config {
         clock: LH_CLOCK_ALWAYS,
         queue_guard: 0,
         ..lh_config::default()
     };
-    let talk = Talk::with(ends, Vec::new(), config);
+    let talk = Talk::with(ends, vlans, config);
     for i in 0..20 {
         let data = with_ecn(talk.segment(i), 2);
         assert_eq!(talk.out(&data, 20 + u64::from(i)).data, data);
@@ -219,4 +224,22 @@ fn a_super_packet_keeps_its_mark_ipv4() {
 #[test]
 fn a_super_packet_keeps_its_mark_ipv6() {
     in_namespace(|| super_marked(Ends::v6(1)));
+}
+
+/// What a frame with a tag within (the inner one of two, behind a bridge) has before its IP header is not IP's.
+fn marked_behind_a_tag(ends: Ends, tci: u16) {
+    let talk = queued_tagged(ends, vec![(0x8100, tci)]);
+    let data = |i| with_ecn(talk.segment(i), 2);
+    assert_eq!(talk.out(&data(20), 150).data, with_ecn(talk.segment(20), 3));
+    assert_eq!(talk.count("ce_marks"), 1);
+}
+
+#[test]
+fn a_mark_behind_a_tag_ipv4() {
+    in_namespace(|| marked_behind_a_tag(Ends::v4(1), 5));
+}
+
+#[test]
+fn a_mark_behind_a_tag_ipv6() {
+    in_namespace(|| marked_behind_a_tag(Ends::v6(1), 0x010));
 }
