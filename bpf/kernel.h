@@ -121,6 +121,7 @@ struct __sk_buff {
 struct sk_buff {
 	__u8 ip_summed : 2;
 	__u8 decrypted : 1; /* not in every kernel */
+	__u8 tc_skip_classify : 1;
 	unsigned int truesize;
 	unsigned long _skb_refdst;
 } __attribute__((preserve_access_index));

@@ -313,6 +313,8 @@ int lh_egress(struct __sk_buff *skb)
 			return TCX_DROP;
 		return TCX_NEXT;
 	}
+	if (lh_sent_on(skb))
+		return TCX_NEXT;
 	sc = lh_scratch();
 	if (sc && lh_packet_claim(sc)) {
 		lh_egress_run(skb, sc);

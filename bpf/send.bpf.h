@@ -172,6 +172,15 @@ LH_INLINE bool lh_more_than_bytes(struct __sk_buff *skb)
 	return dst && ((dst->flags & DST_METADATA) || dst->lwtstate) && lh_dst_tells(skb);
 }
 
+/* Whether a shaper that several devices share (ifb) sends the packet on: it has left by here before. */
+LH_INLINE bool lh_sent_on(struct __sk_buff *skb)
+{
+	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
+
+	return bpf_core_field_exists(kskb->tc_skip_classify) &&
+	       BPF_CORE_READ_BITFIELD(kskb, tc_skip_classify);
+}
+
 LH_INLINE bool lh_partial(struct __sk_buff *skb)
 {
 	return lh_summed(skb) == CHECKSUM_PARTIAL;

@@ -5,6 +5,7 @@
 use std::io::Error;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use lasthop::programs::{Program, Setup};
 use lasthop::tcx::{self, Hook};
@@ -142,4 +143,63 @@ fn a_device_is_said_to_go_by_routes() {
 #[test]
 fn what_goes_by_its_bytes_is_repaired() {
     in_namespace(|| asked_for(By::Nobody));
+}
+
+/// A shaper that several devices share (`ifb`): what tc's action has sent there comes to the device, and by its
+/// programs, once more. It is the same departure, and not sent again by FH.
+#[test]
+fn what_comes_by_a_shared_shaper_is_seen_once() {
+    in_namespace(|| {
+        let tc = |args: &str| {
+            let status = Command::new("tc").args(args.split(' ')).status();
+            status.is_ok_and(|status| status.success())
+        };
+        if !ip("link add ifb9 type ifb") {
+            return skip("a shared shaper: no ifb");
+        }
+        assert!(ip("link add v0 type veth peer name v1"));
+        for dev in ["ifb9", "v0", "v1"] {
+            assert!(ip(&format!("link set {dev} up")));
+        }
+        assert!(ip("addr add 10.9.0.1/24 dev v0"));
+        assert!(ip("neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0"));
+        assert!(ip("route add 198.51.100.0/24 via 10.9.0.2 dev v0"));
+        if !tc("qdisc add dev v0 clsact")
+            || !tc(
+                "filter add dev v0 egress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb9",
+            )
+        {
+            return skip("a shared shaper: no mirred");
+        }
+        let ifindex = nix::net::if_::if_nametoindex("v0").expect("v0");
+        let mut agent = load(&Setup { ifindex, ..setup() });
+        agent.attach().expect("attach");
+        begin(&agent);
+        let raw = socket(
+            AddressFamily::Inet,
+            SockType::Raw,
+            SockFlag::empty(),
+            nix::sys::socket::SockProtocol::Raw,
+        );
+        let raw = raw.expect("raw socket");
+        let (ends, to) = (Ends::v4(1), SockaddrIn::new(198, 51, 100, 2, 0));
+        for i in 0..3 {
+            let packet = tcp(1 + i * 400, LH_ACK, 400).to_mh(&ends);
+            sendto(raw.as_raw_fd(), &packet[14..], &to, MsgFlags::empty()).expect("send");
+        }
+        // What the device has sent has been by for the second time.
+        let sent = || {
+            let devices = std::fs::read_to_string("/proc/thread-self/net/dev").expect("devices");
+            let line = devices.lines().find(|l| l.trim().starts_with("v0:"));
+            let packets = line.and_then(|l| l.split_whitespace().nth(10)?.parse().ok());
+            packets.unwrap_or(0u64)
+        };
+        let end = Instant::now() + Duration::from_secs(10);
+        while sent() < 3 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(sent() >= 3, "{} packets", sent());
+        assert_eq!(agent.counter("data_segments").expect("counter"), 3);
+        assert_eq!(agent.counter("refreshed_segments").expect("counter"), 0);
+    });
 }
