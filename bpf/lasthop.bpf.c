@@ -369,6 +369,8 @@ LH_INLINE bool lh_can_carry(const struct __sk_buff *skb, const struct lh_scratch
 	struct lh_slot *slot = lh_slot_at(id);
 
 	return slot && !slot->vlan_proto == !skb->vlan_present &&
+	       (!slot->vlan_proto ||
+		(slot->vlan_proto == skb->vlan_proto && slot->vlan_tci == skb->vlan_tci)) &&
 	       slot->l3_offset == sc->seg.l3_offset && slot->l4_offset == sc->seg.l4_offset &&
 	       skb->len <= LH_HDR_BYTES && !skb->gso_size;
 }
