@@ -337,34 +337,105 @@ LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f, con
 #define LH_VAIN_MOST 4
 #define LH_VAIN_NS (10 * LH_SEC) /* for so long the last one is heeded: then one is tried in time */
 
+/* Such ACKs that make the next probe wait, and the most that count: few enough to unlearn. */
+#define LH_LATE_FROM 4
+#define LH_LATE_MOST 8
+
 /* Probes in vain of late. */
 LH_INLINE u32 lh_vain(struct lh_env *env, const struct lh_flow *f)
 {
 	return lh_since(env->now_ns, f->recovery.vain_ns) > LH_VAIN_NS ? 0 : f->recovery.vain;
 }
 
+/* How much longer MH may keep the ACK of a segment if it is @lone (RFC 1122 section 4.2.3.2). */
+LH_INLINE u64 lh_probe_delack(const struct lh_flow *f, bool lone)
+{
+	return lone && (f->flags & LH_FLOW_FWD) ? LH_DELACK_NS : 0;
+}
+
+/*
+ * Whether ACKs of a @lone segment, or of the last several, mostly came later than a probe in time would have gone out.
+ * On a link that is known to lose only for one that nothing had preceded, of a thin flow: of 30 kB every 400 ms, every
+ * 8th segment acknowledged, the end is lost too often. They took 217 ms instead of 97 at 5 % (mean), where of a segment
+ * every 100 ms 1,482 of 1,795 went out twice.
+ */
+LH_INLINE bool lh_probe_waits(struct lh_env *env, const struct lh_flow *f, bool lone)
+{
+	if ((lone ? f->recovery.late_lone : f->recovery.late_more) < LH_LATE_FROM)
+		return false;
+	if (lone && !f->recovery.nr_probes && f->delivery.last_ns < f->sent_ns)
+		return true;
+	return !lh_queue_lossy(env, f);
+}
+
+/* How much longer MH may keep its ACK: of a lone segment, or as the answers to earlier probes show, for hosts double
+ * the time of a delayed ACK from 40 to 200 ms while nobody reads. */
+LH_INLINE u64 lh_probe_patience(struct lh_env *env, const struct lh_flow *f)
+{
+	bool lone = lh_cached(f) < 2;
+	u32 vain = lh_vain(env, f);
+
+	if (lh_probe_waits(env, f, lone))
+		return LH_DELACK_MOST_NS;
+	if (!vain)
+		return lh_probe_delack(f, lone);
+	return lh_min(LH_DELACK_NS << (vain - 1), LH_DELACK_MOST_NS);
+}
+
+/* Whether the ACK of this call, of a @lone segment or of several, came later than a probe in time would have
+ * gone out, since MH was last heard or sent to. */
+LH_INLINE bool lh_probe_outwaited(struct lh_env *env, const struct lh_flow *f, bool lone)
+{
+	u64 srtt = lh_srtt(env, f), wait = 2 * srtt + LH_PROBE_SLACK_NS + lh_probe_delack(f, lone);
+
+	return srtt && env->now_ns > lh_max(f->delivery.last_ns, f->sent_ns) + wait;
+}
+
+/*
+ * The last of what is under way is acknowledged: was the probe in vain, or would it have been? Who sends no DSACK, or
+ * no SACK at all, never says so, and lwIP and its kin keep their ACKs for up to 250 ms: each lone segment went out
+ * twice, for as long as the flow lasted (10 kB every 400 ms: 394 times of 395). But who delays delays most, and a link
+ * that loses most of them is none. So each ACK that came late by itself, or as the answer to the first probe, is one
+ * more, each that came in time one less, and so is what turns out to be lost while we wait. Of lone segments and
+ * several apart: a receiver that acknowledges every other one is late with the former only.
+ */
+LH_INLINE void lh_probe_answered(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_recovery *r = &f->recovery;
+	bool lone = env->ack.nr_segs < 2, more;
+	u32 late = lone ? r->late_lone : r->late_more;
+
+	if (!env->ack.nr_segs || env->ack.sacked || f->una != f->max)
+		return;
+	if (!env->ack.again_ns)
+		more = lh_probe_outwaited(env, f, lone);
+	else if (lh_probe_waits(env, f, lone))
+		more = false; /* it was lost, and a probe in time would have helped */
+	else if (r->nr_probes == 1 && !r->tells)
+		more = true;
+	else
+		return;
+	late = more ? lh_min(late + 1, LH_LATE_MOST) : late - (late > 0);
+	if (lone)
+		r->late_lone = late;
+	else
+		r->late_more = late;
+}
+
 LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
 	u32 end = f->recovery.probe_end;
 
+	if (s->dsack)
+		f->recovery.tells = 1;
+	else
+		lh_probe_answered(env, f);
 	if (!env->view.dsack_ours || !lh_after(end, s->sack[0].left) ||
 	    lh_after(end, s->sack[0].right))
 		return;
 	f->recovery.vain = lh_min(lh_vain(env, f) + 2, LH_VAIN_MOST);
 	f->recovery.vain_ns = env->now_ns;
 	f->recovery.probe_end = s->sack[0].left; /* told once */
-}
-
-/* How long MH may keep its ACK: of a lone segment, or as the answers to earlier probes show, for hosts double
- * the time of a delayed ACK from 40 to 200 ms while nobody reads. */
-LH_INLINE u64 lh_probe_patience(struct lh_env *env, const struct lh_flow *f)
-{
-	u64 lone = lh_cached(f) < 2 && (f->flags & LH_FLOW_FWD) ? LH_DELACK_NS : 0;
-	u32 vain = lh_vain(env, f);
-
-	if (!vain)
-		return lone;
-	return lh_min(LH_DELACK_NS << (vain - 1), LH_DELACK_MOST_NS);
 }
 
 /*

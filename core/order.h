@@ -96,7 +96,8 @@ LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f,
  * Whether the ACK @s says that the last probe was in vain: MH had it all, and had kept its ACK. One
  * whose application reads at its own pace keeps it until there is room (RFC 9293 section 3.8.6.2.2), or
  * for the delayed ACK's time, however much has come: of a stream's segments up to 47 % were sent
- * twice. Where most probes of a flow are, the next ones wait longer.
+ * twice. Where most probes of a flow are, the next ones wait longer. Who never says so is known by when its ACKs come
+ * (lh_probe_answered()).
  */
 LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
 

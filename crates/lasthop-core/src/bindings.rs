@@ -1008,7 +1008,13 @@ pub struct lh_recovery {
     #[doc = " local probes since the last delivery"]
     pub nr_probes: u32,
     #[doc = " of the probes of late: two for each in vain, less one for each (order.h)"]
-    pub vain: u32,
+    pub vain: u8,
+    #[doc = " ACKs of all that was under way that came later than a probe in time, less those that did not\n (lh_probe_answered): of a lone segment, and of several."]
+    pub late_lone: u8,
+    #[doc = " ACKs of all that was under way that came later than a probe in time, less those that did not\n (lh_probe_answered): of a lone segment, and of several."]
+    pub late_more: u8,
+    #[doc = " 1: MH has sent a DSACK: it says itself which probes were in vain"]
+    pub tells: u8,
     #[doc = " end of the segment that the last probe repeated"]
     pub probe_end: u32,
     #[doc = " what had departed when FH last sent anything again; with LH_FLOW_FH_RTX"]
@@ -1042,6 +1048,11 @@ const _: () = {
     ["Offset of field: lh_recovery::nr_probes"]
         [::core::mem::offset_of!(lh_recovery, nr_probes) - 16usize];
     ["Offset of field: lh_recovery::vain"][::core::mem::offset_of!(lh_recovery, vain) - 20usize];
+    ["Offset of field: lh_recovery::late_lone"]
+        [::core::mem::offset_of!(lh_recovery, late_lone) - 21usize];
+    ["Offset of field: lh_recovery::late_more"]
+        [::core::mem::offset_of!(lh_recovery, late_more) - 22usize];
+    ["Offset of field: lh_recovery::tells"][::core::mem::offset_of!(lh_recovery, tells) - 23usize];
     ["Offset of field: lh_recovery::probe_end"]
         [::core::mem::offset_of!(lh_recovery, probe_end) - 24usize];
     ["Offset of field: lh_recovery::fh_past"]

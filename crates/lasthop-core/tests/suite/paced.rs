@@ -3,6 +3,8 @@
 //! application reads at its own pace. A probe is due 24 ms after the last departure (rack.rs) while
 //! nothing is known of it.
 
+use lasthop_core::bindings::*;
+
 use crate::rack::{repaired_in_vain, rig};
 use crate::rig::Rig;
 
@@ -99,4 +101,60 @@ fn other_superfluous_copies_say_nothing_of_probes() {
     data!(by_fh, 230, 0, 1_000);
     by_fh.ack(237, 3_000, &[(0, 1_000)]);
     assert_eq!(by_fh.flow().raw().recovery.vain, 0);
+}
+
+/// A lone segment, and how long after it a probe is due. With `late` MH keeps its ACK for 200 ms, or until it gets
+/// the segment again, and says nothing of that.
+fn lone(rig: &mut Rig, i: u64, late: bool) -> u64 {
+    let (at, seq) = (500 + 500 * i, 1_000 * i as i64);
+    data!(rig, at, seq, 1_000);
+    let wait = rig.deadline().expect("a timer") - at;
+    let mut answer = if late { at + 210 } else { at + 10 };
+    if at + wait < answer {
+        timer!(rig, at + wait => pass, resend [seq as u32]);
+        answer = at + wait + 10;
+    }
+    rig.ack(answer, seq + 1_000, &[]);
+    wait
+}
+
+#[test]
+fn who_never_says_so_is_known_by_late_acks() {
+    for sack in [true, false] {
+        let mut rig = rig(sack);
+        let waits: Vec<u64> = (0..40).map(|i| lone(&mut rig, i, true)).collect();
+        assert_eq!(waits[..5], [64, 64, 64, 64, 224]);
+        assert!(waits[4..].iter().all(|w| *w == 224), "{waits:?}");
+        assert_eq!(rig.count(LH_C_local_retransmits), 4);
+        let waits: Vec<u64> = (40..50).map(|i| lone(&mut rig, i, false)).collect();
+        assert_eq!(waits[4..7], [224, 64, 64], "it has unlearned it");
+    }
+}
+
+/// One in three is lost, and MH never sends a DSACK.
+#[test]
+fn who_answers_at_once_is_probed_in_time() {
+    for sack in [true, false] {
+        let mut rig = rig(sack);
+        let waits: Vec<u64> = (0..60).map(|i| lone(&mut rig, i, i % 3 == 0)).collect();
+        assert!(waits.iter().all(|w| *w == 64), "{waits:?}");
+    }
+}
+
+/// What is late there may well be lost, at the end of a burst; of a thin flow each would go out twice.
+#[test]
+fn a_bursts_end_is_not_waited_for_on_a_lossy_link() {
+    let mut rig = rig(true);
+    for i in 0..9 {
+        lone(&mut rig, i, true);
+    }
+    rig.burst(5_000, 9_000, 1_000, 3);
+    ack!(rig, 5_012, 9_000, sack [(10_000, 12_000)] => hold, resend [9_000]);
+    rig.ack(5_022, 12_000, &[]);
+    rig.burst(5_200, 12_000, 1_000, 3);
+    rig.ack(5_212, 14_000, &[]);
+    assert_eq!(rig.deadline(), Some(5_212 + 64));
+    rig.ack(5_222, 15_000, &[]);
+    data!(rig, 5_400, 15_000, 1_000);
+    assert_eq!(rig.deadline(), Some(5_400 + 224));
 }
