@@ -461,16 +461,20 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 /*
  * Until when the head @e may well be on its way: while what comes to MH departed before it
  * did, and a little longer, for it is next. 50 flows that began at once sent 425 probes
- * before their first ACK.
+ * before their first ACK. Two segments take no more than two round trips, each of which
+ * has one in it: where the rate says more, it is a thin flow's and not the hop's. 100 bytes
+ * every half a second make 1,000 bytes a second, and of 136 losses 7 were probed before FH
+ * sent them again.
  */
 LH_INLINE u64 lh_queued_until(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 next;
+	u64 next, most = 2 * lh_srtt(env, f);
 
 	if (!p || p->xmit_ns >= e->last_tx_ns)
 		return 0;
 	next = lh_rate_time_least(p->rate, 2 * lh_mss(f), LH_PROBE_SLACK_NS);
+	next = most ? lh_min(next, most) : next;
 	return lh_min(p->delivered_ns + next, e->last_tx_ns + LH_CFG(env)->lrto_max_ns);
 }
 

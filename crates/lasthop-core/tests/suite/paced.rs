@@ -158,3 +158,15 @@ fn a_bursts_end_is_not_waited_for_on_a_lossy_link() {
     data!(rig, 5_400, 15_000, 1_000);
     assert_eq!(rig.deadline(), Some(5_400 + 224));
 }
+
+/// A key now and then is a rate at which two full segments take a second and more: nobody has seen a queue that long.
+#[test]
+fn a_thin_flow_is_probed_in_time() {
+    let mut rig = rig(true);
+    for i in 0..20i64 {
+        let at = 500 + 500 * i as u64;
+        data!(rig, at, 100 * i, 100);
+        assert_eq!(rig.deadline(), Some(at + 64));
+        ack!(rig, at + 10, 100 * (i + 1) => pass);
+    }
+}
