@@ -22,6 +22,8 @@ struct lh_recovery {
 	u8 tells; /* 1: MH has sent a DSACK: it says itself which probes were in vain */
 	u32 probe_end; /* end of the segment that the last probe repeated */
 	u32 fh_past; /* what had departed when FH last sent anything again; with LH_FLOW_FH_RTX */
+	u32 doubt_end; /* with lh_order.doubt */
+	u32 pad;
 	u64 vain_ns; /* when one was last found to be in vain */
 	/* Duplicates still to come for what a receiver without SACK gets twice; none
 	 * once una is beyond own_dups_end. */

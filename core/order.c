@@ -4,6 +4,7 @@
 #include "detect.h"
 
 #define LH_REO_KEPT_NS (10 * LH_SEC) /* how long seen reordering is remembered */
+#define LH_DOUBT_SHIFT 20 /* units of lh_order.doubt_at: a millisecond, nearly */
 #define LH_PROBE_BLIND_NS (700 * LH_MSEC) /* before the device's first sample: a satellite's hop */
 #define LH_PATTERN_LEAST 3 /* segments missing: a slow start may have overflowed */
 #define LH_PATTERN_SEGS 8 /* delivered behind a loss: enough to tell what it was */
@@ -18,23 +19,59 @@ LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
 	return env->now_ns - f->order.reo_seen_ns < LH_REO_KEPT_NS ? f->order.reo_ns : 0;
 }
 
+/* Something was late: by @step more is to be waited. */
+LH_INLINE void lh_order_patience(struct lh_env *env, struct lh_flow *f, u64 step)
+{
+	f->order.reo_ns = lh_min(lh_reo(env, f) + step, 2 * lh_lmin(env, f));
+	f->order.reo_seen_ns = env->now_ns;
+	lh_host_count(env, LH_C_reordered, 1);
+}
+
+/* It or its repair, @e, has come, and none of the timer's: MH's DSACK tells whether both do. One such segment at a time
+ * is enough, for as long as the other copy may take. */
+LH_INLINE void lh_order_doubt(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
+{
+	struct lh_order *o = &f->order;
+	u16 now = env->now_ns >> LH_DOUBT_SHIFT, wait = 3 * lh_lmin(env, f) >> LH_DOUBT_SHIFT;
+
+	if (!lh_flow_sack(f) || e->end == f->recovery.probe_end || f->recovery.nr_probes > 1)
+		return;
+	if (o->doubt && (u16)(now - o->doubt_at) <= wait)
+		return;
+	o->doubt = 1;
+	o->doubt_at = now;
+	f->recovery.doubt_end = e->end;
+}
+
 LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
 	u64 lmin = lh_lmin(env, f), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
 
 	if ((e->flags & (LH_SEG_FH_RTX | LH_SEG_SACKED)) || e->n_local > 1)
 		return;
-	if (e->n_local && age >= lmin - lmin / 4)
+	if (e->n_local && age >= lmin - lmin / 4) {
+		lh_order_doubt(env, f, e);
 		return;
+	}
 	if (!e->n_local) {
 		if (e->last_tx_ns >= f->order.xmit_ns)
 			return;
 		if (age > f->order.rtt_ns)
 			step = lh_max(step, age - f->order.rtt_ns);
 	}
-	f->order.reo_ns = lh_min(lh_reo(env, f) + step, 2 * lmin);
-	f->order.reo_seen_ns = env->now_ns;
-	lh_host_count(env, LH_C_reordered, 1);
+	lh_order_patience(env, f, step);
+}
+
+LH_INLINE void lh_order_twice(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
+{
+	u64 lmin = lh_lmin(env, f);
+
+	if (!env->view.dsack_ours || !f->order.doubt || f->recovery.doubt_end != s->sack[0].right)
+		return;
+	f->order.doubt = 0;
+	if (f->outage.ended_ns && lh_since(env->now_ns, f->outage.ended_ns) < LH_REO_KEPT_NS)
+		return;
+	lh_order_patience(env, f, lmin / 4);
 }
 
 LH_INLINE void lh_order_arrived(struct lh_env *env, struct lh_flow *f)

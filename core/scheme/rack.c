@@ -268,6 +268,7 @@ LH_INLINE void lh_rack_on_ack(struct lh_env *env, struct lh_flow *f, const struc
 	if (kind == LH_ACK_BEYOND)
 		f->outage.since_ns = f->outage.back_ns = f->outage.lost_ns = 0;
 	lh_outage_rack_heard(env, f);
+	lh_order_twice(env, f, s);
 	lh_probe_judge(env, f, s);
 	lh_control_refute(env, f);
 	r = lh_learn(env, f);

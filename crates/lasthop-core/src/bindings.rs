@@ -1019,6 +1019,9 @@ pub struct lh_recovery {
     pub probe_end: u32,
     #[doc = " what had departed when FH last sent anything again; with LH_FLOW_FH_RTX"]
     pub fh_past: u32,
+    #[doc = " with lh_order.doubt"]
+    pub doubt_end: u32,
+    pub pad: u32,
     #[doc = " when one was last found to be in vain"]
     pub vain_ns: u64,
     #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
@@ -1037,7 +1040,7 @@ pub struct lh_recovery {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 72usize];
+    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 80usize];
     ["Alignment of lh_recovery"][::core::mem::align_of::<lh_recovery>() - 8usize];
     ["Offset of field: lh_recovery::nr_dup"][::core::mem::offset_of!(lh_recovery, nr_dup) - 0usize];
     ["Offset of field: lh_recovery::exp_dup"]
@@ -1057,20 +1060,23 @@ const _: () = {
         [::core::mem::offset_of!(lh_recovery, probe_end) - 24usize];
     ["Offset of field: lh_recovery::fh_past"]
         [::core::mem::offset_of!(lh_recovery, fh_past) - 28usize];
+    ["Offset of field: lh_recovery::doubt_end"]
+        [::core::mem::offset_of!(lh_recovery, doubt_end) - 32usize];
+    ["Offset of field: lh_recovery::pad"][::core::mem::offset_of!(lh_recovery, pad) - 36usize];
     ["Offset of field: lh_recovery::vain_ns"]
-        [::core::mem::offset_of!(lh_recovery, vain_ns) - 32usize];
+        [::core::mem::offset_of!(lh_recovery, vain_ns) - 40usize];
     ["Offset of field: lh_recovery::own_dups"]
-        [::core::mem::offset_of!(lh_recovery, own_dups) - 40usize];
+        [::core::mem::offset_of!(lh_recovery, own_dups) - 48usize];
     ["Offset of field: lh_recovery::own_dups_end"]
-        [::core::mem::offset_of!(lh_recovery, own_dups_end) - 44usize];
+        [::core::mem::offset_of!(lh_recovery, own_dups_end) - 52usize];
     ["Offset of field: lh_recovery::own_dups_ns"]
-        [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 48usize];
+        [::core::mem::offset_of!(lh_recovery, own_dups_ns) - 56usize];
     ["Offset of field: lh_recovery::ordered"]
-        [::core::mem::offset_of!(lh_recovery, ordered) - 56usize];
+        [::core::mem::offset_of!(lh_recovery, ordered) - 64usize];
     ["Offset of field: lh_recovery::repeated"]
-        [::core::mem::offset_of!(lh_recovery, repeated) - 60usize];
+        [::core::mem::offset_of!(lh_recovery, repeated) - 68usize];
     ["Offset of field: lh_recovery::rest_ns"]
-        [::core::mem::offset_of!(lh_recovery, rest_ns) - 64usize];
+        [::core::mem::offset_of!(lh_recovery, rest_ns) - 72usize];
 };
 #[doc = " moves una"]
 pub const LH_ACK_NEW: lh_ack_class = 0;
@@ -2194,7 +2200,11 @@ pub struct lh_order {
     #[doc = " ring position where the search for losses goes on"]
     pub at: u32,
     #[doc = " 1: chunks' again_tx_ns do not hold, all are to be looked through"]
-    pub all: u32,
+    pub all: u8,
+    #[doc = " 1: the segment that ends at lh_recovery.doubt_end was repaired, and may have been but late"]
+    pub doubt: u8,
+    #[doc = " since then, 2^20 ns"]
+    pub doubt_at: u16,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -2213,6 +2223,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_order, reo_seen_ns) - 40usize];
     ["Offset of field: lh_order::at"][::core::mem::offset_of!(lh_order, at) - 48usize];
     ["Offset of field: lh_order::all"][::core::mem::offset_of!(lh_order, all) - 52usize];
+    ["Offset of field: lh_order::doubt"][::core::mem::offset_of!(lh_order, doubt) - 53usize];
+    ["Offset of field: lh_order::doubt_at"][::core::mem::offset_of!(lh_order, doubt_at) - 54usize];
 };
 #[doc = " What a look through a chunk leaves to be looked at again: its chunk's bounds (ring.h)."]
 #[repr(C)]
@@ -3027,7 +3039,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4368usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4376usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -3065,18 +3077,18 @@ const _: () = {
     ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 592usize];
     ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 624usize];
     ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 696usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 768usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 816usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 912usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 928usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3000usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3016usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3048usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3128usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3144usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 776usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 824usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 920usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 936usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3008usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3024usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3056usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3136usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3152usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3856usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4024usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3864usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4032usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3810,7 +3822,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4960usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4968usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3844,15 +3856,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4488usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4496usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4496usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4504usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4528usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4536usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4560usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4568usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4688usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4696usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

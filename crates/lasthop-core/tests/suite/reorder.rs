@@ -42,6 +42,7 @@ struct Hop {
     ack: i64,
     above: BTreeSet<i64>,
     detours: u64,
+    detour_ns: u64,
 }
 
 impl Hop {
@@ -59,6 +60,7 @@ impl Hop {
             ack: 0,
             above: BTreeSet::new(),
             detours: 0,
+            detour_ns: 3 * MSEC_NS,
         }
     }
 
@@ -80,7 +82,7 @@ impl Hop {
         self.free_ns = self.free_ns.max(now) + SERIAL_NS;
         let detour = self.random.chance(20);
         self.detours += u64::from(detour);
-        let due = self.free_ns + HOP_NS + if detour { 3 * MSEC_NS } else { 0 };
+        let due = self.free_ns + HOP_NS + if detour { self.detour_ns } else { 0 };
         self.cross(due, Event::AtMh(seq));
     }
 
@@ -199,5 +201,19 @@ fn pauses_do_not_unlearn_it() {
                 "{repairs} repairs for {detours} detours, pauses of {long} ms"
             );
         }
+    }
+}
+
+/// By then the repair may have come first: MH's DSACK tells.
+#[test]
+fn detours_as_long_as_the_hop_teach_as_well() {
+    for ms in [8, 9, 12, 15, 18] {
+        let mut hop = Hop::new(60, (0, 0));
+        hop.detour_ns = ms * MSEC_NS;
+        let (repairs, detours) = hop.run();
+        assert!(
+            repairs <= detours / 4,
+            "{ms} ms: {repairs} repairs for {detours} detours"
+        );
     }
 }
