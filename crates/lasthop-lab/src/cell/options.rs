@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The command line of `compare`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -219,17 +220,23 @@ impl TrafficOptions {
 }
 
 impl CompareOptions {
-    /// All combinations; the schemes of one congestion control and seed stand side by side.
+    /// The congestion controls that are compared; those of the flows count as one.
+    pub fn congestion_controls(&self) -> Vec<String> {
+        match self.traffic.flow_cc.is_empty() {
+            true => each_once(self.cc.iter().cloned()),
+            false => vec![self.traffic.flow_cc.join("+")],
+        }
+    }
+
+    /// All combinations, each once, for a cell that is run again is no further seed; the schemes of
+    /// one congestion control and seed stand side by side.
     pub fn cells(&self) -> Vec<Cell> {
-        let ccs = if self.traffic.flow_cc.is_empty() {
-            self.cc.clone()
-        } else {
-            vec![self.traffic.flow_cc.join("+")]
-        };
+        let seeds = each_once(self.seeds.iter().cloned().flatten());
+        let schemes = each_once(self.schemes.iter().cloned());
         let mut cells = Vec::new();
-        for cc in &ccs {
-            for seed in self.seeds.iter().cloned().flatten() {
-                for scheme in &self.schemes {
+        for cc in &self.congestion_controls() {
+            for &seed in &seeds {
+                for scheme in &schemes {
                     let (cc, scheme) = (cc.clone(), scheme.clone());
                     cells.push(Cell { cc, scheme, seed });
                 }
@@ -380,6 +387,12 @@ impl CompareOptions {
     }
 }
 
+/// In the order in which they were named first.
+fn each_once<T: Ord + Clone>(named: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    named.filter(|one| seen.insert(one.clone())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -404,6 +417,19 @@ mod tests {
             .map(|c| format!("{} {} {}", c.cc, c.seed, c.scheme))
             .collect();
         assert_eq!(shown, ["reno 1 none", "reno 1 snoop", "reno 2 none"]);
+    }
+
+    /// The same cell twice is one run twice, and no second seed of a mean.
+    #[test]
+    fn a_cell_that_is_named_twice_is_there_once() {
+        for (words, expected) in [
+            ("--scheme none --cc bbr --seed 3,1..3", vec![3, 1, 2]),
+            ("--scheme none,none --cc bbr,bbr", vec![1]),
+        ] {
+            let cells = parse(words).unwrap().cells();
+            let seeds: Vec<u64> = cells.iter().map(|cell| cell.seed).collect();
+            assert_eq!(seeds, expected, "{words}");
+        }
     }
 
     #[test]
