@@ -209,8 +209,7 @@ struct Ended {
 
 fn run_job(job: &Job, stop: &Stop) -> Result<Figures> {
     let ended = run_child(&job.args, job.limit, stop)?;
-    let record = ended.stdout.lines().next_back();
-    let Some(record) = record.and_then(|line| serde_json::from_str::<Record>(line).ok()) else {
+    let Some(record) = only_record(&ended.stdout)? else {
         let said = match ended.said.is_empty() {
             true => "it said nothing".to_owned(),
             false => ended.said.join("; "),
@@ -227,6 +226,17 @@ fn run_job(job: &Job, stop: &Stop) -> Result<Figures> {
         notes,
         failure,
     })
+}
+
+/// What `compare` printed of its one cell. None of several can stand for all.
+fn only_record(stdout: &str) -> Result<Option<Record>> {
+    let records = stdout.lines().map(serde_json::from_str);
+    let mut records = records.filter_map(serde_json::Result::<Record>::ok);
+    let record = records.next();
+    match records.count() {
+        0 => Ok(record),
+        more => bail!("{} results of one run", 1 + more),
+    }
 }
 
 /// Runs `compare` to its end, at most for `limit`. Whatever it leaves standing is removed.
@@ -316,4 +326,20 @@ fn remove_left_behind(pid: u32) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::record::sample;
+
+    #[test]
+    fn a_run_has_one_result() {
+        let line = |cc| serde_json::to_string(&sample("none", cc, 1, 2.5)).unwrap() + "\n";
+        let [cubic, reno] = ["cubic", "reno"].map(line);
+        let record = only_record(&reno).unwrap();
+        assert_eq!(record.map(|record| record.cc).as_deref(), Some("reno"));
+        assert_eq!(only_record("").unwrap(), None);
+        assert!(only_record(&(cubic + &reno)).is_err());
+    }
 }

@@ -76,7 +76,8 @@ fn a_condition_is_about_the_cells_that_it_names() {
 
 #[test]
 fn without_further_axes_nothing_changes() {
-    let plain = parse(&small("", "")).unwrap();
+    let text = small("", "").replace("[setup]", "[setup]\ncc = \"reno\"");
+    let plain = parse(&text).unwrap();
     assert_eq!(plain.series.len(), 2);
     assert_eq!((&*plain.checks[0].text, plain.figures.len()), ("helps", 1));
 }

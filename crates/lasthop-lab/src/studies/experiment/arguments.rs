@@ -2,6 +2,7 @@
 //! An experiment's options are those of `compare`, and `compare` itself says whether they are
 //! right.
 
+use crate::cell::options::CompareOptions;
 use crate::engines;
 use crate::studies::campaign::CompareLine;
 
@@ -52,10 +53,23 @@ pub(super) fn check(key: &str, value: Option<&str>) -> Result<(), Wrong> {
 /// Checks the options of one run.
 ///
 /// # Errors
-/// They contradict each other, or something that they name is missing.
+/// They contradict each other, make more than one run, or something that they name is missing.
 pub(super) fn check_together(args: &[String]) -> Result<(), String> {
     let compare = CompareLine::parse(args)?;
-    engines::check_options(&compare).map_err(|error| format!("{error:#}"))
+    engines::check_options(&compare).map_err(|error| format!("{error:#}"))?;
+    check_is_one(&compare)
+}
+
+/// Of several congestion controls `compare` makes as many runs, of which one has a place.
+fn check_is_one(compare: &CompareOptions) -> Result<(), String> {
+    match &compare.congestion_controls()[..] {
+        [_] => Ok(()),
+        several => Err(format!(
+            "cc: a run has one congestion control and not {}: give one, and for several a series or \
+             an axis of each",
+            several.join(", ")
+        )),
+    }
 }
 
 #[cfg(test)]

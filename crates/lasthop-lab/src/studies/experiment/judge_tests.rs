@@ -11,6 +11,7 @@ use crate::studies::experiment::spec::Statistic;
 /// Three bit-error rates, and a condition that lacks its bounds.
 fn head() -> String {
     Small::new("T", "1..2")
+        .setup("cc = \"reno\"")
         .axis(
             "Errors",
             "scale = \"log\"\npoints = [{ x = 1e-6, ber = 1e-6 }, { x = 1e-5, ber = 1e-5 }, { x = 1e-4, ber = 1e-4 }]",

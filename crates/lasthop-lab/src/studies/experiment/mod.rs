@@ -314,6 +314,7 @@ mod tests {
     #[test]
     fn a_part_without_conditions_is_no_success() {
         let text = Small::new("T", "1")
+            .setup("cc = \"reno\"")
             .axis("Loss", "points = [{ x = 0, loss = 0 }]")
             .tcp_and_snoop("")
             .text();

@@ -6,7 +6,7 @@ use crate::base::small::Small;
 /// The smallest experiment; the tests change one line of it.
 fn small() -> String {
     Small::new("T", "1..3")
-        .setup("rate = \"2mbit\"\nloss = 0.02")
+        .setup("cc = \"reno\"\nrate = \"2mbit\"\nloss = 0.02")
         .axis(
             "Delay",
             r#"points = [
@@ -29,7 +29,8 @@ fn the_smallest_file() {
     let small = parse(&small()).unwrap();
     assert_eq!(small.name, "small");
     assert_eq!(small.seeds, [1, 2, 3]);
-    assert_eq!(small.args, ["--loss", "0.02", "--rate", "2mbit"]);
+    let shared = ["--cc", "reno", "--loss", "0.02", "--rate", "2mbit"];
+    assert_eq!(small.args, shared);
     assert_eq!(small.axis.points[1].args, ["--rtt", "40ms"]);
     assert_eq!(small.axis.points[1].label.as_deref(), Some("far"));
     assert_eq!(small.series[1].agent.as_deref(), Some("dup_thresh = 2\n"));
@@ -98,78 +99,78 @@ fn mistakes_have_a_line() {
         (
             "min = 1.0",
             "min = 1.0\nto_reported = [[10, 1.0]]",
-            "dir/small.toml:32: `to_reported` stands in place",
+            "dir/small.toml:33: `to_reported` stands in place",
         ),
         (
             "to = \"tcp\"\nmetric = \"goodput_mbit\"\nmin",
             "metric = \"goodput_mbit\"\nto_reported = [[11, 1.0]]\nmin",
-            "dir/small.toml:34: 11 is no point of the axis",
+            "dir/small.toml:35: 11 is no point of the axis",
         ),
         (
             "min = 1.0",
             "min = 1.0\nto_at = 11",
-            "dir/small.toml:36: 11 is no point of the axis",
+            "dir/small.toml:37: 11 is no point of the axis",
         ),
         (
             "to = \"tcp\"\nmetric = \"goodput_mbit\"\nmin",
             "metric = \"goodput_mbit\"\nto_least = 1.0\nmin",
-            "dir/small.toml:32: `to_least` and `to_most` need `to`",
+            "dir/small.toml:33: `to_least` and `to_most` need `to`",
         ),
-        ("min = 1.0", "", "dir/small.toml:32: this check can't fail"),
+        ("min = 1.0", "", "dir/small.toml:33: this check can't fail"),
         (
             "metric = \"goodput_mbit\"\nmin = 1.0",
             "any = [{}]",
-            "dir/small.toml:32: any: a table needs a metric",
+            "dir/small.toml:33: any: a table needs a metric",
         ),
         (
             "min = 1.0",
             "at = []\nmin = 1.0",
-            "dir/small.toml:35: at: name a point",
+            "dir/small.toml:36: at: name a point",
         ),
         (
             "to = \"tcp\"\nmetric = \"goodput_mbit\"\nmin = 1.0",
             "metric = \"goodput_mbit\"\nto_reported = []\nmin = 1.0",
-            "dir/small.toml:34: to_reported: give a pair",
+            "dir/small.toml:35: to_reported: give a pair",
         ),
         (
             "min = 1.0",
             "shift = 7\nmin = 1.0",
-            "dir/small.toml:32: shift: no point of the axis",
+            "dir/small.toml:33: shift: no point of the axis",
         ),
         (
             "min = 1.0",
             "shift = 2\nat = [20]\nmin = 1.0",
-            "dir/small.toml:32: shift: no point of the axis",
+            "dir/small.toml:33: shift: no point of the axis",
         ),
         (
             "min = 1.0",
             "any = [{ jain = { min = 1 } }]",
-            "dir/small.toml:32: `any` stands in place",
+            "dir/small.toml:33: `any` stands in place",
         ),
         (
             "metric = \"goodput_mbit\"\nmin = 1.0",
             "",
-            "dir/small.toml:32: a check needs a metric",
+            "dir/small.toml:33: a check needs a metric",
         ),
         (
             "metric = \"goodput_mbit\"\nmin = 1.0",
             "any = [{ jain = { } }]",
-            "dir/small.toml:34: any: give min or max",
+            "dir/small.toml:35: any: give min or max",
         ),
         (
             "metric = \"goodput_mbit\"\nmin = 1.0",
             "any = [{ fairness = { min = 1 } }]",
-            "dir/small.toml:34: `fairness` is no field",
+            "dir/small.toml:35: `fairness` is no field",
         ),
         (
             "min = 1.0",
             "min = 1.0\njudged_by = \"interval\"\nstatistic = \"median\"",
-            "dir/small.toml:32: only a mean has an interval",
+            "dir/small.toml:33: only a mean has an interval",
         ),
         (
             "metric = \"goodput_mbit\"\nmin",
             "metric = \"goodput_mbit / loss\"\nmin",
-            "dir/small.toml:34: `loss` is no field",
+            "dir/small.toml:35: `loss` is no field",
         ),
         (
             "seeds =",
@@ -179,38 +180,38 @@ fn mistakes_have_a_line() {
         (
             "rate = \"2mbit\"",
             "rat = \"2mbit\"",
-            "dir/small.toml:7: unknown option `rat`; did you mean `rate`?",
+            "dir/small.toml:8: unknown option `rat`; did you mean `rate`?",
         ),
         (
             "rate = \"2mbit\"",
             "rate = \"2\"",
-            "dir/small.toml:7: rate: invalid value '2'",
+            "dir/small.toml:8: rate: invalid value '2'",
         ),
         (
             "rate = \"2mbit\"",
             "seed = 4",
-            "dir/small.toml:7: `seed` is set by the runner",
+            "dir/small.toml:8: `seed` is set by the runner",
         ),
         (
             "loss = 0.02",
             "loss = 1.5",
-            "dir/small.toml:8: loss: invalid value '1.5'",
+            "dir/small.toml:9: loss: invalid value '1.5'",
         ),
         (
             "loss = 0.02",
             "loss = [true]",
-            "dir/small.toml:8: a list may hold",
+            "dir/small.toml:9: a list may hold",
         ),
         (
             "x = 10,",
             "x = \"10\",",
-            "dir/small.toml:12: x: write a number",
+            "dir/small.toml:13: x: write a number",
         ),
-        ("x = 10, ", "", "dir/small.toml:12: a point needs an x"),
+        ("x = 10, ", "", "dir/small.toml:13: a point needs an x"),
         (
             "x = 20,",
             "x = 10,",
-            "dir/small.toml:13: x = 10 is there already",
+            "dir/small.toml:14: x = 10 is there already",
         ),
         (
             "rtt = \"20ms\"",
@@ -220,59 +221,59 @@ fn mistakes_have_a_line() {
         (
             "name = \"snoop\"",
             "name = \"Snoop\"",
-            "dir/small.toml:20: `Snoop` is no name",
+            "dir/small.toml:21: `Snoop` is no name",
         ),
         (
             "name = \"snoop\"",
             "name = \"tcp\"",
-            "dir/small.toml:20: series `tcp` is there already",
+            "dir/small.toml:21: series `tcp` is there already",
         ),
         (
             "scheme = \"snoop\"",
             "scheme = \"snop\"",
-            "dir/small.toml:22: no scheme `snop`; have: none,",
+            "dir/small.toml:23: no scheme `snop`; have: none,",
         ),
-        ("dup_thresh = 2", "dup_tresh = 2", "dir/small.toml:23: "),
+        ("dup_thresh = 2", "dup_tresh = 2", "dir/small.toml:24: "),
         (
             "scheme = \"snoop\"",
             "scheme = \"split\"",
-            "dir/small.toml:23: split is no agent",
+            "dir/small.toml:24: split is no agent",
         ),
         (
             "kind = \"ratio\"",
             "kind = \"ration\"",
-            "dir/small.toml:27: unknown variant `ration`",
+            "dir/small.toml:28: unknown variant `ration`",
         ),
         (
             "kind = \"ratio\"",
             "kind = \"value\"",
-            "dir/small.toml:25: a ratio or difference needs",
+            "dir/small.toml:26: a ratio or difference needs",
         ),
         (
             "metric = \"goodput_mbit\"\nto = \"tcp\"\n[[check]]",
             "metric = \"goodput\"\nto = \"tcp\"\n[[check]]",
-            "dir/small.toml:28: `goodput` is no field",
+            "dir/small.toml:29: `goodput` is no field",
         ),
         (
             "metric = \"goodput_mbit\"\nto = \"tcp\"\n[[check]]",
             "metric = \"goodput_mbit[0]\"\nto = \"tcp\"\n[[check]]",
-            "dir/small.toml:28: `goodput_mbit[0]` is no field",
+            "dir/small.toml:29: `goodput_mbit[0]` is no field",
         ),
         (
             "of = \"snoop\"",
             "of = \"snop\"",
-            "dir/small.toml:32: there is no series `snop`, but snoop, tcp",
+            "dir/small.toml:33: there is no series `snop`, but snoop, tcp",
         ),
         (
             "min = 1.0",
             "at = [30]\nmin = 1.0",
-            "dir/small.toml:35: 30 is no point of the axis",
+            "dir/small.toml:36: 30 is no point of the axis",
         ),
-        ("min = 1.0", "", "dir/small.toml:32: this check can't fail"),
+        ("min = 1.0", "", "dir/small.toml:33: this check can't fail"),
         (
             "min = 1.0",
             "peak = [12, 18]",
-            "dir/small.toml:35: no point of the axis lies between",
+            "dir/small.toml:36: no point of the axis lies between",
         ),
     ] {
         assert!(small().contains(right), "{right}");
@@ -375,4 +376,19 @@ fn mixes_have_what_they_are_measured_against() {
             assert!(found.is_some() || told, "{}: {}", mix.name, series.name);
         }
     }
+}
+
+/// The runner keeps one record of each run: of several congestion controls, one would stand for all.
+#[test]
+fn a_run_has_one_congestion_control() {
+    for cc in ["", "cc = \"cubic,bbr\"\n", "cc = [\"cubic\", \"bbr\"]\n"] {
+        let text = small().replace("cc = \"reno\"\n", cc);
+        let said = parse(&text).unwrap_err().to_string();
+        assert!(
+            said.contains("series tcp at 10: cc: a run has one"),
+            "{said}"
+        );
+    }
+    let flows = small().replace("cc = \"reno\"", "flow-cc = \"cubic,bbr\"\nflows = 2");
+    parse(&flows).unwrap();
 }
