@@ -109,7 +109,7 @@ impl Record {
             hops: link.hops,
             flows: traffic.flows.into(),
             transfers: traffic.transfers,
-            rate_mbit: link.constant_rate_bps(way) as f64 / 1e6,
+            rate_mbit: link.mean_rate_bps(way) as f64 / 1e6,
             sender: link.sender,
             rtt_ms: link.path_rtt_ns() as f64 / 1e6,
             local_rtt_ms: link.local_rtt_ns as f64 / 1e6,
@@ -215,6 +215,18 @@ mod tests {
             (Some(2.0), Some(3.0))
         );
         assert_eq!(record.sender_retransmit_share, Some(0.01));
+    }
+
+    /// With a rate that varies, `--rate` sizes the queue alone.
+    #[test]
+    fn the_rate_is_that_of_the_hop() {
+        let rate = |words: &str| {
+            let options = parse(words).unwrap();
+            Record::of(&options, &options.cells()[0]).rate_mbit
+        };
+        let wave = "--rate 5mbit --rate-wave 30mbit,10mbit,1s";
+        assert_eq!(rate(wave), 20.0);
+        assert_eq!(rate("--rate 5mbit --rate-up 2mbit --direction up"), 2.0);
     }
 
     #[test]
