@@ -141,6 +141,15 @@ pub fn seed_range(text: &str) -> Result<RangeInclusive<u64>, String> {
     Ok(first..=last)
 }
 
+/// Seeds as [`seed_range`] takes them, joined by commas.
+pub fn show_seeds(seeds: &[RangeInclusive<u64>]) -> String {
+    let show = |seeds: &RangeInclusive<u64>| match (seeds.start(), seeds.end()) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first}..{last}"),
+    };
+    seeds.iter().map(show).collect::<Vec<_>>().join(",")
+}
+
 /// A rate as people write it: `20mbit`, `1.5gbit`.
 pub fn show_rate(rate_bps: u64) -> String {
     let (scale, unit) = match rate_bps {

@@ -35,6 +35,9 @@ pub struct Meta {
     /// Words of the command that made the latest runs, but for `--out`; empty: not known.
     #[serde(default)]
     pub command: Vec<String>,
+    /// Seeds that this command asked for; empty: not known.
+    #[serde(default)]
+    pub seeds: Vec<u64>,
     /// Runs at a time; 0: they were made elsewhere.
     pub jobs: u16,
     /// When the latest runs began, in s since 1970.
@@ -78,6 +81,7 @@ impl Meta {
             kernel: kernel(),
             cpus,
             command: planned.command.clone(),
+            seeds: planned.seeds.clone(),
             jobs,
             started_s: now_s(),
             profiles: profiles

@@ -120,7 +120,7 @@ fn plan(options: &RunOptions) -> Result<Vec<Planned>> {
             directory: options.out.join(&experiment.name),
             experiment,
             seeds,
-            command: vec!["run".to_owned(), path.display().to_string()],
+            command: options.command(path),
         });
     }
     Ok(planned)
@@ -174,6 +174,7 @@ fn run_missing(options: &RunOptions, planned: &Planned) -> Result<bool> {
         let meta = Meta::read(&planned.directory);
         let mut meta = meta.unwrap_or_else(|| Meta::here(planned, cpus, GATHERED));
         meta.command.clone_from(&planned.command);
+        meta.seeds.clone_from(&planned.seeds);
         meta.write(&planned.directory)?;
         return Ok(true);
     }

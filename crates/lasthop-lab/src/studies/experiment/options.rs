@@ -2,7 +2,7 @@
 //! The command lines of `run` and `report`.
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::units;
 
@@ -49,4 +49,43 @@ pub struct RunOptions {
     /// Say no more than which conditions are not met, and go on where an experiment has no results.
     #[arg(skip)]
     pub brief: bool,
+}
+
+impl RunOptions {
+    /// What makes the runs of one of its files again, in whatever directory and however many at a
+    /// time.
+    pub(crate) fn command(&self, file: &Path) -> Vec<String> {
+        let mut words = vec!["run".to_owned(), file.display().to_string()];
+        if !self.seeds.is_empty() {
+            words.extend(["--seed".to_owned(), units::show_seeds(&self.seeds)]);
+        }
+        if !self.points.is_empty() {
+            let points: Vec<String> = self.points.iter().map(f64::to_string).collect();
+            words.extend(["--point".to_owned(), points.join(",")]);
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: RunOptions,
+    }
+
+    #[test]
+    fn the_command_makes_the_same_runs_again() {
+        for part in ["", " --seed 5,7..9", " --seed 5 --point -1,2.5"] {
+            let words = format!("run dir/a.toml{part}");
+            let given = format!("{words} --jobs 2 --out D -j");
+            let run = Line::parse_from(given.split(' ')).run;
+            assert_eq!(run.command(&run.files[0]).join(" "), words);
+        }
+    }
 }

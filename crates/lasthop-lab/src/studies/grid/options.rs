@@ -151,11 +151,6 @@ impl GridOptions {
     /// # Errors
     /// A value that `compare` does not take; a configuration that cannot be read.
     pub fn shorter(&self) -> Result<Shorter> {
-        let show = |seeds: &RangeInclusive<u64>| match (seeds.start(), seeds.end()) {
-            (first, last) if first == last => first.to_string(),
-            (first, last) => format!("{first}..{last}"),
-        };
-        let seeds: Vec<String> = self.seeds.iter().map(show).collect();
         let times = [("duration", self.duration_ns), ("warmup", self.warmup_ns)];
         // The grid has a file of its own for that.
         let ends_only = self.quick && self.mixes.is_some();
@@ -164,8 +159,8 @@ impl GridOptions {
             only.extend(Only::new(option, wanted).map_err(anyhow::Error::msg)?);
         }
         Ok(Shorter {
-            seeds: match (seeds.is_empty(), ends_only) {
-                (false, _) => Some(seeds.join(",")),
+            seeds: match (self.seeds.is_empty(), ends_only) {
+                (false, _) => Some(units::show_seeds(&self.seeds)),
                 (true, true) => Some("1".to_owned()),
                 (true, false) => None,
             },

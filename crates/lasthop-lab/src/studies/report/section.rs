@@ -96,18 +96,26 @@ impl Section {
             Ok(stored) => (stored, None),
             Err(error) => (Stored::default(), Some(format!("{error:#}"))),
         };
-        let mut remarks = stored.remarks();
-        remarks.extend(unread);
-        // Seeds that `run --seed` added are in the tables; the file's own decide.
+        let meta = Meta::read(directory);
+        let experiment = as_asked(experiment, meta.as_ref());
         let own = |line: &&Line| experiment.seeds.contains(&line.record.seed);
         let lines: Vec<&Line> = stored.lines.iter().filter(own).collect();
         let runs = Runs::new(&lines);
+        let mut remarks = stored.remarks();
+        remarks.extend(unread);
+        let others = stored.lines.len() - lines.len();
+        if others > 0 {
+            remarks.push(format!(
+                "{others} runs of seeds that the latest `run` was not asked for are in the table of \
+                 runs alone: `run --seed` with all of them counts them"
+            ));
+        }
         Self {
             figures: figures(&experiment, runs, directory),
             maps: MapData::all(&experiment, runs),
             contrast: Contrast::of(&experiment, runs),
             judgements: judge(&experiment, runs, experiment.seeds.len()),
-            meta: Meta::read(directory),
+            meta,
             directory: directory.to_owned(),
             lines: stored.lines,
             remarks,
@@ -191,6 +199,18 @@ impl Section {
             point.unwrap_or(&points[points.len() / 2]),
             series.unwrap_or(&experiment.series[experiment.series.len() - 1]),
         )
+    }
+}
+
+/// With the seeds that the latest `run` judged, which `--seed` may have named: the page says the same.
+fn as_asked(experiment: Experiment, meta: Option<&Meta>) -> Experiment {
+    let seeds = meta.map(|meta| meta.seeds.clone());
+    match seeds.filter(|seeds| !seeds.is_empty()) {
+        Some(seeds) => Experiment {
+            seeds,
+            ..experiment
+        },
+        None => experiment,
     }
 }
 

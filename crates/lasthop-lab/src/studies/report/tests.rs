@@ -82,6 +82,17 @@ fn store(out: &Path, name: &str, lines: &[Line]) {
     fs::write(directory.join(line::FILE), text).unwrap();
 }
 
+/// As `run` leaves a directory when it was asked for these seeds.
+fn asked_for(directory: &Path, file: &str, seeds: &[u64]) {
+    let planned = Planned {
+        experiment: Experiment::parse(&spec(), Path::new("mine.toml")).unwrap(),
+        directory: directory.to_owned(),
+        seeds: seeds.to_vec(),
+        command: vec!["run".into(), file.into()],
+    };
+    Meta::here(&planned, 2, 1).write(directory).unwrap();
+}
+
 fn page_of(out: &Path) -> String {
     page::page(&parts(out).unwrap(), out, None)
 }
@@ -151,6 +162,28 @@ fn lines_that_are_no_results_do_not_count_and_are_named() {
     assert!(article.contains("lines [1] are no results"));
     assert!(article.contains("1 results of another state"));
     assert!(article.contains("7 of 8 runs"));
+}
+
+/// `run --seed` judges these seeds, and so does the page.
+#[test]
+fn the_page_is_about_the_seeds_that_were_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let second = |line: &Line| line.record.seed == 2;
+    let of_second: Vec<Line> = all_runs(2.0).into_iter().filter(second).collect();
+    store(dir.path(), "second", &of_second);
+    asked_for(&dir.path().join("second"), "second.toml", &[2]);
+    store(dir.path(), "both", &all_runs(2.0));
+    asked_for(&dir.path().join("both"), "both.toml", &[2]);
+    let page = page_of(dir.path());
+    for name in ["second", "both"] {
+        let article = article(&page, name);
+        assert!(article.contains("✓ met") && article.contains("4 of 4 runs"));
+        assert!(!article.contains("Missing"), "{article}");
+        assert!(article.contains("--seed 2"), "one run of it");
+    }
+    let others = "4 runs of seeds that the latest `run` was not asked for";
+    assert!(article(&page, "both").contains(others));
+    assert!(!article(&page, "second").contains("asked for"));
 }
 
 #[test]
@@ -254,15 +287,7 @@ fn the_command_names_the_file_that_was_run() {
     assert_eq!(command_of("pages"), ["run", "experiments/mixes/pages.toml"]);
     store(dir.path(), "mine", &[]);
     assert_eq!(command_of("mine"), ["run", "experiments/mine.toml"]);
-    let planned = Planned {
-        experiment: Experiment::parse(&spec(), Path::new("mine.toml")).unwrap(),
-        directory: dir.path().join("mine"),
-        seeds: vec![1],
-        command: vec!["run".into(), "elsewhere/mine.toml".into()],
-    };
-    Meta::here(&planned, 2, 1)
-        .write(&planned.directory)
-        .unwrap();
+    asked_for(&dir.path().join("mine"), "elsewhere/mine.toml", &[1]);
     assert_eq!(command_of("mine"), ["run", "elsewhere/mine.toml"]);
 }
 
