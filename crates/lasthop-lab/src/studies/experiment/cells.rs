@@ -61,17 +61,35 @@ pub fn cells(experiment: &Experiment, seeds: &[u64], directory: &Path) -> Result
     Ok(cells)
 }
 
-/// Where its series run, at each point, and with which scheme.
-pub fn engines(experiment: &Experiment) -> Vec<(Engine, String)> {
-    let mut engines = Vec::new();
+/// What a run asks of the machine.
+#[derive(Debug)]
+pub struct Need {
+    /// Where it runs.
+    pub engine: Engine,
+    /// With which scheme.
+    pub scheme: String,
+    /// With which congestion control, or those of its flows.
+    pub congestion_controls: Vec<String>,
+}
+
+/// What its series need, at each point.
+pub fn needs(experiment: &Experiment) -> Vec<Need> {
+    let mut needs = Vec::new();
     for point in &experiment.axis.points {
         for series in &experiment.series {
+            // The parser of the file has seen to it that this one parses.
             let compare = CompareLine::parse(&args(experiment, point, series));
-            let engine = compare.map_or(Engine::default(), |c| c.engine.engine);
-            engines.push((engine, series.scheme.clone()));
+            needs.extend(compare.map(|compare| Need {
+                engine: compare.engine.engine,
+                scheme: series.scheme.clone(),
+                congestion_controls: match compare.traffic.flow_cc.is_empty() {
+                    true => compare.cc,
+                    false => compare.traffic.flow_cc,
+                },
+            }));
         }
     }
-    engines
+    needs
 }
 
 /// The options of `compare` that its file gives.

@@ -33,6 +33,9 @@ pub(super) fn check(metric: &str) -> Result<(), String> {
         let field = FIELDS.iter().find(|field| field.name == name);
         field.is_some_and(|field| !field.unit.starts_with("list") && !is_text(field))
     };
+    if parsed.var_names().is_empty() {
+        return Err(format!("`{metric}` names no field of compare -j"));
+    }
     match parsed.var_names().iter().find(|name| !is_scalar(name)) {
         Some(unknown) => Err(no_field(unknown)),
         None => Ok(()),
@@ -156,6 +159,7 @@ mod tests {
             ("1 + cc", "`cc` is no field"),
             ("1 + page_loads_ms", "`page_loads_ms` is no field"),
             ("jain * (1 + jain", "is no arithmetic"),
+            ("1 / 0", "`1 / 0` names no field"),
         ] {
             let error = check(metric).unwrap_err();
             assert!(error.contains(said), "{metric}: {error}");

@@ -22,6 +22,7 @@ pub mod stored;
 pub mod summary;
 mod text;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::thread;
@@ -43,6 +44,7 @@ use crate::base::interrupt;
 use crate::base::say::say;
 use crate::bed::emulator::DISTORTED;
 use crate::bed::process;
+use crate::bed::transfer::sockets;
 use crate::cell::engine::Engine;
 use crate::engines;
 use crate::studies::campaign::{self, Figures, Job, Store};
@@ -128,19 +130,24 @@ fn plan(options: &RunOptions) -> Result<Vec<Planned>> {
 
 /// Finds out what would make runs fail, before the first one.
 fn check_machine(planned: &[Planned]) -> Result<()> {
-    let mut cells = Vec::new();
+    let mut needs = Vec::new();
     for planned in planned {
-        cells.extend(cells::engines(&planned.experiment));
+        needs.extend(cells::needs(&planned.experiment));
     }
     for name in [Engine::Ns3, Engine::Ns2, Engine::Testbed] {
-        let of_engine = || cells.iter().filter(|(used, _)| *used == name);
+        let of_engine = || needs.iter().filter(|need| need.engine == name);
         if of_engine().next().is_none() {
             continue;
         }
         if name == Engine::Testbed {
             process::check_root()?;
+            // Simulators know theirs without being asked: the file's parser has seen to it.
+            let named = of_engine().flat_map(|need| &need.congestion_controls);
+            for cc in named.collect::<BTreeSet<_>>() {
+                sockets::check_congestion_control(cc)?;
+            }
         }
-        let schemes: Vec<&str> = of_engine().map(|(_, scheme)| scheme.as_str()).collect();
+        let schemes: Vec<&str> = of_engine().map(|need| need.scheme.as_str()).collect();
         engines::of(name).check_tools(&schemes)?;
     }
     Ok(())

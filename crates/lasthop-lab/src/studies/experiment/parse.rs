@@ -24,7 +24,6 @@ use super::spec::{
 };
 use crate::base::units;
 use crate::cell::engine::Engine;
-use crate::data::baseline::Baseline;
 use crate::data::scheme;
 
 /// The longest name of an experiment, a series or a figure: it becomes part of file names.
@@ -327,8 +326,13 @@ fn known_scheme(name: Spanned<String>) -> Result<String, Mistake> {
 /// The table as a configuration file, after the agent's own check of it.
 fn agent_config(table: Spanned<toml::Table>, scheme: &str) -> Result<String, Mistake> {
     let at = table.span();
-    if let Some(baseline) = Baseline::named(scheme) {
-        let what = format!("{baseline} is no agent and has no configuration of one");
+    if !scheme::has_agent(scheme) {
+        let what = format!("{scheme} is no agent and has no configuration of one");
+        return Err(Mistake::new(at, what));
+    }
+    let named = table.get_ref().get("scheme");
+    if named.is_some_and(|named| named.as_str() != Some(scheme)) {
+        let what = format!("agent: the series says which scheme it has, {scheme}: leave it out");
         return Err(Mistake::new(at, what));
     }
     let text = toml::to_string(table.get_ref()).map_err(|error| Mistake::new(at.clone(), error))?;
@@ -443,12 +447,25 @@ fn demands(raw: &RawCheck) -> Result<Vec<Vec<Demand>>, Mistake> {
         let what = "this check can't fail: give min, max or peak";
         return Err(Mistake::new(at, what));
     }
+    check_bounds(raw.min, raw.max, &at)?;
     Ok(vec![vec![Demand {
         metric: Names::metric(metric.clone())?,
         min: raw.min,
         max: raw.max,
         judged_by: raw.judged_by,
     }]])
+}
+
+/// Finds bounds that no value is within.
+fn check_bounds(min: Option<f64>, max: Option<f64>, at: &Range<usize>) -> Result<(), Mistake> {
+    let is_within = |value: f64| min.is_none_or(|m| value >= m) && max.is_none_or(|m| value <= m);
+    match is_within(min.or(max).unwrap_or(0.0)) {
+        true => Ok(()),
+        false => Err(Mistake::new(
+            at.clone(),
+            "min and max: no value is within them",
+        )),
+    }
 }
 
 /// What must hold together. `judged_by`: what its bounds are where they do not say; `at`: place of the
@@ -465,6 +482,7 @@ fn alternative(
         if bounds.min.is_none() && bounds.max.is_none() {
             return Err(Mistake::new(metric.span(), "any: give min or max"));
         }
+        check_bounds(bounds.min, bounds.max, &metric.span())?;
         Ok(Demand {
             metric: Names::metric(metric.clone())?,
             min: bounds.min,

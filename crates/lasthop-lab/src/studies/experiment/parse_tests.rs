@@ -240,6 +240,26 @@ fn mistakes_have_a_line() {
             "dir/small.toml:24: split is no agent",
         ),
         (
+            "dup_thresh = 2",
+            "scheme = \"rack\"",
+            "dir/small.toml:24: agent: the series says which scheme it has, snoop",
+        ),
+        (
+            "scheme = \"snoop\"",
+            "scheme = \"none\"",
+            "dir/small.toml:24: none is no agent",
+        ),
+        (
+            "min = 1.0",
+            "min = nan",
+            "dir/small.toml:33: min and max: no value",
+        ),
+        (
+            "metric = \"goodput_mbit\"\nmin = 1.0",
+            "any = [{ jain = { min = 3, max = 1 } }]",
+            "dir/small.toml:35: min and max: no value",
+        ),
+        (
             "kind = \"ratio\"",
             "kind = \"ration\"",
             "dir/small.toml:28: unknown variant `ration`",

@@ -271,6 +271,8 @@ fn configure(series: &mut Table, agent: Option<&Table>) {
         return;
     };
     let mut merged = agent.clone();
+    // That is the series' own.
+    merged.remove("scheme");
     if let Some(Value::Table(own)) = series.remove("agent") {
         merged.extend(own);
     }
@@ -492,7 +494,7 @@ series = ["none", "the-rack"]
     fn another_scheme_and_configuration() {
         let how = Shorter {
             scheme: Some("slack".to_owned()),
-            agent: Some(toml::from_str("dup_thresh = 2").unwrap()),
+            agent: Some(toml::from_str("dup_thresh = 2\nscheme = \"rack\"").unwrap()),
             ..Shorter::default()
         };
         let text = shortened(ACROSS, &how).unwrap().unwrap();
@@ -504,6 +506,7 @@ series = ["none", "the-rack"]
         assert_eq!(slack["name"].as_str(), Some("the-slack"));
         assert_eq!(slack["label"].as_str(), Some("CUBIC, slack"));
         assert_eq!(slack["agent"]["dup_thresh"].as_integer(), Some(2));
+        assert!(slack["agent"].get("scheme").is_none(), "the series' own");
         assert_eq!(file["check"][0]["of"].as_str(), Some("the-slack"));
         assert_eq!(file["figure"][0]["series"][1].as_str(), Some("the-slack"));
     }

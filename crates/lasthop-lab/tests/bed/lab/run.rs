@@ -134,6 +134,20 @@ fn mistakes_are_told_before_anything_runs() {
     );
 }
 
+#[test]
+fn an_unknown_congestion_control_is_told_before_anything_runs() {
+    if super::skipped("an_unknown_congestion_control_is_told_before_anything_runs") {
+        return;
+    }
+    let (dir, file) = bench();
+    fs::write(&file, spec().replace("\"reno\"", "\"renoo\"")).unwrap();
+    let out = dir.path().join("results");
+    let output = run(&file, &out, "");
+    let errors = text(&output.stderr);
+    assert!(errors.contains("congestion control renoo"), "{errors}");
+    assert!(errors.lines().count() == 1 && !out.exists(), "{errors}");
+}
+
 /// The line that finds no place is an error that names the file; those before it stay.
 #[test]
 fn a_full_disk_loses_nothing_that_was_finished() {
