@@ -138,19 +138,6 @@ LH_INLINE void lh_hold(struct __sk_buff *skb, struct lh_flow_entry *e, struct lh
 	held->family = e->key.family;
 }
 
-/* Not by bpf_skb_ecn_set_ce(): that goes by the kernel's place of the network header, which in a frame with
- * two tags is the inner one's (net/bridge). */
-LH_INLINE void lh_mark_ce(struct __sk_buff *skb, struct lh_scratch *sc)
-{
-	u32 at = sc->seg.l3_offset;
-
-	lh_edit_ce(&sc->hdr, at);
-	lh_barrier(at);
-	if (at > LH_HDR_BYTES - 60)
-		return;
-	bpf_skb_store_bytes(skb, at, sc->hdr.b + at, 20, 0);
-}
-
 /*
  * What the core has asked for about a packet towards MH, which goes on after this. Called with the
  * lock, returns without it. A global function: behind a loop of bpf_for in the same function Linux

@@ -422,4 +422,17 @@ LH_INLINE struct lh_slot *lh_store(struct __sk_buff *skb, const struct lh_scratc
 	return slot;
 }
 
+/* Not by bpf_skb_ecn_set_ce(): that goes by the kernel's place of the network header, which in a frame with
+ * two tags is the inner one's (net/bridge). */
+LH_INLINE void lh_mark_ce(struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	u32 at = sc->seg.l3_offset;
+
+	lh_edit_ce(&sc->hdr, at);
+	lh_barrier(at);
+	if (at > LH_HDR_BYTES - 60)
+		return;
+	bpf_skb_store_bytes(skb, at, sc->hdr.b + at, 20, 0);
+}
+
 #endif /* LH_SEND_BPF_H */
