@@ -9,7 +9,6 @@
 #define LH_STRIDE_PERIOD_SHIFT 33 /* of nanoseconds: 8.6 s */
 #define LH_STRIDE_MOST 255U
 #define LH_STRIDE_LEAST 4 /* who acknowledges two or three at once does not wait for more */
-#define LH_STRIDE_SURE 6 /* more than one lost ACK makes of two */
 #define LH_SINGLES_MOST 32 /* ACKs of single segments in a row: MH delays none */
 /* A train: a queue of so much, deliveries for so long and so many. */
 #define LH_TRAIN_QUEUE_NS (2 * LH_MSEC)
@@ -434,9 +433,7 @@ LH_INLINE u32 lh_stride(const struct lh_delivery *d)
 {
 	u32 known = lh_least(d->stride_now, d->stride_before);
 
-	if (known)
-		return known >= LH_STRIDE_LEAST ? known : 0;
-	return d->stride_most >= LH_STRIDE_SURE ? d->stride_most : 0;
+	return known >= LH_STRIDE_LEAST ? known : 0;
 }
 
 /* Whether the oldest segment that the ACK of this call covers has been gone for so long that MH may have kept
@@ -448,11 +445,11 @@ LH_INLINE bool lh_ack_is_late(struct lh_env *env, const struct lh_flow *f)
 	return lmin && lh_since(env->now_ns, env->ack.first_ns) >= way + LH_DELACK_NS / 2;
 }
 
-LH_INLINE void lh_stride_sample(struct lh_env *env, struct lh_flow *f)
+/* MH has acknowledged @n at once. */
+LH_INLINE void lh_stride_sample(struct lh_env *env, struct lh_flow *f, u32 n)
 {
 	struct lh_delivery *d = &f->delivery;
 	u16 period = env->now_ns >> LH_STRIDE_PERIOD_SHIFT;
-	u32 n = lh_min(env->ack.nr_segs, LH_STRIDE_MOST);
 
 	if (period != d->stride_period && d->stride_now) {
 		d->stride_before = d->stride_now;
@@ -479,14 +476,13 @@ LH_INLINE bool lh_ack_waited(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_ack_judge(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_ack_sum *sum = &env->ack;
+	u32 n = lh_min(sum->nr_segs, LH_STRIDE_MOST);
 
-	if (sum->nr_segs < 2 || sum->sacked || sum->unclear || !sum->first_ns)
+	if (n < 2 || sum->sacked || sum->unclear || !sum->first_ns)
 		return;
-	f->delivery.stride_most =
-		lh_max(f->delivery.stride_most, lh_min(sum->nr_segs, LH_STRIDE_MOST));
 	if (!lh_ack_is_late(env, f))
-		lh_stride_sample(env, f);
-	else if (sum->nr_segs < lh_stride(&f->delivery))
+		lh_stride_sample(env, f, n);
+	else if (n < lh_stride(&f->delivery))
 		f->delivery.waits = sum->waited = 1;
 }
 

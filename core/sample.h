@@ -26,7 +26,7 @@ struct lh_delivery {
 	u64 rate_last; /* of the last trains, smoothed */
 	u16 singles; /* ACKs of one segment each in a row */
 	u8 waits; /* 1: MH has kept an ACK for want of segments */
-	u8 stride_most; /* the most segments that one ACK has covered: the stride, as long as none is known */
+	u8 pad;
 	/* The fewest segments that MH has acknowledged at once (lh_stride): in this period and in the last one
 	 * that showed any, 0: none; and the period's number. */
 	u8 stride_now, stride_before;

@@ -2160,7 +2160,7 @@ pub struct lh_hold {
     pub fwd_flags: u16,
     #[doc = " as in the header"]
     pub last_window: u16,
-    #[doc = " first suppression since the last forwarded ACK; with LH_FLOW_HELD or _HIDDEN"]
+    #[doc = " first suppression since the last forwarded ACK; with LH_FLOW_WITHHOLDS"]
     pub since_ns: u64,
     #[doc = " when FH gets it; samples of RTT that come meanwhile move it no more"]
     pub until_ns: u64,
@@ -2277,8 +2277,7 @@ pub struct lh_delivery {
     pub singles: u16,
     #[doc = " 1: MH has kept an ACK for want of segments"]
     pub waits: u8,
-    #[doc = " the most segments that one ACK has covered: the stride, as long as none is known"]
-    pub stride_most: u8,
+    pub pad: u8,
     #[doc = " The fewest segments that MH has acknowledged at once (lh_stride): in this period and in the last one\n that showed any, 0: none; and the period's number."]
     pub stride_now: u8,
     #[doc = " The fewest segments that MH has acknowledged at once (lh_stride): in this period and in the last one\n that showed any, 0: none; and the period's number."]
@@ -2311,8 +2310,7 @@ const _: () = {
     ["Offset of field: lh_delivery::singles"]
         [::core::mem::offset_of!(lh_delivery, singles) - 88usize];
     ["Offset of field: lh_delivery::waits"][::core::mem::offset_of!(lh_delivery, waits) - 90usize];
-    ["Offset of field: lh_delivery::stride_most"]
-        [::core::mem::offset_of!(lh_delivery, stride_most) - 91usize];
+    ["Offset of field: lh_delivery::pad"][::core::mem::offset_of!(lh_delivery, pad) - 91usize];
     ["Offset of field: lh_delivery::stride_now"]
         [::core::mem::offset_of!(lh_delivery, stride_now) - 92usize];
     ["Offset of field: lh_delivery::stride_before"]

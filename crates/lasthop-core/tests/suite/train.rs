@@ -165,7 +165,6 @@ impl Side {
         flow.ring.nr_small = 0;
         flow.ring.reclaimed_ns = 0;
         // How many segments MH acknowledges at once is what they differ in.
-        flow.delivery.stride_most = 0;
         flow.delivery.stride_now = 0;
         format!("{flow:?}")
     }
