@@ -154,7 +154,7 @@ LH_INLINE void lh_ack_new(struct lh_env *env, struct lh_flow *f, const struct lh
 		f->sacked_max = f->una;
 	f->recovery.nr_dup = 0;
 	f->recovery.exp_dup = 0;
-	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD | LH_FLOW_HIDDEN | LH_FLOW_ABANDONED);
+	f->flags &= ~(LH_FLOW_DUP_DRIVEN | LH_FLOW_WITHHOLDS | LH_FLOW_ABANDONED);
 	if (lh_after(f->una, f->recovery.own_dups_end))
 		f->recovery.own_dups = 0;
 	if (!lh_before(f->una, f->recovery.rtx_end))

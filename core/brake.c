@@ -112,7 +112,7 @@ LH_ENTRY int lh_brake_duplicate(struct lh_env *env, struct lh_flow *f, const str
 	}
 	return 0;
 pass:
-	if (kind == LH_ACK_DUPLICATE && (f->flags & (LH_FLOW_HELD | LH_FLOW_HIDDEN)))
+	if (kind == LH_ACK_DUPLICATE && (f->flags & LH_FLOW_WITHHOLDS))
 		lh_abandon(env, f, true, out);
 	return 0;
 }

@@ -74,6 +74,9 @@ enum lh_flow_flag {
 	LH_FLOW_HIDDEN = 0x40000000, /* blocks are kept from FH, without a copy, as HELD */
 };
 
+/* FH is not told all, for a time (lh_hold.until_ns). */
+#define LH_FLOW_WITHHOLDS (LH_FLOW_HELD | LH_FLOW_HIDDEN)
+
 struct lh_flow {
 	u32 flags; /* enum lh_flow_flag */
 	u32 una; /* highest acknowledgement number from MH (SND.UNA of FH as MH sees it) */

@@ -146,7 +146,7 @@ LH_INLINE void lh_ack_see(struct lh_env *env, const struct lh_flow *f, const str
 
 LH_INLINE bool lh_hold_expired(struct lh_env *env, const struct lh_flow *f)
 {
-	return (f->flags & (LH_FLOW_HELD | LH_FLOW_HIDDEN)) && env->now_ns >= f->hold.until_ns;
+	return (f->flags & LH_FLOW_WITHHOLDS) && env->now_ns >= f->hold.until_ns;
 }
 
 LH_INLINE bool lh_in_hand(struct lh_env *env, struct lh_flow *f)
@@ -166,7 +166,7 @@ LH_INLINE bool lh_suppressible(struct lh_env *env, struct lh_flow *f, const stru
 /* From now on FH is not told all, as @flag says: for a time. */
 LH_INLINE void lh_hold_begin(struct lh_env *env, struct lh_flow *f, u32 flag)
 {
-	if (!(f->flags & (LH_FLOW_HELD | LH_FLOW_HIDDEN))) {
+	if (!(f->flags & LH_FLOW_WITHHOLDS)) {
 		f->hold.since_ns = env->now_ns;
 		f->hold.until_ns = env->now_ns + lh_hold_time(env, f);
 	}
@@ -209,7 +209,7 @@ LH_INLINE void lh_abandon(struct lh_env *env, struct lh_flow *f, bool passing,
 		f->nr_released += out->emit_held;
 		lh_host_count(env, LH_C_released_acks, out->emit_held);
 	}
-	f->flags &= ~(LH_FLOW_HELD | LH_FLOW_HIDDEN);
+	f->flags &= ~LH_FLOW_WITHHOLDS;
 	f->flags |= LH_FLOW_ABANDONED;
 }
 

@@ -27,7 +27,7 @@ struct lh_hold {
 	u32 own_edge; /* the receiver's own, of the last ACK */
 	u16 fwd_flags;
 	u16 last_window; /* as in the header */
-	u64 since_ns; /* first suppression since the last forwarded ACK; with LH_FLOW_HELD or _HIDDEN */
+	u64 since_ns; /* first suppression since the last forwarded ACK; with LH_FLOW_WITHHOLDS */
 	u64 until_ns; /* when FH gets it; samples of RTT that come meanwhile move it no more */
 };
 

@@ -39,6 +39,12 @@ LH_INLINE void lh_flow_start(struct lh_flow *f, u32 seq)
 {
 	f->una = f->max = f->sacked_max = f->rtt.end = seq;
 	f->flags |= LH_FLOW_STARTED;
+}
+
+/* The same in mid-stream. */
+LH_INLINE void lh_flow_join(struct lh_flow *f, u32 seq)
+{
+	lh_flow_start(f, seq);
 	lh_cache_fh_unseen(f);
 }
 
@@ -53,8 +59,8 @@ LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 	f->mac.timer_ns = 0;
 	lh_sack_forget(f);
 	lh_cache_fh_unseen(f);
-	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_HELD |
-		      LH_FLOW_HIDDEN | LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);
+	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_WITHHOLDS |
+		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);
 }
 
 LH_INLINE void lh_track_options(struct lh_flow *f, const struct lh_segment *s, bool from_mh)
@@ -203,7 +209,6 @@ LH_ENTRY int lh_open_crossed(struct lh_env *env, struct lh_flow *f, const struct
 		return 0;
 	lh_open_fh(env, f, s);
 	lh_flow_start(f, f->max);
-	f->flags &= ~LH_FLOW_FH_RTX;
 	lh_track_wscale(f);
 	f->conn.syn_tx_ns = f->wired.syn_rx_ns = 0;
 	return 1;
@@ -287,7 +292,7 @@ LH_INLINE bool lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct l
 		f->flags |= LH_FLOW_TSVAL_FH;
 	}
 	if (!(f->flags & LH_FLOW_STARTED))
-		lh_flow_start(f, s->seq);
+		lh_flow_join(f, s->seq);
 	lh_wired_data(env, f, s);
 	lh_wired_handshake(env, f);
 	if ((f->flags & LH_FLOW_FIN_MH) && !lh_before(s->ack, f->conn.fin_mh))
@@ -367,7 +372,7 @@ LH_ENTRY int lh_pick_up(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		return 0;
 	end = f->claim.end;
 	lh_flow_reset(env, f);
-	lh_flow_start(f, s->ack);
+	lh_flow_join(f, s->ack);
 	f->max = f->fh.end = end;
 	f->fh.edge = end + LH_UNHEARD_BYTES;
 	f->fh.known = 1;
@@ -421,7 +426,7 @@ LH_INLINE bool lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct l
 	if (s->nr_sack)
 		f->flags |= LH_FLOW_SACK_SEEN;
 	if (!(f->flags & LH_FLOW_STARTED))
-		lh_flow_start(f, s->ack);
+		lh_flow_join(f, s->ack);
 	/* The answer to FH's SYN-ACK: a local sample without queue or data. */
 	if (f->conn.syn_tx_ns && s->ack == f->una + 1) {
 		lh_rtt_sample(env, f, env->now_ns - f->conn.syn_tx_ns);

@@ -64,14 +64,12 @@ LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct
 
 LH_INLINE void lh_order_twice(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s)
 {
-	u64 lmin = lh_lmin(env, f);
-
 	if (!env->view.dsack_ours || !f->order.doubt || f->recovery.doubt_end != s->sack[0].right)
 		return;
 	f->order.doubt = 0;
 	if (f->outage.ended_ns && lh_since(env->now_ns, f->outage.ended_ns) < LH_REO_KEPT_NS)
 		return;
-	lh_order_patience(env, f, lmin / 4);
+	lh_order_patience(env, f, lh_lmin(env, f) / 4);
 }
 
 LH_INLINE void lh_order_arrived(struct lh_env *env, struct lh_flow *f)

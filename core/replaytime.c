@@ -74,12 +74,11 @@ LH_ENTRY int lh_replay_took(struct lh_env *env, struct lh_flow *f, u32 took_us)
  */
 LH_INLINE void lh_replay_sample(struct lh_env *env, struct lh_flow *f, const struct lh_hole *h)
 {
-	if (lh_requests(env))
-		lh_replay_took(env, f, lh_now_us(env) - h->asked_us);
-	else if (h->tries == 1)
-		lh_replay_took(env, f, lh_now_us(env) - h->told_us);
-	else if (h->waits && lh_now_us(env) - h->told_us < lh_replay_trip_us(env))
-		lh_replay_took(env, f, lh_now_us(env) - h->asked_us);
+	u32 now = lh_now_us(env);
+
+	if (lh_requests(env) || h->tries == 1 ||
+	    (h->waits && now - h->told_us < lh_replay_trip_us(env)))
+		lh_replay_took(env, f, now - h->asked_us);
 }
 
 LH_INLINE void lh_late_note(struct lh_flow *f, const struct lh_hole *h)

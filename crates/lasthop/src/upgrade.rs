@@ -5,6 +5,7 @@
 //! nor its watchdog. One that is procd's can't be followed.
 
 mod procd;
+mod stat;
 
 use std::fmt;
 use std::fs;
@@ -112,7 +113,7 @@ fn follow(runtime_dir: &Path, process: &Owner, pid: u32) -> Result<Option<u32>> 
             "process {pid} keeps its connections in another layout ({layout}, here {LAYOUT}): this version can't take its place, it has to be started anew"
         )));
     }
-    if let Some(service) = stat_of(pid).and_then(|stat| procd::service_of(&stat, pid)) {
+    if let Some(service) = stat::of(pid).and_then(|stat| procd::service_of(&stat, pid)) {
         bail!(StartAnew(procd::advice(&service, pid)));
     }
     let name = &process.device;
@@ -129,7 +130,7 @@ fn is_somebodys(pid: u32) -> Result<bool> {
     if words_of(pid)?.iter().any(|word| word == "--watch") {
         return Ok(true);
     }
-    let on_a_terminal = stat_of(pid).is_some_and(|stat| terminal_in(&stat) != Some("0"));
+    let on_a_terminal = stat::of(pid).is_some_and(|stat| terminal_in(&stat) != Some("0"));
     if on_a_terminal {
         tracing::warn!("process {pid} is on a terminal, and goes on with its program");
     }
@@ -329,18 +330,13 @@ impl Next {
     }
 }
 
-fn stat_of(pid: u32) -> Option<String> {
-    fs::read_to_string(format!("/proc/{pid}/stat")).ok()
-}
-
 fn runs(pid: u32) -> bool {
-    stat_of(pid).is_some_and(|stat| !stat.contains(") Z "))
+    stat::of(pid).is_some_and(|stat| !stat.contains(") Z "))
 }
 
 /// Number of the terminal of a process, by its /proc/PID/stat; 0: it has none.
 fn terminal_in(stat: &str) -> Option<&str> {
-    let (_, rest) = stat.rsplit_once(") ")?;
-    rest.split(' ').nth(4)
+    stat::field_in(stat, 4)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use lasthop_core::{Config, MSEC_NS, parse};
 
 use crate::ends::Random;
 use crate::hop::{End, FIRST, HOP_NS, Hop, Plan, rel};
-use crate::hop_trace::{lose_first, lose_on_wire, lose_what};
+use crate::hop_trace::{lose_first, lose_on_wire, lose_times, lose_what};
 
 /// An agent at the sender's end alone, or at both.
 fn plan(down: bool, both: bool) -> Plan {
@@ -145,12 +145,7 @@ fn what_arrived_and_is_not_answered_asks_again() {
 #[test]
 fn repairs_are_repaired() {
     let mut hop = Hop::new(plan(true, false));
-    let mut copies = 0;
-    hop.loses = Box::new(move |end, _, s| {
-        let it = end == End::Base && s.as_ref().is_some_and(|s| rel(s.seq) == 2_000);
-        copies += i32::from(it);
-        it && copies <= 4
-    });
+    hop.loses = lose_times(End::Base, 2_000, 4);
     hop.run(1_000);
     assert!(hop.all_came(), "{:#?}", hop.trace);
     assert_eq!(hop.count(End::Base, LH_C_local_retransmits), 4);

@@ -87,6 +87,18 @@ pub fn lose_first(from: End, seqs: &'static [u32]) -> Loses {
     })
 }
 
+/// Loses the first so many copies of what begins at this number, sent from `from`.
+pub fn lose_times(from: End, seq: u32, times: u32) -> Loses {
+    let mut copies = 0;
+    Box::new(move |end, _, s| {
+        let hit = s
+            .as_ref()
+            .is_some_and(|s| end == from && s.payload_bytes != 0 && rel(s.seq) == seq);
+        copies += u32::from(hit);
+        hit && copies <= times
+    })
+}
+
 /// Loses the first of this number on the wire between base and FH.
 pub fn lose_on_wire(seq: u32) -> Box<dyn FnMut(&Segment) -> bool> {
     let mut gone = false;

@@ -6,20 +6,8 @@ use lasthop_core::Config;
 use lasthop_core::bindings::*;
 
 use crate::ends::Random;
-use crate::hop::{End, Hop, Loses, Plan, rel};
-use crate::hop_trace::{lose_first, lose_on_wire, lose_what};
-
-/// The first so many copies of what begins at `seq` get lost.
-fn lose_times(from: End, seq: u32, times: u32) -> Loses {
-    let mut copies = 0;
-    Box::new(move |end, _, s| {
-        let hit = s
-            .as_ref()
-            .is_some_and(|s| end == from && s.payload_bytes != 0 && rel(s.seq) == seq);
-        copies += u32::from(hit);
-        hit && copies <= times
-    })
-}
+use crate::hop::{End, Hop, Plan};
+use crate::hop_trace::{lose_first, lose_on_wire, lose_times, lose_what};
 
 const FOUR: &[u32] = &[2_000, 3_000, 4_000, 5_000];
 

@@ -217,6 +217,14 @@ impl TrafficOptions {
             self.flows, self.family
         )
     }
+
+    /// The congestion controls of the flows: those named for each (`--flow-cc`), else `cc`.
+    pub fn controls<'a>(&'a self, cc: &'a [String]) -> &'a [String] {
+        match self.flow_cc.is_empty() {
+            true => cc,
+            false => &self.flow_cc,
+        }
+    }
 }
 
 impl CompareOptions {
@@ -360,10 +368,7 @@ impl CompareOptions {
     pub fn transfer(&self, cell: &Cell, way: Way) -> Transfer {
         let traffic = &self.traffic;
         let nanos = Duration::from_nanos;
-        let cc = match traffic.flow_cc.is_empty() {
-            true => vec![cell.cc.clone()],
-            false => traffic.flow_cc.clone(),
-        };
+        let cc = traffic.controls(std::slice::from_ref(&cell.cc)).to_vec();
         let transfer = Transfer::new()
             .flows(traffic.flows.into())
             .hosts(self.link.hosts.count())

@@ -7,9 +7,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::stat::field_in;
+
+/// In a process' /proc/PID/stat, behind its name.
+const PARENT: usize = 1;
+
 /// The service that a process is; empty: which one, procd does not say. None: it is none.
 pub(super) fn service_of(stat: &str, pid: u32) -> Option<String> {
-    let parent = parent_in(stat)?;
+    let parent = field_in(stat, PARENT)?;
     let name = fs::read_to_string(format!("/proc/{parent}/comm")).ok()?;
     if name.trim_end() != "procd" {
         return None;
@@ -22,12 +27,6 @@ pub(super) fn service_of(stat: &str, pid: u32) -> Option<String> {
         Some(services) => service_in(&services, pid),
         None => Some(String::new()),
     }
-}
-
-/// The parent of a process, by its /proc/PID/stat.
-fn parent_in(stat: &str) -> Option<&str> {
-    let (_, rest) = stat.rsplit_once(") ")?;
-    rest.split(' ').nth(1)
 }
 
 /// The service of which that process is an instance.
@@ -76,6 +75,6 @@ mod tests {
     #[test]
     fn the_parent_of_a_process() {
         let stat = "7 (a) R b) S 1 7 7 34816 7 4194560 1 0 0";
-        assert_eq!(parent_in(stat), Some("1"));
+        assert_eq!(field_in(stat, PARENT), Some("1"));
     }
 }

@@ -31,7 +31,8 @@ use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext};
 use lasthop_core::bindings::{LH_ACK, LH_SYN, lh_config};
 use lasthop_core::packet::{Ends, Tcp, option};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, CpuSet, sched_getaffinity, sched_setaffinity, unshare};
+use nix::unistd::Pid;
 
 /// The programs' verdicts (TCX).
 pub const NEXT: i32 = -1;
@@ -73,6 +74,21 @@ fn in_a_thread(work: impl FnOnce() + Send + 'static) {
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// Two of the CPUs that this thread may be on.
+pub fn two_cpus() -> Option<[usize; 2]> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).expect("CPUs");
+    let mut cpus = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu) == Ok(true));
+    Some([cpus.next()?, cpus.next()?])
+}
+
+/// From now on this thread is on no other CPU.
+pub fn only_on(cpu: usize) -> CpuSet {
+    let mut set = CpuSet::new();
+    set.set(cpu).expect("a CPU");
+    sched_setaffinity(Pid::from_raw(0), &set).expect("affinity");
+    set
 }
 
 /// A number of each of the BPF objects that this process holds, by their ids (/proc/self/fdinfo).

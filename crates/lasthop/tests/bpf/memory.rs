@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use lasthop::programs::{Program, Setup, SkbContext};
 use lasthop_core::bindings::{LH_SLOT_BYTES, lh_flow_entry};
 use libbpf_rs::{MapHandle, MapType};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::{areas, held, in_namespace, in_namespace_alone, load, sends, setup};
 
@@ -94,24 +95,11 @@ fn the_cache_grows_with_need() {
 
 /// Does it while this process gets no more descriptors, and so no more maps.
 fn without_memory(work: impl FnOnce()) {
-    let mut before = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    let set = |limit: &libc::rlimit| {
-        // SAFETY: a valid struct, which is read.
-        let done = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) };
-        assert_eq!(done, 0);
-    };
-    // SAFETY: a valid struct, which is written.
-    let got = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut before) };
-    assert_eq!(got, 0);
-    set(&libc::rlimit {
-        rlim_cur: 0,
-        ..before
-    });
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("limit");
+    let set = |soft| setrlimit(Resource::RLIMIT_NOFILE, soft, hard).expect("limit");
+    set(0);
     work();
-    set(&before);
+    set(soft);
 }
 
 /// What there was no memory for is asked for again, a minute later, with what there was from the beginning

@@ -8,10 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use lasthop::programs::{Agent, Program, Setup};
 use lasthop_core::bindings::{LH_ACK, LH_SYN, lh_config, lh_device};
 use lasthop_core::packet::{Ends, Tcp};
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
 
-use super::{in_namespace_alone, load, run, setup, skip};
+use super::{in_namespace_alone, load, only_on, run, setup, skip, two_cpus};
 
 const SEC: u64 = 1_000_000_000;
 const ROUNDS: u32 = 5_000;
@@ -42,20 +40,14 @@ fn busy_receivers(agent: &Agent) -> u32 {
     u32::from_ne_bytes(bytes[from..from + 4].try_into().expect("a word"))
 }
 
-fn on_cpu(cpu: usize) {
-    let mut cpus = CpuSet::new();
-    cpus.set(cpu).expect("a CPU");
-    sched_setaffinity(Pid::from_raw(0), &cpus).expect("affinity");
-}
-
 /// Two connections of a receiver that has no place are answered at once, on two CPUs: once nothing is cached
 /// nobody is counted as busy.
 #[test]
 fn two_cpus_give_a_receiver_its_place() {
-    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
+    let Some(cpus) = two_cpus() else {
         return skip("two CPUs at once: has one");
-    }
-    in_namespace_alone(|| {
+    };
+    in_namespace_alone(move || {
         let agent = load(&Setup {
             max_flows: 1_000,
             config: lh_config::default(),
@@ -69,7 +61,7 @@ fn two_cpus_give_a_receiver_its_place() {
             }
         };
         let answers = |which: u16| {
-            on_cpu(which.into());
+            only_on(cpus[usize::from(which)]);
             for round in 0..ROUNDS {
                 let ends = ends(round, which);
                 let syn = tcp(LH_SYN, 0).to_mh(&ends);

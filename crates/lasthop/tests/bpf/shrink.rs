@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use lasthop::programs::{Agent, Program, Setup};
 use libbpf_rs::MapCore;
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sched::sched_getaffinity;
 use nix::unistd::Pid;
 
-use super::{in_namespace_alone, load, map, run, sends, setup, skip};
+use super::{in_namespace_alone, load, map, only_on, run, sends, setup, skip, two_cpus};
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let words = bytes.chunks_exact(4);
@@ -224,24 +224,16 @@ fn what_a_flood_took_is_given_back() {
 #[test]
 fn what_a_cpu_at_rest_has_at_hand_is_fetched() {
     in_namespace_alone(|| {
-        let allowed = sched_getaffinity(Pid::from_raw(0)).expect("CPUs");
-        let mut cpus = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu) == Ok(true));
-        let (Some(here), Some(there)) = (cpus.next(), cpus.next()) else {
+        let Some([here, there]) = two_cpus() else {
             return skip("test of a CPU at rest: needs two");
-        };
-        let only = |cpu| {
-            let mut set = CpuSet::new();
-            set.set(cpu).expect("a CPU");
-            sched_setaffinity(Pid::from_raw(0), &set).expect("a CPU");
-            set
         };
         let agent = load(&table());
         let first = agent.taken_bytes();
-        only(there);
+        only_on(there);
         fills(&agent, 0..950, 12);
         agent.sweep(true).expect("sweep");
         assert!(!agent.slots_at_hand().expect("counters").is_empty());
-        let home = only(here);
+        let home = only_on(here);
         gives_back(&agent, Instant::now(), 70, || ());
         assert_eq!(agent.taken_bytes(), first);
         assert_eq!(sched_getaffinity(Pid::from_raw(0)), Ok(home), "home again");

@@ -69,6 +69,35 @@ fn tell_by_program(ifindex: u32) -> OwnedFd {
     tcx::attach(fd.as_raw_fd(), ifindex, Hook::Egress).expect("attach")
 }
 
+/// Has the device up, with a route to MH. Returns its number.
+fn leads_to_mh(dev: &str, encap: &str) -> u32 {
+    for words in [
+        format!("link set {dev} up"),
+        format!("addr add 10.9.0.1/24 dev {dev}"),
+        format!("neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev {dev}"),
+        format!("route add 198.51.100.0/24 {encap}via 10.9.0.2 dev {dev}"),
+    ] {
+        assert!(ip(&words), "{words}");
+    }
+    nix::net::if_::if_nametoindex(dev).expect("its number")
+}
+
+/// Three segments of FH's, as the route has it.
+fn send_three() {
+    let raw = socket(
+        AddressFamily::Inet,
+        SockType::Raw,
+        SockFlag::empty(),
+        nix::sys::socket::SockProtocol::Raw,
+    );
+    let raw = raw.expect("raw socket");
+    let (ends, to) = (Ends::v4(1), SockaddrIn::new(198, 51, 100, 2, 0));
+    for i in 0..3 {
+        let packet = tcp(1 + i * 400, LH_ACK, 400).to_mh(&ends);
+        sendto(raw.as_raw_fd(), &packet[14..], &to, MsgFlags::empty()).expect("send");
+    }
+}
+
 /// FH's segments are routed to a device; MH asks for the first of them.
 fn asked_for(by: By) {
     let ends = Ends::v4(1);
@@ -79,29 +108,12 @@ fn asked_for(by: By) {
         By::Route => "encap ip id 7 dst 127.0.0.2 ",
         By::Nobody | By::Program => "",
     };
-    assert!(ip("link set vx0 up"));
-    assert!(ip("addr add 10.9.0.1/24 dev vx0"));
-    assert!(ip("neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev vx0"));
-    assert!(ip(&format!(
-        "route add 198.51.100.0/24 {encap}via 10.9.0.2 dev vx0"
-    )));
-    let ifindex = nix::net::if_::if_nametoindex("vx0").expect("vx0");
+    let ifindex = leads_to_mh("vx0", encap);
     let _tells = (by == By::Program).then(|| tell_by_program(ifindex));
     let mut agent = load(&Setup { ifindex, ..setup() });
     agent.attach().expect("attach");
     begin(&agent);
-    let raw = socket(
-        AddressFamily::Inet,
-        SockType::Raw,
-        SockFlag::empty(),
-        nix::sys::socket::SockProtocol::Raw,
-    );
-    let raw = raw.expect("raw socket");
-    for i in 0..3 {
-        let packet = tcp(1 + i * 400, LH_ACK, 400).to_mh(&ends);
-        let to = SockaddrIn::new(198, 51, 100, 2, 0);
-        sendto(raw.as_raw_fd(), &packet[14..], &to, MsgFlags::empty()).expect("send");
-    }
+    send_three();
     assert_eq!(agent.counter("data_segments").expect("counter"), 3);
     let ack = tcp(1, LH_ACK, 0).to_fh(&ends);
     let asked = run(&agent, Program::Ingress, &ack, 10 * MSEC);
@@ -158,12 +170,10 @@ fn what_comes_by_a_shared_shaper_is_seen_once() {
             return skip("a shared shaper: no ifb");
         }
         assert!(ip("link add v0 type veth peer name v1"));
-        for dev in ["ifb9", "v0", "v1"] {
+        for dev in ["ifb9", "v1"] {
             assert!(ip(&format!("link set {dev} up")));
         }
-        assert!(ip("addr add 10.9.0.1/24 dev v0"));
-        assert!(ip("neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0"));
-        assert!(ip("route add 198.51.100.0/24 via 10.9.0.2 dev v0"));
+        let ifindex = leads_to_mh("v0", "");
         if !tc("qdisc add dev v0 clsact")
             || !tc(
                 "filter add dev v0 egress protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb9",
@@ -171,22 +181,10 @@ fn what_comes_by_a_shared_shaper_is_seen_once() {
         {
             return skip("a shared shaper: no mirred");
         }
-        let ifindex = nix::net::if_::if_nametoindex("v0").expect("v0");
         let mut agent = load(&Setup { ifindex, ..setup() });
         agent.attach().expect("attach");
         begin(&agent);
-        let raw = socket(
-            AddressFamily::Inet,
-            SockType::Raw,
-            SockFlag::empty(),
-            nix::sys::socket::SockProtocol::Raw,
-        );
-        let raw = raw.expect("raw socket");
-        let (ends, to) = (Ends::v4(1), SockaddrIn::new(198, 51, 100, 2, 0));
-        for i in 0..3 {
-            let packet = tcp(1 + i * 400, LH_ACK, 400).to_mh(&ends);
-            sendto(raw.as_raw_fd(), &packet[14..], &to, MsgFlags::empty()).expect("send");
-        }
+        send_three();
         // What the device has sent has been by for the second time.
         let sent = || {
             let devices = std::fs::read_to_string("/proc/thread-self/net/dev").expect("devices");

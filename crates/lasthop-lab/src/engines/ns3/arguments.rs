@@ -194,10 +194,7 @@ fn host_links(options: &CompareOptions) -> Result<NamedTempFile> {
 }
 
 fn controls(options: &CompareOptions, cell: &Cell) -> Result<String> {
-    let names = match options.traffic.flow_cc.is_empty() {
-        true => std::slice::from_ref(&cell.cc),
-        false => &options.traffic.flow_cc,
-    };
+    let names = options.traffic.controls(std::slice::from_ref(&cell.cc));
     let types: Result<Vec<String>> = names.iter().map(|name| congestion::type_id(name)).collect();
     Ok(types?.join(","))
 }

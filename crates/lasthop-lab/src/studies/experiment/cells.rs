@@ -82,10 +82,7 @@ pub fn needs(experiment: &Experiment) -> Vec<Need> {
             needs.extend(compare.map(|compare| Need {
                 engine: compare.engine.engine,
                 scheme: series.scheme.clone(),
-                congestion_controls: match compare.traffic.flow_cc.is_empty() {
-                    true => compare.cc,
-                    false => compare.traffic.flow_cc,
-                },
+                congestion_controls: compare.traffic.controls(&compare.cc).to_vec(),
             }));
         }
     }
