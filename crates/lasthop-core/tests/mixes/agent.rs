@@ -159,6 +159,7 @@ impl Agent {
             len: 0,
             tsval: 1,
             tsecr: 1,
+            mh_ack: 0,
         };
         let s = t.numbers.data(&d);
         let actions = self.host.on_data(&mut t.flow, &self.config, &s, &call);
@@ -321,5 +322,6 @@ fn unpack(b: &[u8]) -> Data {
         len: word(8),
         tsval: word(12),
         tsecr: word(16),
+        mh_ack: 0,
     }
 }

@@ -6,7 +6,7 @@ use lasthop_core::bindings::LH_ROLE_MOBILE;
 
 use crate::lane::Discipline;
 use crate::unsteady::Unsteady;
-use crate::wire::FRAME;
+use crate::wire::{Carries, FRAME};
 
 pub const MS: u64 = 1_000_000;
 pub const SEC: u64 = 1_000 * MS;
@@ -40,6 +40,13 @@ pub struct FlowSpec {
     pub ack_every: u32,
     /// How long the receiver keeps the ACK of fewer.
     pub delack_ns: u64,
+    /// Also of what is shorter than a full segment.
+    pub delack_short: bool,
+    /// Whether it says what came twice (RFC 2883).
+    pub dsack: bool,
+    pub ack_carries: Carries,
+    /// (bytes, so far apart): written piece by piece, and not all at once.
+    pub chunks: Option<(u64, u64)>,
     pub mh_opens: bool,
     pub extra_wired_ns: u64,
     /// Counts in the figures about the flows.
@@ -62,6 +69,10 @@ impl Default for FlowSpec {
             mptcp: false,
             ack_every: 2,
             delack_ns: 40 * MS,
+            delack_short: false,
+            dsack: true,
+            ack_carries: Carries::Nothing,
+            chunks: None,
             mh_opens: false,
             extra_wired_ns: 0,
             measured: true,
@@ -197,6 +208,12 @@ impl Case {
         for flow in &mut self.flows {
             flow.start_ns = 0;
         }
+        self
+    }
+
+    /// Each of the flows changed.
+    pub fn each(mut self, change: impl Fn(&mut FlowSpec)) -> Self {
+        self.flows.iter_mut().for_each(change);
         self
     }
 

@@ -4,9 +4,10 @@
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, roams,
-    stations, strides, unsteady, upload, wave,
+    PIECES, RECEIVERS, arrivals, beside_datagrams, beside_flow, carries, detours, link, long_hop,
+    longer, managed, moved, page, pieces, roams, slow, stations, strides, unsteady, upload, wave,
 };
+use crate::wire::Carries;
 
 const CCS: [&str; 3] = ["reno", "cubic", "bbr"];
 
@@ -133,6 +134,8 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
             }
         }
     }
+    carried(show);
+    thin(show);
     for loss in [0.0, 0.02] {
         show(&format!("arrivals-{loss}"), &arrivals(loss));
     }
@@ -140,6 +143,54 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
         for loss in [0.0, 0.01, 0.05] {
             for (name, case) in unsteady(cc, loss) {
                 show(&format!("{name}-{cc}-{loss}"), &case);
+            }
+        }
+    }
+}
+
+/// What comes back is more than ACKs, and what goes out does not come in order.
+fn carried(show: &mut dyn FnMut(&str, &Case)) {
+    for cc in CCS {
+        for loss in [0.0, 0.01, 0.05] {
+            let with = [
+                ("payload", Carries::Payload(300)),
+                ("option", Carries::Option),
+            ];
+            for (name, what) in with {
+                show(&format!("{name}-{cc}-{loss}"), &carries(what, cc, loss));
+            }
+            for (ms, share) in [(8, 0.02), (18, 0.02), (15, 0.2)] {
+                let case = detours(ms, share, cc, loss);
+                show(&format!("detours-{ms}-{share}-{cc}-{loss}"), &case);
+            }
+        }
+    }
+}
+
+/// Pieces, also over a hop that becomes longer, and links on which every segment takes long.
+fn thin(show: &mut dyn FnMut(&str, &Case)) {
+    for (receiver, ..) in RECEIVERS {
+        for (bytes, every_ms) in PIECES {
+            for loss in [0.0, 0.01, 0.05] {
+                let what = format!("{receiver}-{bytes}-{every_ms}-{loss}");
+                for (rtt, local) in [(110, 10), (40, 20)] {
+                    let case = pieces(rtt, local, receiver, (bytes, every_ms), loss);
+                    show(&format!("pieces-{rtt}-{what}"), &case);
+                }
+                let case = moved(pieces(110, 10, receiver, (bytes, every_ms), loss));
+                show(&format!("moved-{what}"), &case);
+            }
+        }
+    }
+    for mbit in [0.5, 1.0] {
+        for n in [1, 4] {
+            for cc in CCS {
+                for loss in [0.0, 0.01, 0.05] {
+                    show(
+                        &format!("slow-{mbit}-{n}-{cc}-{loss}"),
+                        &slow(mbit, n, cc, loss),
+                    );
+                }
             }
         }
     }

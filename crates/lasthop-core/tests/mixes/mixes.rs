@@ -4,7 +4,7 @@
 use crate::case::{Case, Datagrams, FlowSpec, MS, Pages, SEC, Station};
 use crate::lane::Discipline;
 use crate::unsteady::Unsteady;
-use crate::wire::Random;
+use crate::wire::{Carries, Random};
 
 /// The link of most mixes: 20 Mbit/s, 110 ms of which the hop takes 10.
 pub fn link(loss: f64) -> Case {
@@ -136,16 +136,80 @@ pub fn long_hop(mbit: f64, rtt_ms: u64, local_ms: u64, cc: &'static str, loss: f
 
 /// Receivers that acknowledge eight segments at once, and fewer `delack_ms` late.
 pub fn strides(n: usize, cc: &'static str, delack_ms: u64, loss: f64) -> Case {
-    let mut case = Case {
+    let case = Case {
         warmup_ns: 5 * SEC,
         duration_ns: 40 * SEC,
         ..Case::new(20.0, 40, 20, loss).flows(n, cc)
     };
-    for flow in &mut case.flows {
+    case.each(|flow| {
         flow.ack_every = 8;
         flow.delack_ns = delack_ms * MS;
+    })
+}
+
+/// What comes back carries more than ACKs: half of the 40 ms are the hop's.
+pub fn carries(carries: Carries, cc: &'static str, loss: f64) -> Case {
+    let case = Case::new(20.0, 40, 20, loss).flows(1, cc);
+    case.each(|flow| flow.ack_carries = carries)
+}
+
+/// A share of the frames takes so many milliseconds longer, and others overtake them.
+pub fn detours(ms: u64, share: f64, cc: &'static str, loss: f64) -> Case {
+    let unsteady = Unsteady {
+        detour_share: share,
+        detour_ns: ms * MS,
+        ..Unsteady::default()
+    };
+    Case {
+        unsteady,
+        ..link(loss).flows(1, cc)
     }
-    case
+}
+
+/// Receivers of pieces, by name: what most hosts do, the longest delayed ACK (of any segment), none that tells what came
+/// twice, and ACKs of eight segments.
+pub const RECEIVERS: [(&str, u32, u64, bool); 4] = [
+    ("plain", 2, 40, true),
+    ("late", 2, 200, true),
+    ("mute", 2, 200, false),
+    ("eighth", 8, 200, false),
+];
+
+/// (bytes, milliseconds between them): a terminal, a call, short and longer answers.
+pub const PIECES: [(u64, u64); 4] = [(100, 500), (1_448, 30), (10_000, 400), (30_000, 400)];
+
+/// So much and so often to one of `RECEIVERS`.
+pub fn pieces(rtt: u64, local: u64, receiver: &str, often: (u64, u64), loss: f64) -> Case {
+    let known = RECEIVERS.iter().find(|r| r.0 == receiver);
+    let &(_, every, delack_ms, dsack) = known.expect("one of RECEIVERS");
+    let case = Case {
+        warmup_ns: 0,
+        duration_ns: 180 * SEC,
+        ..Case::new(20.0, rtt, local, loss).flows(1, "cubic")
+    };
+    case.each(|flow| {
+        flow.ack_every = every;
+        flow.delack_ns = delack_ms * MS;
+        flow.dsack = dsack;
+        flow.delack_short = receiver != "plain";
+        flow.chunks = Some((often.0, often.1 * MS));
+    })
+}
+
+/// The hop becomes 30 ms longer.
+pub fn moved(case: Case) -> Case {
+    Case {
+        longer_ns: Some((8 * SEC, 15 * MS)),
+        ..case
+    }
+}
+
+/// A link on which a segment takes 24 ms, or 12.
+pub fn slow(mbit: f64, n: usize, cc: &'static str, loss: f64) -> Case {
+    Case {
+        duration_ns: 120 * SEC,
+        ..Case::new(mbit, 110, 10, loss).flows(n, cc)
+    }
 }
 
 /// A rate that jumps between 30 and 10 Mbit/s.

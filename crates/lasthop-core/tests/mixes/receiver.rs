@@ -2,6 +2,7 @@
 //! A receiver as Linux has it: delayed ACKs after a quick start, SACK with the
 //! newest block first, DSACK, a window that is tuned to what is read.
 
+use crate::case::FlowSpec;
 use crate::wire::{Ack, Block, Data, MSS, NR_SACK};
 
 const MS: u64 = 1_000_000;
@@ -24,6 +25,10 @@ pub struct Receiver {
     every: u32,
     /// Keeps the ACK of fewer for so long.
     keeps_ns: u64,
+    /// Nor of a shorter segment.
+    at_once_below: u32,
+    /// RFC 2883.
+    says_twice: bool,
     unacked: u32,
     quick: u32,
     pub delack_ns: Option<u64>,
@@ -37,9 +42,9 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// `every`: so many segments are acknowledged at once, and fewer after so long.
-    pub fn new(window_most: u64, fixed: bool, wscale: u8, every: (u32, u64), rtt_ns: u64) -> Self {
-        let window = if fixed {
+    pub fn new(spec: &FlowSpec, rtt_ns: u64) -> Self {
+        let window_most = spec.window;
+        let window = if spec.fixed_window {
             window_most
         } else {
             WINDOW_START.min(window_most)
@@ -52,9 +57,11 @@ impl Receiver {
             edge: window,
             window,
             window_most,
-            wscale,
-            every: every.0,
-            keeps_ns: every.1,
+            wscale: spec.wscale,
+            every: spec.ack_every,
+            keeps_ns: spec.delack_ns,
+            at_once_below: if spec.delack_short { 0 } else { MSS },
+            says_twice: spec.dsack,
             unacked: 0,
             quick: QUICK_ACKS,
             delack_ns: None,
@@ -82,7 +89,7 @@ impl Receiver {
         }
         if end <= self.next || self.above.iter().any(|b| b.0 <= d.seq && end <= b.1) {
             self.nr_twice += 1;
-            self.dsack = Some((d.seq, end));
+            self.dsack = self.says_twice.then_some((d.seq, end));
             return true;
         }
         let hole = !self.above.is_empty();
@@ -94,7 +101,7 @@ impl Receiver {
         self.merge();
         self.tune(now_ns);
         self.unacked += 1;
-        if hole || self.quick > 0 || self.unacked >= self.every || d.len < MSS {
+        if hole || self.quick > 0 || self.unacked >= self.every || d.len < self.at_once_below {
             self.quick = self.quick.saturating_sub(1);
             return true;
         }

@@ -11,6 +11,10 @@ pub struct Flowing {
     pub timeouts: u64,
     pub measured: bool,
     pub station: usize,
+    /// How long each piece took that the application wrote.
+    pub chunk_ms: Vec<f64>,
+    /// Segments that MH got twice.
+    pub twice: u64,
     pub rtt_p95_ms: f64,
     pub rtt_p50_ms: f64,
 }
@@ -25,6 +29,8 @@ impl Flowing {
             timeouts: k.timeouts,
             measured: c.spec.measured,
             station: c.spec.station,
+            chunk_ms: c.chunks.took_ms.clone(),
+            twice: c.receiver.nr_twice,
             rtt_p95_ms: percentile(&mut c.rtts.clone(), 0.95),
             rtt_p50_ms: percentile(&mut c.rtts.clone(), 0.5),
         }
@@ -84,6 +90,18 @@ impl Report {
             .filter(|f| f.measured)
             .map(|f| f.resent)
             .sum()
+    }
+
+    pub fn twice(&self) -> u64 {
+        self.flows.iter().map(|f| f.twice).sum()
+    }
+
+    /// The mean and the 95th percentile of how long pieces took; 0 without any.
+    pub fn chunks_ms(&self) -> (f64, f64) {
+        let all = self.flows.iter().flat_map(|f| f.chunk_ms.iter().copied());
+        let mut all: Vec<f64> = all.collect();
+        let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+        (mean, percentile(&mut all, 0.95))
     }
 
     pub fn page_median_ms(&self) -> f64 {

@@ -15,12 +15,15 @@ use crate::{catalogue, run};
 
 /// What is compared of a run, and with how many digits. All but the share of the bound are better
 /// when less.
-const FIGURES: [(&str, usize); 5] = [
+const FIGURES: [(&str, usize); 8] = [
     ("share", 3),
     ("rtt95", 0),
     ("page_ms", 0),
     ("done95_ms", 0),
     ("rto", 1),
+    ("chunk_ms", 0),
+    ("chunk95_ms", 0),
+    ("twice", 0),
 ];
 
 type Figures = [f64; FIGURES.len()];
@@ -30,12 +33,16 @@ type Runs = BTreeMap<u64, Figures>;
 
 fn figures(r: &Report) -> Figures {
     let (done, page) = (r.completions(0.95), r.page_median_ms());
+    let (chunk, chunk95) = r.chunks_ms();
     [
         r.efficiency(),
         r.rtt_p95_ms,
         page,
         done,
         r.timeouts() as f64,
+        chunk,
+        chunk95,
+        r.twice() as f64,
     ]
 }
 

@@ -288,6 +288,7 @@ impl Sender {
             len,
             tsval: ts(now_ns),
             tsecr: self.ts_recent,
+            mh_ack: 0,
         });
     }
 

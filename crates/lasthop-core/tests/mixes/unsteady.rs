@@ -10,6 +10,10 @@ pub struct Unsteady {
     pub jitter_ns: u64,
     /// One frame in ten takes so much longer, for the hop repeats it, and what follows waits for it.
     pub late_ns: u64,
+    /// So many of the frames ...
+    pub detour_share: f64,
+    /// ... take so much longer, and others overtake them.
+    pub detour_ns: u64,
     /// Frames are delivered at multiples of this only: TDMA, aggregation.
     pub batch_ns: u64,
     /// Nothing is sent for up to so long, in both directions (a scan, a handover, neighbours) ...
@@ -83,6 +87,9 @@ impl Timing {
             at = at.next_multiple_of(self.unsteady.batch_ns);
         }
         self.arrived_ns = at;
+        if self.jitter.chance(self.unsteady.detour_share) {
+            return at + self.unsteady.detour_ns;
+        }
         at
     }
 }
@@ -95,6 +102,7 @@ fn frames_keep_their_order_and_pauses_are_of_both_directions() {
         batch_ns: 100,
         pause_ns: 2_000,
         pause_every_ns: 5_000,
+        ..Unsteady::default()
     };
     let (mut down, mut up) = (Timing::new(unsteady, 1, 9), Timing::new(unsteady, 2, 9));
     let (mut last, mut paused) = (0, 0u32);

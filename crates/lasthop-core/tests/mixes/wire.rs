@@ -4,7 +4,7 @@
 //! that lets the numbers come round.
 
 use lasthop_core::Segment;
-use lasthop_core::bindings::{LH_ACK, LH_OPT_SACK, LH_OPT_TS, lh_sack_block};
+use lasthop_core::bindings::{LH_ACK, LH_OPT_SACK, LH_OPT_TS, LH_OPT_UNKNOWN, lh_sack_block};
 
 pub const MSS: u32 = 1448;
 /// Ethernet, IPv4 and TCP headers with timestamps.
@@ -22,6 +22,19 @@ pub struct Data {
     /// Microseconds are finer than Linux' milliseconds, and tell as much.
     pub tsval: u32,
     pub tsecr: u32,
+    /// What FH has of MH's own bytes.
+    pub mh_ack: u64,
+}
+
+/// What MH's ACKs carry besides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Carries {
+    #[default]
+    Nothing,
+    /// So many bytes of MH's own: a game, a call, a shell.
+    Payload(u32),
+    /// An option that the agent doesn't know.
+    Option,
 }
 
 /// A list of what is missing beyond the hop, as the agents have it.
@@ -42,11 +55,21 @@ pub struct Ack {
     pub dsack: bool,
     pub tsval: u32,
     pub tsecr: u32,
+    pub carries: Carries,
+    /// The first of MH's own bytes.
+    pub mh_seq: u64,
     /// What the agent at MH adds: what the hop has lost.
     pub missing: Missing,
 }
 
 impl Ack {
+    pub fn payload_bytes(&self) -> u32 {
+        match self.carries {
+            Carries::Payload(bytes) => bytes,
+            _ => 0,
+        }
+    }
+
     pub fn blocks(&self) -> &[Block] {
         &self.blocks[..self.nr_blocks]
     }
@@ -86,7 +109,7 @@ impl Packet {
         Self {
             flow,
             body: Body::Ack(ack),
-            bytes: HEADERS + sack + option_bytes(ack.missing.nr),
+            bytes: HEADERS + sack + ack.payload_bytes() + option_bytes(ack.missing.nr),
         }
     }
 
@@ -144,7 +167,7 @@ impl Numbers {
         Segment {
             seq: self.wire(d.seq),
             end: self.wire(d.seq + u64::from(d.len)),
-            ack: 1,
+            ack: 1u32.wrapping_add(d.mh_ack as u32),
             payload_bytes: d.len,
             window: 512,
             ..Self::segment(d.tsval, d.tsecr)
@@ -152,9 +175,11 @@ impl Numbers {
     }
 
     pub fn ack(self, a: &Ack) -> Segment {
+        let mh_seq = 1u32.wrapping_add(a.mh_seq as u32);
         let mut s = Segment {
-            seq: 1,
-            end: 1,
+            seq: mh_seq,
+            end: mh_seq.wrapping_add(a.payload_bytes()),
+            payload_bytes: a.payload_bytes(),
             ack: self.wire(a.ack),
             window: a.window,
             ..Self::segment(a.tsval, a.tsecr)
@@ -171,6 +196,9 @@ impl Numbers {
         s.nr_missing = a.missing.nr;
         if a.nr_blocks > 0 {
             s.opts |= LH_OPT_SACK as u8;
+        }
+        if a.carries == Carries::Option {
+            s.opts |= LH_OPT_UNKNOWN as u8;
         }
         s
     }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! The event loop: FH's wire, the agent, the hop, MH, and back.
 
+mod chunks;
 mod far;
 mod figures;
+mod near;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::agent::{Agent, Outcome};
+use crate::agent::Agent;
 use crate::case::{Case, FlowSpec, MS, SEC, Station};
 use crate::lane::Lane;
 use crate::pages::Browser;
@@ -15,7 +17,8 @@ use crate::receiver::Receiver;
 use crate::report::Report;
 use crate::sender::Sender;
 use crate::unsteady::Timing;
-use crate::wire::{Ack, Body, Data, Numbers, Packet, Random};
+use crate::wire::{Body, Data, Numbers, Packet, Random};
+use chunks::Chunks;
 
 const SAMPLE_NS: u64 = 100 * MS;
 
@@ -44,6 +47,8 @@ enum Event {
     FarTimer(usize),
     Datagram(usize),
     Request(usize),
+    /// The application has the next piece.
+    Chunk(usize),
     Stop(usize),
     Sample,
 }
@@ -58,6 +63,9 @@ pub struct Conn {
     stopped: bool,
     pub at_warmup: u64,
     pub rtts: Vec<f64>,
+    pub chunks: Chunks,
+    /// Of MH's own bytes: sent, and seen by FH.
+    mh_bytes: (u64, u64),
     sender_at: Option<u64>,
     pace_at: Option<u64>,
     agent_at: Option<u64>,
@@ -191,13 +199,7 @@ impl World {
         let i = self.conns.len();
         let wired_ns = (self.case.rtt_ns - self.case.local_rtt_ns + spec.extra_wired_ns) / 2;
         let rtt = 2 * wired_ns + self.case.local_rtt_ns;
-        let receiver = Receiver::new(
-            spec.window,
-            spec.fixed_window,
-            spec.wscale,
-            (spec.ack_every, spec.delack_ns),
-            rtt,
-        );
+        let receiver = Receiver::new(&spec, rtt);
         let sender = Sender::new(spec.cc, receiver.edge(), rtt);
         let start = (SEC + spec.start_ns).max(self.now_ns);
         let numbers = Numbers {
@@ -212,6 +214,8 @@ impl World {
             stopped: false,
             at_warmup: 0,
             rtts: Vec::new(),
+            chunks: Chunks::default(),
+            mh_bytes: (0, 0),
             sender_at: None,
             pace_at: None,
             agent_at: None,
@@ -269,6 +273,7 @@ impl World {
             Event::FarTimer(i) => self.far_timer(i),
             Event::Datagram(i) => self.datagram(i),
             Event::Request(i) => self.request(i),
+            Event::Chunk(i) => self.chunk(i),
             Event::Stop(i) => self.conns[i].stopped = true,
             Event::Sample => self.sample(),
         }
@@ -329,6 +334,10 @@ impl World {
 
     /// The application at the sender has something to send.
     fn request(&mut self, i: usize) {
+        if self.conns[i].spec.chunks.is_some() {
+            self.chunk(i);
+            return;
+        }
         let more = match &mut self.browser {
             Some(b) if b.owns(i) => b.next_object(i).unwrap_or(0),
             _ => self.conns[i].spec.bytes.unwrap_or(u64::MAX / 2),
@@ -347,7 +356,9 @@ impl World {
         let now = self.now_ns;
         f(&mut self.conns[i].sender, now, &mut out);
         let up = self.conns[i].spec.up;
+        let mh_ack = self.conns[i].mh_bytes.1;
         for d in out {
+            let d = Data { mh_ack, ..d };
             let lane = if up { HOP_UP } else { WIRE_DOWN };
             self.transmit(lane, Packet::data(i, d));
         }
@@ -394,6 +405,9 @@ impl World {
         let now = self.now_ns;
         let c = &mut self.conns[i];
         let mut ack = c.receiver.make_ack(now);
+        ack.mh_seq = c.mh_bytes.0;
+        ack.carries = c.spec.ack_carries;
+        c.mh_bytes.0 += u64::from(ack.payload_bytes());
         let lane = if c.spec.up { WIRE_DOWN } else { HOP_UP };
         self.far_answers(i, &mut ack);
         self.transmit(lane, Packet::ack(i, ack));
@@ -475,7 +489,9 @@ impl World {
                 self.deliver(packet.flow, &d);
             }
             (At::Fh | At::Mh, Body::Ack(a)) => {
-                let wscale = self.conns[packet.flow].spec.wscale;
+                let c = &mut self.conns[packet.flow];
+                c.mh_bytes.1 = c.mh_bytes.1.max(a.mh_seq + u64::from(a.payload_bytes()));
+                let wscale = c.spec.wscale;
                 self.with_sender(packet.flow, |s, now, out| s.on_ack(&a, wscale, now, out));
             }
             (_, Body::Datagram | Body::Told(_)) => {}
@@ -502,6 +518,7 @@ impl World {
         } else if self.conns[i].spec.bytes.is_some_and(|n| next >= n) {
             self.conns[i].done_ns.get_or_insert(now);
         }
+        self.conns[i].chunks.received(next, now);
     }
 
     /// An object may be complete: the next request, connection or page.
@@ -535,47 +552,6 @@ impl World {
         };
         let n = browser.begin(SEC);
         self.connect(n, 0);
-    }
-
-    // ---- the agent
-
-    fn carry_out(&mut self, i: usize, outcome: Outcome) {
-        for d in outcome.repairs {
-            self.repairs += 1;
-            let lane = self.hop_lane(i);
-            self.transmit(lane, Packet::data(i, d));
-        }
-        let acks: Vec<Ack> = outcome.released.into_iter().chain(outcome.passed).collect();
-        for a in acks {
-            self.transmit(WIRE_UP, Packet::ack(i, a));
-        }
-        self.arm_agent(i);
-    }
-
-    fn arm_agent(&mut self, i: usize) {
-        let Some(at) = self.agent.as_ref().and_then(|a| a.deadline(i)) else {
-            return;
-        };
-        let now = self.now_ns;
-        let c = &mut self.conns[i];
-        if c.agent_at.is_none_or(|o| at < o) {
-            c.agent_at = Some(at);
-            self.push(at.max(now), Event::AgentTimer(i));
-        }
-    }
-
-    fn agent_timer(&mut self, i: usize) {
-        let now = self.now_ns;
-        self.conns[i].agent_at = None;
-        let Some(agent) = self.agent.as_mut() else {
-            return;
-        };
-        if agent.deadline(i).is_some_and(|at| at <= now) {
-            let outcome = agent.on_timer(i, now);
-            self.carry_out(i, outcome);
-        } else {
-            self.arm_agent(i);
-        }
     }
 
     fn datagram(&mut self, i: usize) {
