@@ -15,15 +15,16 @@ struct lh_recovery {
 	u32 point; /* what had provably departed when recovery began; with LH_FLOW_RECOVERY */
 	u32 rtx_end; /* what had departed when anything below it was last sent again; with LH_FLOW_RTX */
 	u32 nr_probes; /* local probes since the last delivery */
-	u8 vain; /* of the probes of late: two for each in vain, less one for each (order.h) */
+	u8 vain; /* of the probes of late: two for each in vain, less one for each (probe.h) */
 	/* ACKs of all that was under way that came later than a probe in time, less those that did not
 	 * (lh_probe_answered): of a lone segment, and of several. */
 	u8 late_lone, late_more;
-	u8 tells; /* 1: MH has sent a DSACK: it says itself which probes were in vain */
+	u8 streams; /* pieces in a row that came soon after a probe would have gone out (lh_probe_streams) */
 	u32 probe_end; /* end of the segment that the last probe repeated */
 	u32 fh_past; /* what had departed when FH last sent anything again; with LH_FLOW_FH_RTX */
 	u32 doubt_end; /* with lh_order.doubt */
-	u32 pad;
+	u8 tells; /* 1: MH has sent a DSACK: it says itself which probes were in vain */
+	u8 pad[3];
 	u64 vain_ns; /* when one was last found to be in vain */
 	/* Duplicates still to come for what a receiver without SACK gets twice; none
 	 * once una is beyond own_dups_end. */

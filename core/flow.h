@@ -23,6 +23,7 @@
 #include "lifecycle.h"
 #include "mac.h"
 #include "order.h"
+#include "probe.h"
 #include "handoff.h"
 #include "outage.h"
 #include "pop.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Loss by time order over the local hop (RFC 8985; docs/design.md, section 5.6): a segment is
- * lost if one that departed sufficiently later has arrived. And the local
- * probe timer, for losses that nothing later can reveal.
+ * lost if one that departed sufficiently later has arrived. For losses that nothing later can
+ * reveal there are probes (probe.h).
  *
  * Repairs may overtake data in the device's queue (their priority), so there
  * are two clocks: data that arrived convicts everything that departed before
@@ -32,8 +32,6 @@ struct lh_order {
 struct lh_order_waits {
 	u64 oldest_tx_ns, again_tx_ns;
 };
-
-#define LH_PROBE_SLACK_NS (4 * LH_MSEC)
 
 /* Books when what the ACK of this call delivered had departed (RFC 8985 section 6.2, step 2). */
 LH_INLINE void lh_order_arrived(struct lh_env *env, struct lh_flow *f);
@@ -92,26 +90,5 @@ LH_INLINE bool lh_order_overflowed_tail(struct lh_env *env, const struct lh_flow
  * same (RFC 2018 section 8): time order does not look at it, and the timer would spin. */
 LH_INLINE u64 lh_order_deadline(struct lh_env *env, const struct lh_flow *f,
 				const struct lh_seg *e);
-
-/*
- * When the next probe is due: so long after the last delivery or departure. A
- * probe or its answer may be lost as well, so that only from the fourth on the
- * time doubles. 0: never. @e: lh_head().
- */
-LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f,
-				const struct lh_seg *e);
-
-/*
- * Whether the ACK @s says that the last probe was in vain: MH had it all, and had kept its ACK. One
- * whose application reads at its own pace keeps it until there is room (RFC 9293 section 3.8.6.2.2), or
- * for the delayed ACK's time, however much has come: of a stream's segments up to 47 % were sent
- * twice. Where most probes of a flow are, the next ones wait longer. Who never says so is known by when its ACKs come
- * (lh_probe_answered()).
- */
-LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
-
-/* The deadline has passed: the head goes out. MH's answer lets time order find
- * the rest; should it be lost again, the next probe takes two. */
-LH_INLINE void lh_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 #endif /* LH_ORDER_H */

@@ -306,6 +306,23 @@ LH_INLINE void lh_queue_raise(struct lh_env *env, struct lh_flow *f, struct lh_p
 	lh_host_count(env, LH_C_lmin_raised, 1);
 }
 
+LH_INLINE u64 lh_queue_own(struct lh_env *env, struct lh_peer *p, u64 tx_ns, u64 q)
+{
+	u64 wait;
+
+	if (!p || !p->rate || q < LH_CFG(env)->target_ns) {
+		if (p)
+			p->own_until_ns = 0;
+		return 0;
+	}
+	wait = lh_since(p->own_until_ns, tx_ns);
+	p->own_until_ns = lh_max(p->own_until_ns, tx_ns) +
+			  lh_rate_time(p->rate - p->rate / 8, p->delivered - p->own_delivered);
+	p->own_until_ns = lh_min(p->own_until_ns, env->now_ns); /* for it has come */
+	p->own_delivered = p->delivered;
+	return wait;
+}
+
 /*
  * A sample @r shows a queue of @q although FH is FREE. That of a flow of ours empties while FH sends less than the
  * hop carries, as it does after each loss that is left to it; where the hop is as busy as at its best it may stand
@@ -317,8 +334,8 @@ LH_INLINE void lh_queue_raise(struct lh_env *env, struct lh_flow *f, struct lh_p
 LH_ENTRY int lh_queue_longer(struct lh_env *env, struct lh_flow *f, u64 r, u64 q)
 {
 	struct lh_peer *p;
-	u64 wait, t, tx_ns;
 	bool longer;
+	u64 t;
 
 	if (!env || !f)
 		return 0;
@@ -327,15 +344,9 @@ LH_ENTRY int lh_queue_longer(struct lh_env *env, struct lh_flow *f, u64 r, u64 q
 		return 0;
 	t = LH_CFG(env)->target_ns;
 	longer = q >= LH_LONGER_TARGETS * t + lh_queue_pause(f);
-	tx_ns = env->ack.sample_ns;
-	wait = lh_since(p->own_until_ns, tx_ns);
-	p->own_until_ns = lh_max(p->own_until_ns, tx_ns) +
-			  lh_rate_time(p->rate - p->rate / 8, p->delivered - p->own_delivered);
-	p->own_until_ns = lh_min(p->own_until_ns, env->now_ns); /* for it has come */
-	p->own_delivered = p->delivered;
 	if (!longer || r + t < p->longer_most_ns)
 		p->longer_ns = 0;
-	if (!longer || wait > t / 2)
+	if (!longer || env->ack.own_ns > t / 2)
 		return 0;
 	if (!p->longer_ns || r > p->longer_least_ns + t) {
 		p->longer_ns = env->now_ns;
@@ -368,7 +379,7 @@ LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
 		if (q >= LH_CFG(env)->target_ns)
 			lh_queue_longer(env, f, r, q);
 		else
-			p->longer_ns = p->own_until_ns = 0;
+			p->longer_ns = 0;
 	}
 	lh_queue_above(env, f, &f->queue.above_ns, q);
 	if (p)

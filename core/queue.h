@@ -137,6 +137,13 @@ LH_INLINE bool lh_queue_rising(const struct lh_peer *p);
 LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r);
 
 /*
+ * How long a segment that departed at @tx_ns and met a queue of @q ns had to wait for what has come to @p, its
+ * receiver or none, before it: at seven eighths of the best rate of late. Less than @q is somebody else's queue, or
+ * the way, or a delayed ACK. Once per sample.
+ */
+LH_INLINE u64 lh_queue_own(struct lh_env *env, struct lh_peer *p, u64 tx_ns, u64 q);
+
+/*
  * What the hop to @p, the flow's receiver, adds to sojourns by itself, in the mean: where its pauses are longer
  * than what the target makes up for (lh_target_steady). Behind a neighbour's short queue a flow's segments come
  * late by now and then, too. Taken off there the 95th percentile of the round trip was 165 ms instead of 79

@@ -472,6 +472,24 @@ LH_INLINE bool lh_ack_waited(struct lh_env *env, const struct lh_flow *f)
 	return !next || lh_since(next->last_tx_ns, env->ack.sample_ns) >= late / 2;
 }
 
+LH_INLINE u64 lh_behind_its_own(struct lh_env *env, const struct lh_flow *f,
+				const struct lh_peer *p)
+{
+	const struct lh_ack_sum *sum = &env->ack;
+
+	if (!sum->first_ns || sum->bytes <= lh_mss(f))
+		return 0;
+	return lh_since(lh_rate_time(p->rate, sum->bytes - lh_mss(f)),
+			sum->sample_ns - sum->first_ns);
+}
+
+/* Whether MH, which has acknowledged @n at once, may wait for more than is known: nobody knows for how many, or it does
+ * not acknowledge as few as it once did. */
+LH_INLINE bool lh_stride_doubtful(const struct lh_delivery *d, u32 n)
+{
+	return !lh_stride(d) && n > lh_least(d->stride_now, d->stride_before);
+}
+
 /* What the number of segments tells that the ACK of this call covers. */
 LH_INLINE void lh_ack_judge(struct lh_env *env, struct lh_flow *f)
 {
@@ -482,8 +500,12 @@ LH_INLINE void lh_ack_judge(struct lh_env *env, struct lh_flow *f)
 		return;
 	if (!lh_ack_is_late(env, f))
 		lh_stride_sample(env, f, n);
+	else if (!lh_ack_waited(env, f))
+		return;
 	else if (n < lh_stride(&f->delivery))
 		f->delivery.waits = sum->waited = 1;
+	else if (lh_stride_doubtful(&f->delivery, n) && sum->own_ns <= LH_CFG(env)->target_ns / 2)
+		sum->waited = 1;
 }
 
 /*
@@ -548,6 +570,8 @@ LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	r = r ? r : 1;
 	if (r > LH_RTT_MAX_NS)
 		return 0;
+	sum->own_ns =
+		lh_queue_own(env, p, sum->sample_ns, lh_since(r, lh_lmin(env, f) + f->back.now_ns));
 	lh_ack_judge(env, f);
 	if (!lh_prompt(f, sum)) {
 		/* What is the delay's and what the queue's, others may have shown of late. */

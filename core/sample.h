@@ -40,6 +40,7 @@ struct lh_ack_sum {
 	u32 xmit_end, rtx_xmit_end; /* where those segments end: departures may coincide */
 	u64 sample_ns; /* departure of the segment that gives a sojourn sample; 0: none */
 	u64 again_ns; /* latest departure among what was sent twice; 0: nothing was */
+	u64 own_ns; /* how long that segment waited for what we know of (lh_queue_own) */
 	u32 sample_delivered; /* lh_receiver_delivered() at that departure */
 	u32 bytes; /* newly delivered */
 	u32 popped_bytes; /* of what the ACK number covers, that was cached */
@@ -104,6 +105,11 @@ LH_INLINE u64 lh_rate_mean(const struct lh_flow *f);
  * for who has been cut sees none.
  */
 LH_INLINE u32 lh_stride(const struct lh_delivery *d);
+
+/* How long the segment of this call's sample waited for those that the same ACK covers, had it met nothing else:
+ * they left for @p at once. */
+LH_INLINE u64 lh_behind_its_own(struct lh_env *env, const struct lh_flow *f,
+				const struct lh_peer *p);
 
 /* Whether the ACK shows by itself that nothing has delayed it. */
 LH_INLINE bool lh_ack_at_once(const struct lh_ack_sum *sum);

@@ -28,6 +28,7 @@
 #include "outage.c"
 #include "partner.c"
 #include "pop.c"
+#include "probe.c"
 #include "queue.c"
 #include "replaytime.c"
 #include "resequence.c"

@@ -53,7 +53,12 @@ LH_INLINE void lh_rack_on_syn(struct lh_env *env, struct lh_flow *f, const struc
 
 #define lh_rack_on_link lh_outage_link
 
-#define lh_rack_on_data lh_brake_data
+LH_INLINE void lh_rack_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
+			       struct lh_actions *out)
+{
+	lh_probe_data(env, f);
+	lh_brake_data(env, f, s, out);
+}
 
 /*
  * How many repairs nearly every hole is content with, as the flow's own of late tell: one in 2^17 takes

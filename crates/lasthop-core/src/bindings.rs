@@ -52,10 +52,10 @@ pub const LH_BIN_NS: u32 = 100000000;
 pub const LH_CROWD_BINS: u32 = 16;
 pub const LH_DEVICE_BINS: u32 = 64;
 pub const LH_PEERS: u32 = 1024;
-pub const LH_PROBE_SLACK_NS: u32 = 4000000;
 pub const LH_RATE_BINS: u32 = 8;
 pub const LH_QUEUE_RTTS: u32 = 4;
 pub const LH_QUEUE_LEAST_NS: u32 = 20000000;
+pub const LH_PROBE_SLACK_NS: u32 = 4000000;
 pub const LH_OUTAGE_BURST: u32 = 4;
 pub const LH_POP_HOLE: u32 = 1;
 pub const LH_POP_WAITED: u32 = 2;
@@ -1007,21 +1007,23 @@ pub struct lh_recovery {
     pub rtx_end: u32,
     #[doc = " local probes since the last delivery"]
     pub nr_probes: u32,
-    #[doc = " of the probes of late: two for each in vain, less one for each (order.h)"]
+    #[doc = " of the probes of late: two for each in vain, less one for each (probe.h)"]
     pub vain: u8,
     #[doc = " ACKs of all that was under way that came later than a probe in time, less those that did not\n (lh_probe_answered): of a lone segment, and of several."]
     pub late_lone: u8,
     #[doc = " ACKs of all that was under way that came later than a probe in time, less those that did not\n (lh_probe_answered): of a lone segment, and of several."]
     pub late_more: u8,
-    #[doc = " 1: MH has sent a DSACK: it says itself which probes were in vain"]
-    pub tells: u8,
+    #[doc = " pieces in a row that came soon after a probe would have gone out (lh_probe_streams)"]
+    pub streams: u8,
     #[doc = " end of the segment that the last probe repeated"]
     pub probe_end: u32,
     #[doc = " what had departed when FH last sent anything again; with LH_FLOW_FH_RTX"]
     pub fh_past: u32,
     #[doc = " with lh_order.doubt"]
     pub doubt_end: u32,
-    pub pad: u32,
+    #[doc = " 1: MH has sent a DSACK: it says itself which probes were in vain"]
+    pub tells: u8,
+    pub pad: [u8; 3usize],
     #[doc = " when one was last found to be in vain"]
     pub vain_ns: u64,
     #[doc = " Duplicates still to come for what a receiver without SACK gets twice; none\n once una is beyond own_dups_end."]
@@ -1055,14 +1057,16 @@ const _: () = {
         [::core::mem::offset_of!(lh_recovery, late_lone) - 21usize];
     ["Offset of field: lh_recovery::late_more"]
         [::core::mem::offset_of!(lh_recovery, late_more) - 22usize];
-    ["Offset of field: lh_recovery::tells"][::core::mem::offset_of!(lh_recovery, tells) - 23usize];
+    ["Offset of field: lh_recovery::streams"]
+        [::core::mem::offset_of!(lh_recovery, streams) - 23usize];
     ["Offset of field: lh_recovery::probe_end"]
         [::core::mem::offset_of!(lh_recovery, probe_end) - 24usize];
     ["Offset of field: lh_recovery::fh_past"]
         [::core::mem::offset_of!(lh_recovery, fh_past) - 28usize];
     ["Offset of field: lh_recovery::doubt_end"]
         [::core::mem::offset_of!(lh_recovery, doubt_end) - 32usize];
-    ["Offset of field: lh_recovery::pad"][::core::mem::offset_of!(lh_recovery, pad) - 36usize];
+    ["Offset of field: lh_recovery::tells"][::core::mem::offset_of!(lh_recovery, tells) - 36usize];
+    ["Offset of field: lh_recovery::pad"][::core::mem::offset_of!(lh_recovery, pad) - 37usize];
     ["Offset of field: lh_recovery::vain_ns"]
         [::core::mem::offset_of!(lh_recovery, vain_ns) - 40usize];
     ["Offset of field: lh_recovery::own_dups"]
@@ -2334,6 +2338,8 @@ pub struct lh_ack_sum {
     pub sample_ns: u64,
     #[doc = " latest departure among what was sent twice; 0: nothing was"]
     pub again_ns: u64,
+    #[doc = " how long that segment waited for what we know of (lh_queue_own)"]
+    pub own_ns: u64,
     #[doc = " lh_receiver_delivered() at that departure"]
     pub sample_delivered: u32,
     #[doc = " newly delivered"]
@@ -2376,7 +2382,7 @@ pub struct lh_ack_sum {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 136usize];
+    ["Size of lh_ack_sum"][::core::mem::size_of::<lh_ack_sum>() - 144usize];
     ["Alignment of lh_ack_sum"][::core::mem::align_of::<lh_ack_sum>() - 8usize];
     ["Offset of field: lh_ack_sum::xmit_ns"][::core::mem::offset_of!(lh_ack_sum, xmit_ns) - 0usize];
     ["Offset of field: lh_ack_sum::rtx_xmit_ns"]
@@ -2389,36 +2395,37 @@ const _: () = {
         [::core::mem::offset_of!(lh_ack_sum, sample_ns) - 24usize];
     ["Offset of field: lh_ack_sum::again_ns"]
         [::core::mem::offset_of!(lh_ack_sum, again_ns) - 32usize];
+    ["Offset of field: lh_ack_sum::own_ns"][::core::mem::offset_of!(lh_ack_sum, own_ns) - 40usize];
     ["Offset of field: lh_ack_sum::sample_delivered"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 40usize];
-    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 44usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_delivered) - 48usize];
+    ["Offset of field: lh_ack_sum::bytes"][::core::mem::offset_of!(lh_ack_sum, bytes) - 52usize];
     ["Offset of field: lh_ack_sum::popped_bytes"]
-        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 48usize];
+        [::core::mem::offset_of!(lh_ack_sum, popped_bytes) - 56usize];
     ["Offset of field: lh_ack_sum::nr_segs"]
-        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 52usize];
+        [::core::mem::offset_of!(lh_ack_sum, nr_segs) - 60usize];
     ["Offset of field: lh_ack_sum::sample_full"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 56usize];
-    ["Offset of field: lh_ack_sum::top"][::core::mem::offset_of!(lh_ack_sum, top) - 60usize];
-    ["Offset of field: lh_ack_sum::steps"][::core::mem::offset_of!(lh_ack_sum, steps) - 64usize];
-    ["Offset of field: lh_ack_sum::looked"][::core::mem::offset_of!(lh_ack_sum, looked) - 68usize];
-    ["Offset of field: lh_ack_sum::cut"][::core::mem::offset_of!(lh_ack_sum, cut) - 72usize];
-    ["Offset of field: lh_ack_sum::cut_at"][::core::mem::offset_of!(lh_ack_sum, cut_at) - 76usize];
-    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 80usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_full) - 64usize];
+    ["Offset of field: lh_ack_sum::top"][::core::mem::offset_of!(lh_ack_sum, top) - 68usize];
+    ["Offset of field: lh_ack_sum::steps"][::core::mem::offset_of!(lh_ack_sum, steps) - 72usize];
+    ["Offset of field: lh_ack_sum::looked"][::core::mem::offset_of!(lh_ack_sum, looked) - 76usize];
+    ["Offset of field: lh_ack_sum::cut"][::core::mem::offset_of!(lh_ack_sum, cut) - 80usize];
+    ["Offset of field: lh_ack_sum::cut_at"][::core::mem::offset_of!(lh_ack_sum, cut_at) - 84usize];
+    ["Offset of field: lh_ack_sum::sacked"][::core::mem::offset_of!(lh_ack_sum, sacked) - 88usize];
     ["Offset of field: lh_ack_sum::sample_lone"]
-        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 84usize];
-    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 88usize];
-    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 92usize];
-    ["Offset of field: lh_ack_sum::waited"][::core::mem::offset_of!(lh_ack_sum, waited) - 96usize];
+        [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 92usize];
+    ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 96usize];
+    ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 100usize];
+    ["Offset of field: lh_ack_sum::waited"][::core::mem::offset_of!(lh_ack_sum, waited) - 104usize];
     ["Offset of field: lh_ack_sum::first_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, first_ns) - 104usize];
+        [::core::mem::offset_of!(lh_ack_sum, first_ns) - 112usize];
     ["Offset of field: lh_ack_sum::last_ns"]
-        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 112usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_ns) - 120usize];
     ["Offset of field: lh_ack_sum::last_end"]
-        [::core::mem::offset_of!(lh_ack_sum, last_end) - 120usize];
+        [::core::mem::offset_of!(lh_ack_sum, last_end) - 128usize];
     ["Offset of field: lh_ack_sum::unclear"]
-        [::core::mem::offset_of!(lh_ack_sum, unclear) - 124usize];
+        [::core::mem::offset_of!(lh_ack_sum, unclear) - 132usize];
     ["Offset of field: lh_ack_sum::deprived"]
-        [::core::mem::offset_of!(lh_ack_sum, deprived) - 128usize];
+        [::core::mem::offset_of!(lh_ack_sum, deprived) - 136usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]

@@ -193,6 +193,7 @@ impl Run {
         f.wired.rtt_ns = wired_us * 1_000;
         f.rtt.min_ns = local_us * 1_000;
         f.rtt.srtt_ns = f.rtt.min_ns;
+        f.delivery.stride_now = 2; // it keeps no ACK of two
         Self {
             b,
             bins: Bins::default(),

@@ -170,3 +170,31 @@ fn a_thin_flow_is_probed_in_time() {
         ack!(rig, at + 10, 100 * (i + 1) => pass);
     }
 }
+
+/// A segment every 30 ms to somebody who acknowledges several, and says nothing of what came twice: what comes next
+/// tells of a loss as well. A probe went out in every second gap, its answer came when the next segment had left, and
+/// each passed for the end of an outage, for as long as the flow lasted.
+#[test]
+fn a_stream_is_not_probed_between_its_segments() {
+    let mut rig = rig(true);
+    let (mut repairs, mut acked) = (Vec::new(), 0);
+    for i in 0..200 {
+        let (at, had) = (500 + 30 * i, 1_000 * i as i64);
+        let answered = repairs.last().is_some_and(|probe| probe + 10 > at);
+        if !answered && had - acked >= 7_000 {
+            rig.ack(at - 1, had, &[]); // it has kept that for 200 ms
+            acked = had;
+        }
+        data!(rig, at, had, 1_000);
+        if answered {
+            rig.ack(at + 4, had, &[]);
+            acked = had;
+        }
+        if let Some(due) = rig.deadline().filter(|due| *due < at + 30) {
+            rig.timer(due);
+            repairs.push(due);
+        }
+    }
+    assert!(repairs.len() < 12, "{repairs:?}");
+    assert_eq!(rig.count(LH_C_outages), 0);
+}
