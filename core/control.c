@@ -224,9 +224,14 @@ LH_INLINE u64 lh_doubt_from(struct lh_env *env, const struct lh_flow *f)
 LH_INLINE void lh_trial_sample(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p,
 			       u64 r)
 {
+	u64 behind = lh_behind_its_own(env, f, p);
+
 	if (!p->trial_least_ns)
 		p->trial_delivered = p->delivered;
-	p->trial_least_ns = lh_least(p->trial_least_ns, lh_since(r, lh_behind_its_own(env, f, p)));
+	if (behind >
+	    lh_queue_pause(f)) /* else the hop's batches, and a rate that is none of its own */
+		r = lh_since(r, behind);
+	p->trial_least_ns = lh_least(p->trial_least_ns, r);
 }
 
 /*

@@ -393,7 +393,8 @@ LH_INLINE bool lh_outage_was_quiet(struct lh_env *env, const struct lh_flow *f)
  * nothing behind it to send for a round trip of the path, is silence as well. Or the answer to a
  * probe came before the verdict: it tells nothing of what is behind (340 ms for an outage of 200).
  * Where the newest that arrives after the silence left before it, the hop has kept it: a pause or
- * a queue, there or on the way back, and no outage. Nor is it one where MH had kept its ACK.
+ * a queue, there or on the way back, and no outage. Nor is it one where MH had kept its ACK,
+ * unless the link loses ACKs, too.
  */
 LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
 {
@@ -406,7 +407,7 @@ LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
 	if (!f->rtt.srtt_ns || newest < lh_outage_horizon(env, f))
 		return false;
 	if (f->recovery.nr_probes)
-		return !lh_probe_in_vain(env, f);
+		return lh_queue_lossy(env, f) || !lh_probe_in_vain(env, f);
 	if (env->now_ns - e->last_tx_ns < lh_outage_quiet(env, f) || !lh_gapped(f) ||
 	    lh_cached(f) < 2)
 		return false;
