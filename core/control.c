@@ -228,8 +228,7 @@ LH_INLINE void lh_trial_sample(struct lh_env *env, const struct lh_flow *f, stru
 
 	if (!p->trial_least_ns)
 		p->trial_delivered = p->delivered;
-	if (behind >
-	    lh_queue_pause(f)) /* else the hop's batches, and a rate that is none of its own */
+	if (behind > lh_queue_pause(f)) /* no batch of the hop's, and no thin flow's rate */
 		r = lh_since(r, behind);
 	p->trial_least_ns = lh_least(p->trial_least_ns, r);
 }
