@@ -104,9 +104,13 @@ LH_INLINE bool lh_sack_unseen(const struct lh_flow *f, const struct lh_segment *
  * FH's own making: FH never sent it twice, so the repair was superfluous. */
 LH_INLINE bool lh_dsack_ours(const struct lh_flow *f, const struct lh_segment *s)
 {
-	return s->dsack &&
-	       (!(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->cache.fh_rtx_end) ||
-		!lh_after(s->sack[0].right, f->cache.fh_rtx_start));
+	/* None of ours can lie further back: the answer to what somebody forges in FH's name. */
+	u32 oldest = f->una - 2 * LH_FLOW_SEGS * lh_mss(f);
+
+	if (!s->dsack || lh_before(s->sack[0].left, oldest))
+		return false;
+	return !(f->flags & LH_FLOW_FH_RTX) || !lh_before(s->sack[0].left, f->cache.fh_rtx_end) ||
+	       !lh_after(s->sack[0].right, f->cache.fh_rtx_start);
 }
 
 /* Whether FH may be told later of what the blocks of @s say, or of all, if that is nothing but its number, window

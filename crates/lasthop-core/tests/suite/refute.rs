@@ -47,6 +47,16 @@ fn what_came_late_was_no_loss() {
     assert_eq!(rig.count(LH_C_clock_released), 1);
 }
 
+/// Somebody forges data in FH's name, with any numbers, and MH answers that it had them: no repair of ours lies that
+/// far back. Each such answer let FH go as if nothing had been lost.
+#[test]
+fn what_lies_far_back_refutes_nothing() {
+    let mut rig = suspected();
+    ack!(rig, 214, 3_000 => pass);
+    rig.ack(223, 3_000, &[(-1_000_000_000, -999_999_000)]);
+    assert_eq!((lossy(&rig), state(&rig)), ((true, true), LH_CONTROL_HELD));
+}
+
 /// Of two losses one was real: no second copy of that one arrives.
 #[test]
 fn one_real_loss_remains_one() {
