@@ -18,6 +18,12 @@ LH_INLINE u32 lh_vain(struct lh_env *env, const struct lh_flow *f)
 	return lh_since(env->now_ns, f->recovery.vain_ns) > LH_VAIN_NS ? 0 : f->recovery.vain;
 }
 
+/* How long a probe in time waits (RFC 8985 section 7.2), by the local round trip @srtt. */
+LH_INLINE u64 lh_probe_soon(u64 srtt)
+{
+	return 2 * srtt + LH_PROBE_SLACK_NS;
+}
+
 /* How much longer MH may keep the ACK of a segment if it is @lone (RFC 1122 section 4.2.3.2). */
 LH_INLINE u64 lh_probe_delack(const struct lh_flow *f, bool lone)
 {
@@ -51,7 +57,7 @@ LH_INLINE bool lh_probe_streams(const struct lh_flow *f)
 
 LH_INLINE void lh_probe_data(struct lh_env *env, struct lh_flow *f)
 {
-	u64 soon = 2 * lh_srtt(env, f) + LH_PROBE_SLACK_NS, gap = lh_since(env->now_ns, f->sent_ns);
+	u64 soon = lh_probe_soon(lh_srtt(env, f)), gap = lh_since(env->now_ns, f->sent_ns);
 
 	if (gap > soon + LH_DELACK_NS)
 		f->recovery.streams = 0;
@@ -77,7 +83,7 @@ LH_INLINE u64 lh_probe_patience(struct lh_env *env, const struct lh_flow *f)
  * gone out, since MH was last heard or sent to. */
 LH_INLINE bool lh_probe_outwaited(struct lh_env *env, const struct lh_flow *f, bool lone)
 {
-	u64 srtt = lh_srtt(env, f), wait = 2 * srtt + LH_PROBE_SLACK_NS + lh_probe_delack(f, lone);
+	u64 srtt = lh_srtt(env, f), wait = lh_probe_soon(srtt) + lh_probe_delack(f, lone);
 
 	return srtt && env->now_ns > lh_max(f->delivery.last_ns, f->sent_ns) + wait;
 }
@@ -153,7 +159,7 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
 		srtt = lh_max(srtt, f->order.rtt_ns);
 		return srtt + srtt / 4 + LH_PROBE_SLACK_NS;
 	}
-	return 2 * srtt + LH_PROBE_SLACK_NS + lh_probe_patience(env, f);
+	return lh_probe_soon(srtt) + lh_probe_patience(env, f);
 }
 
 /*

@@ -310,9 +310,10 @@ LH_INLINE u64 lh_queue_own(struct lh_env *env, struct lh_peer *p, u64 tx_ns, u64
 {
 	u64 wait;
 
-	if (!p || !p->rate || q < LH_CFG(env)->target_ns) {
-		if (p)
-			p->own_until_ns = 0;
+	if (!p)
+		return 0;
+	if (!p->rate || q < LH_CFG(env)->target_ns) {
+		p->own_until_ns = 0;
 		return 0;
 	}
 	wait = lh_since(p->own_until_ns, tx_ns);

@@ -160,6 +160,11 @@ pub fn detours(ms: u64, share: f64, cc: &'static str, loss: f64) -> Case {
         detour_ns: ms * MS,
         ..Unsteady::default()
     };
+    uneven(unsteady, cc, loss)
+}
+
+/// One flow over a hop that is not steady.
+fn uneven(unsteady: Unsteady, cc: &'static str, loss: f64) -> Case {
     Case {
         unsteady,
         ..link(loss).flows(1, cc)
@@ -248,10 +253,7 @@ pub fn unsteady(cc: &'static str, loss: f64) -> [(&'static str, Case); 7] {
         pause_every_ns: every_ms * MS,
         ..none
     };
-    let hop = |unsteady| Case {
-        unsteady,
-        ..link(loss).flows(1, cc)
-    };
+    let hop = |unsteady| uneven(unsteady, cc, loss);
     let jitter = |ms: u64| {
         hop(Unsteady {
             jitter_ns: ms * MS,

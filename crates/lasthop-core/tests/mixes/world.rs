@@ -214,7 +214,7 @@ impl World {
             stopped: false,
             at_warmup: 0,
             rtts: Vec::new(),
-            chunks: Chunks::default(),
+            chunks: Chunks::new(SEC + self.case.warmup_ns),
             mh_bytes: (0, 0),
             sender_at: None,
             pace_at: None,
@@ -366,19 +366,26 @@ impl World {
     }
 
     fn arm_sender(&mut self, i: usize) {
-        let now = self.now_ns;
-        let c = &mut self.conns[i];
-        let at = c.sender.pace_ns;
-        if c.sender.wants_pace(now) && c.pace_at.is_none_or(|o| at < o) {
-            c.pace_at = Some(at);
-            self.push(at, Event::Pace(i));
-        }
-        let c = &mut self.conns[i];
-        if let Some(at) = c.sender.next_timer() {
-            if c.sender_at.is_none_or(|o| at < o) {
-                c.sender_at = Some(at);
-                self.push(at.max(now), Event::SenderTimer(i));
-            }
+        let sender = &self.conns[i].sender;
+        let pace = Some(sender.pace_ns).filter(|_| sender.wants_pace(self.now_ns));
+        let timer = sender.next_timer();
+        self.arm(i, pace, |c| &mut c.pace_at, Event::Pace(i));
+        self.arm(i, timer, |c| &mut c.sender_at, Event::SenderTimer(i));
+    }
+
+    /// Has the event at that time, unless `armed` says that it comes sooner.
+    fn arm(
+        &mut self,
+        i: usize,
+        at: Option<u64>,
+        armed: fn(&mut Conn) -> &mut Option<u64>,
+        event: Event,
+    ) {
+        let Some(at) = at else { return };
+        let armed = armed(&mut self.conns[i]);
+        if armed.is_none_or(|o| at < o) {
+            *armed = Some(at);
+            self.push(at.max(self.now_ns), event);
         }
     }
 

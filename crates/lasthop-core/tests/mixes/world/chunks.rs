@@ -5,19 +5,25 @@
 use std::collections::VecDeque;
 
 use super::{Event, World};
-use crate::case::SEC;
 
 /// Of one connection.
 #[derive(Debug, Default)]
 pub struct Chunks {
     /// Under way: the byte after its last, and when it was written.
     open: VecDeque<(u64, u64)>,
-    /// How long each took, written after the warm-up.
+    /// How long each took, of those written from then on.
     pub took_ms: Vec<f64>,
-    pub from_ns: u64,
+    from_ns: u64,
 }
 
 impl Chunks {
+    pub fn new(from_ns: u64) -> Self {
+        Self {
+            from_ns,
+            ..Self::default()
+        }
+    }
+
     /// MH has all bytes up to `next`.
     pub fn received(&mut self, next: u64, now_ns: u64) {
         while let Some((end, written_ns)) = self.open.front().copied() {
@@ -36,7 +42,6 @@ impl World {
     /// The next piece is written, and the one after it will be.
     pub(super) fn chunk(&mut self, i: usize) {
         let now = self.now_ns;
-        let warm_ns = SEC + self.case.warmup_ns;
         let Some((bytes, every_ns)) = self.conns[i].spec.chunks else {
             return;
         };
@@ -48,7 +53,6 @@ impl World {
             s.pump(now, out);
         });
         let c = &mut self.conns[i];
-        c.chunks.from_ns = warm_ns;
         c.chunks.open.push_back((c.sender.written, now));
     }
 }

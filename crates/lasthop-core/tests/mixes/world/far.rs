@@ -28,15 +28,8 @@ impl World {
     }
 
     fn arm_far(&mut self, i: usize) {
-        let Some(at) = self.far.as_ref().and_then(|a| a.deadline(i)) else {
-            return;
-        };
-        let now = self.now_ns;
-        let c = &mut self.conns[i];
-        if c.far_at.is_none_or(|o| at < o) {
-            c.far_at = Some(at);
-            self.push(at.max(now), Event::FarTimer(i));
-        }
+        let at = self.far.as_ref().and_then(|a| a.deadline(i));
+        self.arm(i, at, |c| &mut c.far_at, Event::FarTimer(i));
     }
 
     pub(super) fn far_timer(&mut self, i: usize) {

@@ -20,15 +20,8 @@ impl World {
     }
 
     pub(super) fn arm_agent(&mut self, i: usize) {
-        let Some(at) = self.agent.as_ref().and_then(|a| a.deadline(i)) else {
-            return;
-        };
-        let now = self.now_ns;
-        let c = &mut self.conns[i];
-        if c.agent_at.is_none_or(|o| at < o) {
-            c.agent_at = Some(at);
-            self.push(at.max(now), Event::AgentTimer(i));
-        }
+        let at = self.agent.as_ref().and_then(|a| a.deadline(i));
+        self.arm(i, at, |c| &mut c.agent_at, Event::AgentTimer(i));
     }
 
     pub(super) fn agent_timer(&mut self, i: usize) {
