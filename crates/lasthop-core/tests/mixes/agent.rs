@@ -47,16 +47,19 @@ pub struct Agent {
     /// Round trip to the agent at the other end, which answers.
     partner_rtt_ns: Option<u64>,
     flows: Vec<Option<Tracked>>,
+    /// What the machine's clock showed when the simulation began.
+    uptime_ns: u64,
 }
 
 impl Agent {
-    pub fn new(config: Config, partner_rtt_ns: Option<u64>) -> Self {
+    pub fn new(config: Config, partner_rtt_ns: Option<u64>, uptime_ns: u64) -> Self {
         Self {
             host: Host::new(Limits::default()),
             far: config.role == LH_ROLE_MOBILE,
             partner_rtt_ns,
             config,
             flows: Vec::new(),
+            uptime_ns,
         }
     }
 
@@ -64,7 +67,7 @@ impl Agent {
         Call {
             partner: u8::from(self.partner_rtt_ns.is_some()),
             partner_rtt_ns: self.partner_rtt_ns.unwrap_or(0),
-            ..Call::at(now_ns)
+            ..Call::at(now_ns + self.uptime_ns)
         }
     }
 
@@ -91,6 +94,7 @@ impl Agent {
         };
         key.mh[..4].copy_from_slice(&[10, 2, (station >> 8) as u8, station as u8 + 2]);
         let mut flow = Flow::new();
+        let now_ns = now_ns + self.uptime_ns;
         self.host.set_peer(&mut flow, &key, now_ns);
         self.flows[i] = Some(Tracked {
             flow,
@@ -136,7 +140,7 @@ impl Agent {
         };
         s.tsval = 1;
         let actions = if from_mh != self.far {
-            t.join(&mut self.host, now_ns);
+            t.join(&mut self.host, call.now_ns);
             self.host.on_ack(&mut t.flow, &self.config, &s, &call)
         } else {
             let a = self.host.on_data(&mut t.flow, &self.config, &s, &call);
@@ -188,7 +192,7 @@ impl Agent {
             };
         };
         let s = t.numbers.ack(a);
-        t.join(&mut self.host, now_ns);
+        t.join(&mut self.host, call.now_ns);
         let actions = self.host.on_ack(&mut t.flow, &self.config, &s, &call);
         if actions.hold != 0 {
             t.held = Some(*a);
@@ -210,7 +214,8 @@ impl Agent {
     }
 
     pub fn deadline(&self, i: usize) -> Option<u64> {
-        self.flows.get(i)?.as_ref()?.deadline_ns
+        let at = self.flows.get(i)?.as_ref()?.deadline_ns?;
+        Some(at.saturating_sub(self.uptime_ns))
     }
 
     pub fn on_timer(&mut self, i: usize, now_ns: u64) -> Outcome {
@@ -245,7 +250,7 @@ impl Agent {
         let Some(Some(t)) = self.flows.get_mut(i) else {
             return;
         };
-        t.join(&mut self.host, now_ns);
+        t.join(&mut self.host, call.now_ns);
         let s = t.numbers.data(d);
         let actions = self.host.on_ack(&mut t.flow, &self.config, &s, &call);
         t.deadline_ns = actions.deadline_ns();

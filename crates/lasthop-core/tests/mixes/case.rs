@@ -132,6 +132,8 @@ pub struct Case {
     pub warmup_ns: u64,
     pub duration_ns: u64,
     pub seed: u64,
+    /// How long the agents' machines had been running.
+    pub uptime_ns: u64,
     pub agent: Option<Config>,
     /// Of the agent at MH, the partner of the other.
     pub far: Option<Config>,
@@ -162,6 +164,7 @@ impl Default for Case {
             warmup_ns: 5 * SEC,
             duration_ns: 20 * SEC,
             seed: 1,
+            uptime_ns: 0,
             agent: None,
             far: None,
         }

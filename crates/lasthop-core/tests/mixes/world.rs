@@ -167,8 +167,12 @@ impl World {
         let partner = case.far.map(|_| case.local_rtt_ns);
         let mut world = Self {
             random: Random(seed),
-            agent: case.agent.map(|config| Agent::new(config, partner)),
-            far: case.far.map(|config| Agent::new(config, partner)),
+            agent: case
+                .agent
+                .map(|config| Agent::new(config, partner, case.uptime_ns)),
+            far: case
+                .far
+                .map(|config| Agent::new(config, partner, case.uptime_ns)),
             now_ns: SEC,
             nr: 0,
             queue: BinaryHeap::new(),
