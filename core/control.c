@@ -107,7 +107,7 @@ LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f)
 		return;
 	lh_queue_blame(env, f);
 	if (f->control.state != LH_CONTROL_HELD && lh_control_usable(env, f) && lh_base(env, f) &&
-	    !lh_queue_crowded(env, f))
+	    lh_queue_roomy(env, f))
 		lh_control_hold(env, f);
 }
 
@@ -366,7 +366,7 @@ LH_INLINE void lh_control_turn(struct lh_env *env, struct lh_flow *f)
 	bool lossy = lh_queue_lossy(env, f);
 
 	if (c->state == LH_CONTROL_FREE && lossy && lh_queue_stands(env, f, lh_aim(env, f)) &&
-	    lh_control_usable(env, f) && !lh_queue_crowded(env, f))
+	    lh_control_usable(env, f) && lh_queue_roomy(env, f))
 		lh_control_hold(env, f);
 	else if (c->state == LH_CONTROL_HELD && !lossy)
 		c->state = LH_CONTROL_LETTING;

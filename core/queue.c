@@ -89,7 +89,8 @@ LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 
 	return true;
 }
 
-LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f)
+/* The same by a rate that is @less bytes per second less than the measured one. */
+LH_INLINE bool lh_queue_crowded_by(struct lh_env *env, const struct lh_flow *f, u64 less)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 flows, base = lh_base_here(env, f);
@@ -97,7 +98,17 @@ LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f)
 	if (!p || !p->rate)
 		return false;
 	flows = lh_max(p->crowd, p->crowd_before);
-	return lh_rate_lacks(p->rate, base - base / 4, flows * lh_mss(f));
+	return lh_rate_lacks(lh_since(p->rate, less), base - base / 4, flows * lh_mss(f));
+}
+
+LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f)
+{
+	return lh_queue_crowded_by(env, f, 0);
+}
+
+LH_INLINE bool lh_queue_roomy(struct lh_env *env, const struct lh_flow *f)
+{
+	return !lh_queue_crowded_by(env, f, 2ULL * lh_mss(f) * (LH_SEC / LH_BIN_NS));
 }
 
 LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f)

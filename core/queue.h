@@ -69,6 +69,13 @@ LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 
  */
 LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f);
 
+/*
+ * Whether they are clearly fewer, so that a flow may begin to be braked. A bin of the rate may have a segment more
+ * or less at each of its ends, and of 0.5 Mbit/s has four or five: four flows were HELD and let go 346 times in two
+ * minutes, while their queue overflowed, and what that lost was the link's by the time.
+ */
+LH_INLINE bool lh_queue_roomy(struct lh_env *env, const struct lh_flow *f);
+
 /* Whether nothing forbids for good to edit the window of the flow's ACKs. */
 LH_INLINE bool lh_window_editable(struct lh_env *env, const struct lh_flow *f);
 
