@@ -12,17 +12,36 @@ use crate::wire::Carries;
 const CCS: [&str; 3] = ["reno", "cubic", "bbr"];
 
 /// Hands out what MIXES names (the beginnings of names, with commas between), or all.
-pub fn each(mut show: impl FnMut(&str, &Case)) {
+pub fn each(show: impl FnMut(&str, &Case)) {
     let only = std::env::var("MIXES").ok();
-    let wanted = |name: &str| {
-        only.as_ref()
-            .is_none_or(|only| only.split(',').any(|o| name.starts_with(o)))
-    };
+    each_of(only.as_deref(), show);
+}
+
+/// A word that begins no name would leave its mixes out without a sign.
+fn each_of(only: Option<&str>, mut show: impl FnMut(&str, &Case)) {
+    let words: Vec<&str> = only.map_or(vec![""], |only| only.split(',').collect());
+    for word in &words {
+        let mut begins = false;
+        all(&mut |name, _| begins |= name.starts_with(word));
+        assert!(begins, "MIXES: no mix begins with {word}");
+    }
     all(&mut |name, case| {
-        if wanted(name) {
+        if words.iter().any(|word| name.starts_with(word)) {
             show(name, case);
         }
     });
+}
+
+#[test]
+fn what_is_named_is_there() {
+    let count = |only: Option<&str>| {
+        let mut n = 0;
+        each_of(only, |_, _| n += 1);
+        n
+    };
+    assert!(count(None) > 100);
+    assert_eq!(count(Some("one-cubic-0,one-reno-0.02")), 3);
+    assert!(std::panic::catch_unwind(|| count(Some("one,ome"))).is_err());
 }
 
 fn all(show: &mut dyn FnMut(&str, &Case)) {

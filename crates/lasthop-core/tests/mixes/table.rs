@@ -3,26 +3,43 @@
 //! prints the mixes with and without the agent, of one seed (SEED=n) and in detail. MIXES=NAME,…
 //! chooses; `make mixes` (seeds.rs) compares many seeds.
 
+use lasthop_core::bindings::{LH_POLICY_MAC, LH_POLICY_SEQUENCE};
+use lasthop_core::{Config, scheme_by_name};
+
 use crate::case::Case;
 use crate::catalogue;
 use crate::run;
 
-/// The case under a scheme; the environment sets what is tried of `rack` (SUPPRESS, CLOCK,
-/// GUARD: the parameter's number; TARGET_US, HOLD_MAX_MS).
+/// The case under a scheme, with agents at both ends under `snack`, of which there are kinds; the
+/// environment sets what is tried of `rack` (SUPPRESS, CLOCK, GUARD: the parameter's number; TARGET_US,
+/// HOLD_MAX_MS). A name that says nothing here must not pass for no agent's figures.
 pub fn under(case: &Case, scheme: &str) -> Case {
     let case = case.clone();
-    if let Some(brake) = scheme.strip_prefix("snack") {
-        return case.with_ends(lasthop_core::Config {
-            brake: u32::from(brake.starts_with("-brake")),
-            sack_mask: u32::from(brake.ends_with("-mask")),
-            queue_guard: u32::from(brake != "-bare"),
-            ..lasthop_core::Config::snack()
+    if let Some(kind) = scheme.strip_prefix("snack") {
+        let kinds = ["", "-bare", "-mask", "-brake", "-brake-mask"];
+        assert!(kinds.contains(&kind), "{scheme}: snack has {kinds:?}");
+        return case.with_ends(Config {
+            brake: u32::from(kind.starts_with("-brake")),
+            sack_mask: u32::from(kind.ends_with("-mask")),
+            queue_guard: u32::from(kind != "-bare"),
+            ..Config::snack()
         });
     }
-    if scheme != "rack" {
+    if scheme == "none" {
         return case;
     }
-    let mut config = lasthop_core::Config::default();
+    let known = scheme_by_name(scheme).map(|scheme| Config {
+        scheme,
+        ..Config::default()
+    });
+    let mut config = known.unwrap_or_else(|| panic!("no scheme {scheme}"));
+    assert!(
+        config.policy() & (LH_POLICY_MAC | LH_POLICY_SEQUENCE) == 0,
+        "{scheme}: the mixes have no MAC that reports, and nothing waits at their receivers"
+    );
+    if scheme != "rack" {
+        return case.with_config(config);
+    }
     let set = |name: &str, to: &mut u32| {
         if let Ok(v) = std::env::var(name) {
             *to = v.parse().expect("a number");
@@ -84,4 +101,23 @@ fn show(name: &str, case: &Case) {
 #[ignore = "prints a table"]
 fn table() {
     catalogue::each(show);
+}
+
+/// Figures under a scheme's name are that scheme's.
+#[test]
+fn each_scheme_is_run_by_its_name() {
+    let case = Case::default();
+    let of = |scheme: &str| under(&case, scheme).agent.map(|config| config.scheme);
+    assert_eq!(of("none"), None);
+    for scheme in ["rack", "snoop", "slack", "sack", "snack", "shadow"] {
+        assert_eq!(of(scheme), scheme_by_name(scheme), "{scheme}");
+    }
+    assert!(
+        under(&case, "snack-brake")
+            .far
+            .is_some_and(|far| far.brake == 1)
+    );
+    for scheme in ["rak", "split", "csnoop", "dproxy", "snack-break"] {
+        assert!(std::panic::catch_unwind(|| of(scheme)).is_err(), "{scheme}");
+    }
 }
