@@ -212,6 +212,17 @@ LH_INLINE bool lh_dup_repair(struct lh_env *env, struct lh_flow *f, struct lh_se
 	return true;
 }
 
+/* What is repaired on the word of the hop's other end, or of its MAC, no duplicate drives: there the
+ * timer would never run. */
+LH_INLINE bool lh_head_armed(struct lh_env *env, const struct lh_flow *f)
+{
+	u32 policy = lh_policy(env);
+
+	if (LH_CFG(env)->timer_arm != LH_TIMER_AFTER_DUP || (f->flags & LH_FLOW_DUP_DRIVEN))
+		return true;
+	return (policy & LH_POLICY_MAC) || ((policy & LH_POLICY_PARTNER) && env->partner);
+}
+
 LH_INLINE u64 lh_head_deadline(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_seg *e = lh_head(env, f);
@@ -222,7 +233,7 @@ LH_INLINE u64 lh_head_deadline(struct lh_env *env, const struct lh_flow *f)
 		return 0;
 	if (!(f->flags & LH_FLOW_FWD)) /* no ACK ever came by: they take another way */
 		return 0;
-	if (LH_CFG(env)->timer_arm == LH_TIMER_AFTER_DUP && !(f->flags & LH_FLOW_DUP_DRIVEN))
+	if (!lh_head_armed(env, f))
 		return 0;
 	from = lh_max(e->last_tx_ns, f->progress_ns);
 	shift = lh_min(e->n_local, 4);

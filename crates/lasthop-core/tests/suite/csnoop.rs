@@ -115,12 +115,15 @@ fn lost_acks_do_no_harm() {
 /// Not where no MAC delivered it, nor at the mobile end, whose timer knows no path; not as published.
 #[test]
 fn what_arrived_and_is_not_answered_asks_again() {
-    let answered = |down, probe, unreported| {
+    let answered = |down, probe, unreported, timer_arm| {
         let plan = Plan {
             timeout_ns: 3_000_000_000,
             ..plan(down, false)
         };
-        let mut hop = Hop::new(plan.with(|config| config.probe = probe));
+        let mut hop = Hop::new(plan.with(|config| {
+            config.probe = probe;
+            config.timer_arm = timer_arm;
+        }));
         let mut acks = 0;
         hop.loses = Box::new(move |end, _, s| {
             let ack = end != sender(down) && s.as_ref().is_some_and(|s| s.payload_bytes == 0);
@@ -135,10 +138,12 @@ fn what_arrived_and_is_not_answered_asks_again() {
         let all = hop.seen.last().is_some_and(|(ack, _)| *ack == 10_000);
         (all, probes)
     };
-    assert_eq!(answered(true, 1, false), (true, 1));
-    assert_eq!(answered(true, 0, false), (false, 0));
-    assert_eq!(answered(true, 1, true), (false, 0));
-    assert_eq!(answered(false, 1, false), (false, 0));
+    for timer_arm in [LH_TIMER_ALWAYS, LH_TIMER_AFTER_DUP] {
+        assert_eq!(answered(true, 1, false, timer_arm), (true, 1));
+        assert_eq!(answered(true, 0, false, timer_arm), (false, 0));
+        assert_eq!(answered(true, 1, true, timer_arm), (false, 0));
+        assert_eq!(answered(false, 1, false, timer_arm), (false, 0));
+    }
 }
 
 /// A repair that is given up as well is repaired again.

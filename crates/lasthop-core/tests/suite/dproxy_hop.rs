@@ -109,12 +109,19 @@ fn losses_of_the_wire_are_shown() {
 /// A tail: nothing behind it shows that it is missing. With `tail_probe` the base's timer does.
 #[test]
 fn a_lost_tail_is_the_senders_unless_it_is_probed() {
-    for tail_probe in [0, 1] {
+    for (tail_probe, timer_arm) in [
+        (0, LH_TIMER_ALWAYS),
+        (1, LH_TIMER_ALWAYS),
+        (1, LH_TIMER_AFTER_DUP),
+    ] {
         let plan = Plan {
             timeout_ns: 500_000_000,
             ..plan(true)
         };
-        let mut hop = Hop::new(plan.with(|config| config.tail_probe = tail_probe));
+        let mut hop = Hop::new(plan.with(|config| {
+            config.tail_probe = tail_probe;
+            config.timer_arm = timer_arm;
+        }));
         hop.loses = lose_first(End::Base, &[9_000]);
         hop.run(3_000);
         assert!(hop.all_came());
