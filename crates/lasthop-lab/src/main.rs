@@ -46,7 +46,7 @@ const RUN_EXAMPLES: &str = "Examples (as root, but for ns3-*, which are simulate
   lasthop-lab run experiments/linux-snoop-3b.toml --seed 1..10 -j
 
 crates/lasthop-lab/docs/experiments.md describes the files. Ends with 1 if a condition is not met or
-a run could not be made.";
+incomplete, as most are with --point alone, or a run could not be made.";
 
 const REPORT_EXAMPLES: &str = "\
 Example:
