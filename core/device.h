@@ -79,6 +79,7 @@ struct lh_peer {
 	u32 own_delivered; /* delivered, when own_until_ns was reckoned last */
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
+	u64 turn_ns; /* the next one waits so long for those of other receivers */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
 	/* Messages of its flows to the agent at the hop's other end (tell.h). */
 	u64 told_bin; /* number of the bin in which the last one went */
@@ -105,6 +106,7 @@ struct lh_device {
 	u32 replay_pad;
 	u64 delivered_ns; /* last delivery to anyone */
 	u64 drains_ns; /* until when the queues last that samples have shown, whosever they are */
+	u64 probes_ns; /* until when the share of the hop is used up that probes have in outages (outage.h) */
 	struct lh_shadow_device shadow; /* with LH_POLICY_SHADOW */
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */

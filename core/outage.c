@@ -12,6 +12,7 @@
 #define LH_OUTAGE_TRUST_NS (5 * LH_SEC)
 /* Probes of scheme rack: lh_outage_every(), lh_outage_rack_at(). */
 #define LH_OUTAGE_EVERY_NS (32 * LH_MSEC)
+#define LH_OUTAGE_APART_NS LH_MSEC /* of all receivers', at the least, however fast the hop is */
 #define LH_OUTAGE_SHARE 8 /* at most this part of what the hop carries */
 #define LH_OUTAGE_PART 160 /* from 5 s on this part of the outage apart */
 #define LH_OUTAGE_LAST_NS (300 * LH_SEC) /* then FH's own have to do: 810 probes */
@@ -100,30 +101,36 @@ LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f, const st
  * most. A segment takes no longer than the unloaded round trip: a thin flow's rate
  * tells nothing about the hop.
  */
-LH_FUNC u64 lh_outage_every(struct lh_env *env, const struct lh_flow *f)
+LH_FUNC int lh_outage_pace(struct lh_env *env, struct lh_flow *f)
 {
-	u64 rate = lh_device_rate(env, LH_DEVICE_BINS), wire = lh_lmin(env, f);
+	u64 rate = lh_device_rate(env, LH_DEVICE_BINS), wire = lh_lmin(env, f), apart;
+	u64 most = lh_max(lh_lrto(env, f), LH_OUTAGE_EVERY_NS);
 
 	if (rate)
 		wire = lh_min(wire, lh_mss(f) * LH_SEC / rate);
-	return lh_clamp64(LH_OUTAGE_SHARE * wire, LH_OUTAGE_EVERY_NS,
-			  lh_max(lh_lrto(env, f), LH_OUTAGE_EVERY_NS));
+	apart = LH_OUTAGE_SHARE * wire;
+	f->outage.every_ns = lh_clamp64(apart, LH_OUTAGE_EVERY_NS, most);
+	/* Where nothing has come to anyone of late, what the hop carries is not known. */
+	f->outage.apart_ns =
+		lh_clamp64(apart, LH_OUTAGE_APART_NS, rate ? most : LH_OUTAGE_EVERY_NS);
+	return 0;
 }
 
 LH_INLINE void lh_outage_begin(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_outage *o = &f->outage;
+	const struct lh_seg *e = lh_head(env, f);
+	u32 end = e ? e->end : f->una;
 
-	if (!o->vain || o->begin_una != f->una) {
+	if (!o->vain || o->begin_end != end) {
 		o->first_ns = env->now_ns;
 		o->nr_probes = 0;
 	}
-	o->begin_una = f->una;
+	o->begin_end = end;
 	o->since_ns = env->now_ns;
 	o->mute = 0;
 	o->back_ns = o->lost_ns = 0;
-	if (lh_policy(env) & LH_POLICY_PEER_OUTAGE)
-		f->outage.every_ns = lh_outage_every(env, f);
+	lh_outage_pace(env, f);
 	lh_host_count(env, LH_C_outages, 1);
 }
 
@@ -206,6 +213,7 @@ LH_INLINE u64 lh_outage_probe_at(struct lh_env *env, const struct lh_flow *f)
 	    o->nr_probes >= LH_OUTAGE_PROBES)
 		return 0;
 	at = e->last_tx_ns + lh_max(lh_lrto(env, f), lh_since(e->last_tx_ns, o->first_ns) / 8);
+	at = lh_max(at, o->turn_ns);
 	return o->down_ns ? lh_max(at, o->down_ns + LH_OUTAGE_TRUST_NS) : at;
 }
 
@@ -238,6 +246,7 @@ LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f)
 	if (last > o->first_ns + LH_OUTAGE_LAST_NS)
 		return 0;
 	every = lh_max(o->every_ns, lh_since(last, o->first_ns) / LH_OUTAGE_PART);
+	every = lh_max(every, lh_since(p ? p->turn_ns : o->turn_ns, last));
 	if (last != e->last_tx_ns)
 		every += lh_outage_turn(f, every);
 	return o->down_ns ? lh_max(last + every, o->down_ns + LH_OUTAGE_TRUST_NS) : last + every;
@@ -251,8 +260,33 @@ LH_INLINE u64 lh_outage_stands_by(struct lh_env *env, const struct lh_flow *f, u
 	if (!(lh_policy(env) & LH_POLICY_PEER_OUTAGE) || !f->outage.since_ns ||
 	    (f->flags & LH_FLOW_HELD) || !p || lh_outage_known_over(f, p))
 		return 0;
-	until = p->probe_ns + f->outage.every_ns;
+	until = lh_max(p->probe_ns + f->outage.every_ns, p->turn_ns);
 	return until > now_ns ? until + lh_outage_turn(f, f->outage.every_ns) : 0;
+}
+
+/*
+ * The flow has probed. Its next one has its turn when what has been sent by then is @apart_ns each: with as many
+ * probers as find room they go on as before, with more each waits for all others, and nobody's timer is early.
+ */
+LH_INLINE void lh_outage_turns(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_device *d = LH_DEVICE(env);
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 turn_ns = lh_max(d->probes_ns, env->now_ns) + f->outage.apart_ns;
+
+	d->probes_ns = f->outage.turn_ns = turn_ns;
+	if (p)
+		p->turn_ns = turn_ns;
+}
+
+/* Nobody has to wait for anybody any more. */
+LH_INLINE void lh_outage_turn_now(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	LH_DEVICE(env)->probes_ns = f->outage.turn_ns = 0;
+	if (p)
+		p->turn_ns = 0;
 }
 
 LH_INLINE void lh_outage_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out)
@@ -266,6 +300,7 @@ LH_INLINE void lh_outage_probe(struct lh_env *env, struct lh_flow *f, struct lh_
 	f->outage.nr_probes++;
 	if (p)
 		p->probe_ns = env->now_ns;
+	lh_outage_turns(env, f);
 }
 
 /*
@@ -314,7 +349,8 @@ LH_INLINE void lh_outage_doubt(struct lh_env *env, struct lh_flow *f)
 	struct lh_chunk *c;
 	bool again = o->vain;
 
-	o->vain = o->begin_una == f->una;
+	/* Who acknowledges byte by byte would have each outage be the first. */
+	o->vain = e && e->end == o->begin_end;
 	if (f->una == f->max)
 		return;
 	o->back_ns = env->now_ns;
@@ -487,6 +523,7 @@ LH_INLINE void lh_outage_up(struct lh_env *env, struct lh_flow *f, struct lh_act
 	if (e && !(e->flags & LH_SEG_NO_COPY) && !lh_seg_stale(f, e) &&
 	    env->now_ns - e->last_tx_ns >= f->rtt.srtt_ns)
 		lh_outage_probe(env, f, out);
+	lh_outage_turn_now(env, f);
 }
 
 LH_INLINE void lh_outage_link(struct lh_env *env, struct lh_flow *f, u32 up, struct lh_actions *out)

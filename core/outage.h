@@ -29,16 +29,18 @@ struct lh_outage {
 	u64 ended_ns; /* when the last outage ended; what departed before measured it */
 	u64 lost_ns; /* what departed before and has not arrived is lost; 0: who knows */
 	u64 every_ns; /* least time between two probes of the receiver; with since_ns */
+	u64 apart_ns; /* and between two of any receivers' */
+	u64 turn_ns; /* the next one waits so long for those of other receivers */
 	u32 next; /* sequence number up to which the lost window is repaired; with back_ns */
 	u32 lost_end; /* what had departed at back_ns */
 	u32 kept_ack; /* number of the ACK that the host has a copy of; with kept */
-	u32 begin_una; /* una when the last outage began; with first_ns */
+	u32 begin_end; /* end of the head when the last outage began; with first_ns */
 	u8 kept; /* 1: the held ACK's buffer is filled, and as new as what FH knows */
 	u8 told; /* bursts and freezes since the last new ACK */
 	u8 frozen; /* 1: FH believes the window closed, by our word */
 	u8 mute; /* 1: FH can't be told of this outage */
 	u8 nr_probes; /* of the head in this outage, or this row of them */
-	u8 vain; /* 1: the last outage ended, and what MH lacked when it began it lacks still */
+	u8 vain; /* 1: the last outage ended, and the head of when it began MH lacks still, or a part of it */
 	u8 pad[2];
 };
 
@@ -112,8 +114,12 @@ LH_INLINE u64 lh_outage_rack_at(struct lh_env *env, const struct lh_flow *f);
  */
 LH_INLINE u64 lh_outage_stands_by(struct lh_env *env, const struct lh_flow *f, u64 now_ns);
 
-/* Sends the head, not as one of its max_local tries: that many would be used up
- * before a longer outage ends. */
+/*
+ * Sends the head, not as one of its max_local tries: that many would be used up
+ * before a longer outage ends. All receivers' probes together take no more than the share of the hop that
+ * those of one may: each is given its turn for the next one (lh_outage_turns()). One segment each to 400 receivers
+ * that had fallen silent made 12,000 probes a second, five times what the hop carried, and before all else that queued.
+ */
 LH_INLINE void lh_outage_probe(struct lh_env *env, struct lh_flow *f, struct lh_actions *out);
 
 /* Up to @budget repairs of the lost window, in order: a duplicate then tells that

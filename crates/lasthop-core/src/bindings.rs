@@ -1632,6 +1632,8 @@ pub struct lh_peer {
     pub own_delivered: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
+    #[doc = " the next one waits so long for those of other receivers"]
+    pub turn_ns: u64,
     #[doc = " last ACK of any of the flows, to a millisecond"]
     pub heard_ns: u64,
     #[doc = " number of the bin in which the last one went"]
@@ -1645,7 +1647,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 416usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 424usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1728,11 +1730,12 @@ const _: () = {
     ["Offset of field: lh_peer::own_delivered"]
         [::core::mem::offset_of!(lh_peer, own_delivered) - 364usize];
     ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 368usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 376usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 384usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 392usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 396usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 400usize];
+    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 376usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 384usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 392usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 400usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 404usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 408usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1761,6 +1764,8 @@ pub struct lh_device {
     pub delivered_ns: u64,
     #[doc = " until when the queues last that samples have shown, whosever they are"]
     pub drains_ns: u64,
+    #[doc = " until when the share of the hop is used up that probes have in outages (outage.h)"]
+    pub probes_ns: u64,
     #[doc = " with LH_POLICY_SHADOW"]
     pub shadow: lh_shadow_device,
     #[doc = " number of the newest bin, now / LH_BIN_NS"]
@@ -1774,7 +1779,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 429088usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 437288usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -1802,11 +1807,13 @@ const _: () = {
         [::core::mem::offset_of!(lh_device, delivered_ns) - 88usize];
     ["Offset of field: lh_device::drains_ns"]
         [::core::mem::offset_of!(lh_device, drains_ns) - 96usize];
-    ["Offset of field: lh_device::shadow"][::core::mem::offset_of!(lh_device, shadow) - 104usize];
-    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 2072usize];
-    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 2080usize];
-    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 2592usize];
-    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 3104usize];
+    ["Offset of field: lh_device::probes_ns"]
+        [::core::mem::offset_of!(lh_device, probes_ns) - 104usize];
+    ["Offset of field: lh_device::shadow"][::core::mem::offset_of!(lh_device, shadow) - 112usize];
+    ["Offset of field: lh_device::bin"][::core::mem::offset_of!(lh_device, bin) - 2080usize];
+    ["Offset of field: lh_device::bytes"][::core::mem::offset_of!(lh_device, bytes) - 2088usize];
+    ["Offset of field: lh_device::flows"][::core::mem::offset_of!(lh_device, flows) - 2600usize];
+    ["Offset of field: lh_device::peer"][::core::mem::offset_of!(lh_device, peer) - 3112usize];
 };
 impl Default for lh_device {
     fn default() -> Self {
@@ -2655,14 +2662,18 @@ pub struct lh_outage {
     pub lost_ns: u64,
     #[doc = " least time between two probes of the receiver; with since_ns"]
     pub every_ns: u64,
+    #[doc = " and between two of any receivers'"]
+    pub apart_ns: u64,
+    #[doc = " the next one waits so long for those of other receivers"]
+    pub turn_ns: u64,
     #[doc = " sequence number up to which the lost window is repaired; with back_ns"]
     pub next: u32,
     #[doc = " what had departed at back_ns"]
     pub lost_end: u32,
     #[doc = " number of the ACK that the host has a copy of; with kept"]
     pub kept_ack: u32,
-    #[doc = " una when the last outage began; with first_ns"]
-    pub begin_una: u32,
+    #[doc = " end of the head when the last outage began; with first_ns"]
+    pub begin_end: u32,
     #[doc = " 1: the held ACK's buffer is filled, and as new as what FH knows"]
     pub kept: u8,
     #[doc = " bursts and freezes since the last new ACK"]
@@ -2673,14 +2684,14 @@ pub struct lh_outage {
     pub mute: u8,
     #[doc = " of the head in this outage, or this row of them"]
     pub nr_probes: u8,
-    #[doc = " 1: the last outage ended, and what MH lacked when it began it lacks still"]
+    #[doc = " 1: the last outage ended, and the head of when it began MH lacks still, or a part of it"]
     pub vain: u8,
     pub pad: [u8; 2usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 96usize];
+    ["Size of lh_outage"][::core::mem::size_of::<lh_outage>() - 112usize];
     ["Alignment of lh_outage"][::core::mem::align_of::<lh_outage>() - 8usize];
     ["Offset of field: lh_outage::heard_ns"][::core::mem::offset_of!(lh_outage, heard_ns) - 0usize];
     ["Offset of field: lh_outage::since_ns"][::core::mem::offset_of!(lh_outage, since_ns) - 8usize];
@@ -2695,21 +2706,24 @@ const _: () = {
     ["Offset of field: lh_outage::lost_ns"][::core::mem::offset_of!(lh_outage, lost_ns) - 56usize];
     ["Offset of field: lh_outage::every_ns"]
         [::core::mem::offset_of!(lh_outage, every_ns) - 64usize];
-    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 72usize];
+    ["Offset of field: lh_outage::apart_ns"]
+        [::core::mem::offset_of!(lh_outage, apart_ns) - 72usize];
+    ["Offset of field: lh_outage::turn_ns"][::core::mem::offset_of!(lh_outage, turn_ns) - 80usize];
+    ["Offset of field: lh_outage::next"][::core::mem::offset_of!(lh_outage, next) - 88usize];
     ["Offset of field: lh_outage::lost_end"]
-        [::core::mem::offset_of!(lh_outage, lost_end) - 76usize];
+        [::core::mem::offset_of!(lh_outage, lost_end) - 92usize];
     ["Offset of field: lh_outage::kept_ack"]
-        [::core::mem::offset_of!(lh_outage, kept_ack) - 80usize];
-    ["Offset of field: lh_outage::begin_una"]
-        [::core::mem::offset_of!(lh_outage, begin_una) - 84usize];
-    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 88usize];
-    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 89usize];
-    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 90usize];
-    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 91usize];
+        [::core::mem::offset_of!(lh_outage, kept_ack) - 96usize];
+    ["Offset of field: lh_outage::begin_end"]
+        [::core::mem::offset_of!(lh_outage, begin_end) - 100usize];
+    ["Offset of field: lh_outage::kept"][::core::mem::offset_of!(lh_outage, kept) - 104usize];
+    ["Offset of field: lh_outage::told"][::core::mem::offset_of!(lh_outage, told) - 105usize];
+    ["Offset of field: lh_outage::frozen"][::core::mem::offset_of!(lh_outage, frozen) - 106usize];
+    ["Offset of field: lh_outage::mute"][::core::mem::offset_of!(lh_outage, mute) - 107usize];
     ["Offset of field: lh_outage::nr_probes"]
-        [::core::mem::offset_of!(lh_outage, nr_probes) - 92usize];
-    ["Offset of field: lh_outage::vain"][::core::mem::offset_of!(lh_outage, vain) - 93usize];
-    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 94usize];
+        [::core::mem::offset_of!(lh_outage, nr_probes) - 108usize];
+    ["Offset of field: lh_outage::vain"][::core::mem::offset_of!(lh_outage, vain) - 109usize];
+    ["Offset of field: lh_outage::pad"][::core::mem::offset_of!(lh_outage, pad) - 110usize];
 };
 #[doc = " Sojourn on the local hop as the flow's samples show it."]
 #[repr(C)]
@@ -3044,7 +3058,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4376usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4392usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -3084,16 +3098,16 @@ const _: () = {
     ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 696usize];
     ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 776usize];
     ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 824usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 920usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 936usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3008usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3024usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3056usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3136usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3152usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 936usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 952usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3024usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3040usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3072usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3152usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3168usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3864usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4032usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3880usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4048usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3827,7 +3841,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4968usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4984usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3861,15 +3875,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4496usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4512usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4504usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4520usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4536usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4552usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4568usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4584usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4696usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4712usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

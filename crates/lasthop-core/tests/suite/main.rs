@@ -27,6 +27,7 @@ mod guard;
 mod handoff;
 mod hop;
 mod hop_trace;
+mod hostile;
 mod lifecycle;
 mod lists;
 mod message;
