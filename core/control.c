@@ -11,6 +11,7 @@
 #define LH_DOUBT_TARGETS 2 /* times the configured target */
 #define LH_TRIAL_INTERVALS 3 /* the third sees what the first has changed */
 #define LH_TRIALS_MOST 4
+#define LH_TRIAL_MOST_NS (2 * LH_SEC) /* an interval of it */
 
 LH_INLINE bool lh_control_usable(struct lh_env *env, const struct lh_flow *f)
 {
@@ -282,7 +283,8 @@ LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u6
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	struct lh_control *c = &f->control;
-	u64 interval = base + q;
+	/* Of one flow, whose sender may answer when it likes, and half of C is everybody's. */
+	u64 interval = lh_min(base + q, LH_TRIAL_MOST_NS);
 
 	if (!p || p->trial_end_ns)
 		return;

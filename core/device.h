@@ -35,6 +35,8 @@ struct lh_peer {
 	 * previous period (sample.h); 0: none. */
 	u64 lmin_now_ns, lmin_before_ns;
 	u64 since_ns; /* when this period began */
+	u64 raised_ns; /* when it was found to be longer last (lh_queue_raise) */
+	u64 floor_ns; /* as long as it was then, if it had been found so shortly before; else 0 */
 	u64 srtt_ns; /* smoothed local round trip of its flows, 0: none yet */
 	u64 lossy_ns; /* last loss of the link's that was hidden from a sender; 0: none */
 	u64 lossy_for_ns; /* for so long it counts */

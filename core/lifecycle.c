@@ -23,7 +23,7 @@ LH_INLINE void lh_flow_reset(struct lh_env *env, struct lh_flow *f)
 	f->ring.reclaimed_ns = 0;
 	f->peer = peer;
 	f->peer_tag = tag;
-	lh_lmin_look(env, f);
+	lh_lmin_renew(env, f);
 	f->conn.wscale_fh = f->conn.wscale_mh = LH_WSCALE_NONE;
 }
 

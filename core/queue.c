@@ -18,6 +18,7 @@
 #define LH_LONGER_NS (2 * LH_SEC)
 #define LH_LONGER_LEAST 32 /* sojourns in that time */
 #define LH_LONGER_TARGETS 2 /* the way is longer by more: as long a queue an AQM may keep */
+#define LH_RAISED_NS (30 * LH_SEC) /* twice within this time: it was made shorter in between */
 #define LH_FULL_PERIOD_NS (10 * LH_SEC)
 #define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
 
@@ -309,11 +310,15 @@ LH_INLINE u64 lh_queue_unsteady(struct lh_env *env, const struct lh_flow *f,
 /* The way to @p is as long as that now. */
 LH_INLINE void lh_queue_raise(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 least)
 {
+	bool again = p->raised_ns && lh_since(env->now_ns, p->raised_ns) < LH_RAISED_NS;
+
+	p->floor_ns = again ? least : 0;
+	p->raised_ns = env->now_ns;
 	p->lmin_now_ns = least;
 	p->lmin_before_ns = 0;
 	p->guessed = 0;
 	p->since_ns = env->now_ns;
-	lh_lmin_look(env, f);
+	lh_lmin_renew(env, f);
 	lh_host_count(env, LH_C_lmin_raised, 1);
 }
 

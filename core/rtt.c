@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flow.h"
+#include "device.h"
+#include "sample.h"
 
+#define LH_FLOOR_NS (60 * LH_SEC) /* so long what others say of less is not believed */
 #define LH_HOLD_LONG_NS (9 * LH_SEC / 2)
 
 /* RFC 6298 section 2: deviation first, gains 1/4 and 1/8. */
@@ -33,6 +36,32 @@ LH_INLINE void lh_rtt_ns2(struct lh_env *env, struct lh_flow *f, u64 r)
 	f->rtt.rttvar_ns = f->rtt.rttvar_ns ? (g * dev + (1024 - g) * f->rtt.rttvar_ns) >> 10 : dev;
 }
 
+LH_INLINE u64 lh_lmin_floor(const struct lh_env *env, const struct lh_flow *f,
+			    const struct lh_peer *p)
+{
+	if (!p->floor_ns || lh_since(env->now_ns, p->raised_ns) > LH_FLOOR_NS)
+		return 0;
+	return f->rtt.raised_ns == p->raised_ns ? lh_min(p->floor_ns, f->rtt.least_ns)
+						: p->floor_ns;
+}
+
+LH_ENTRY int lh_lmin_own(struct lh_env *env, struct lh_flow *f, u64 r)
+{
+	struct lh_peer *p;
+
+	if (!env || !f)
+		return 0;
+	p = lh_peer_of(env, f);
+	if (!p || !p->floor_ns)
+		return 0;
+	if (f->rtt.raised_ns == p->raised_ns && r >= f->rtt.least_ns)
+		return 0;
+	f->rtt.raised_ns = p->raised_ns;
+	f->rtt.least_ns = r;
+	lh_lmin_renew(env, f);
+	return 0;
+}
+
 LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	if (r > LH_RTT_MAX_NS)
@@ -45,8 +74,9 @@ LH_INLINE void lh_rtt_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 		f->rtt.low_ns += (r - f->rtt.low_ns) / 8;
 	if (!f->rtt.min_ns || r < f->rtt.min_ns) {
 		f->rtt.min_ns = r;
-		lh_lmin_look(env, f);
+		lh_lmin_renew(env, f);
 	}
+	lh_lmin_own(env, f, r);
 	if (LH_CFG(env)->rtt_profile == LH_RTT_NS2)
 		lh_rtt_ns2(env, f, r);
 	else

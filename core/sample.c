@@ -31,7 +31,8 @@ LH_INLINE void lh_lmin_of(struct lh_env *env, const struct lh_flow *f, const str
 	if (!p || !p->lmin_now_ns)
 		env->lmin_ns = f->rtt.min_ns;
 	else
-		env->lmin_ns = lh_least(p->lmin_now_ns, p->lmin_before_ns);
+		env->lmin_ns = lh_max(lh_least(p->lmin_now_ns, p->lmin_before_ns),
+				      lh_lmin_floor(env, f, p));
 }
 
 LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f)
@@ -40,6 +41,14 @@ LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f)
 
 	lh_lmin_of(env, f, p);
 	env->unsteady_ns = p ? lh_queue_unsteady(env, f, p) : 0;
+}
+
+LH_ENTRY int lh_lmin_renew(struct lh_env *env, const struct lh_flow *f)
+{
+	if (!env || !f)
+		return 0;
+	lh_lmin_look(env, f);
+	return 0;
 }
 
 LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f)
@@ -86,7 +95,7 @@ LH_INLINE void lh_peer_sample(struct lh_env *env, struct lh_flow *f, struct lh_p
 	} else {
 		return; /* it is what it was */
 	}
-	lh_lmin_of(env, f, p);
+	lh_lmin_renew(env, f);
 }
 
 /* How long nothing but repairs has come to the receiver. */

@@ -74,6 +74,9 @@ LH_INLINE u64 lh_unsteady(struct lh_env *env);
 /* Looks both up: of a flow whose turn it is, or after anything has changed that it depends on. */
 LH_INLINE void lh_lmin_look(struct lh_env *env, const struct lh_flow *f);
 
+/* The same, a function of its own for the stack of its callers. */
+LH_ENTRY int lh_lmin_renew(struct lh_env *env, const struct lh_flow *f);
+
 /* The local round trip to reckon with: the flow's own, or the receiver's or the
  * device's before the flow has one; 0: nobody knows. */
 LH_INLINE u64 lh_srtt(struct lh_env *env, const struct lh_flow *f);

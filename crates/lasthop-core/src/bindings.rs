@@ -1540,6 +1540,10 @@ pub struct lh_peer {
     pub lmin_before_ns: u64,
     #[doc = " when this period began"]
     pub since_ns: u64,
+    #[doc = " when it was found to be longer last (lh_queue_raise)"]
+    pub raised_ns: u64,
+    #[doc = " as long as it was then, if it had been found so shortly before; else 0"]
+    pub floor_ns: u64,
     #[doc = " smoothed local round trip of its flows, 0: none yet"]
     pub srtt_ns: u64,
     #[doc = " last loss of the link's that was hidden from a sender; 0: none"]
@@ -1647,7 +1651,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 424usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 440usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1660,82 +1664,84 @@ const _: () = {
     ["Offset of field: lh_peer::lmin_before_ns"]
         [::core::mem::offset_of!(lh_peer, lmin_before_ns) - 48usize];
     ["Offset of field: lh_peer::since_ns"][::core::mem::offset_of!(lh_peer, since_ns) - 56usize];
-    ["Offset of field: lh_peer::srtt_ns"][::core::mem::offset_of!(lh_peer, srtt_ns) - 64usize];
-    ["Offset of field: lh_peer::lossy_ns"][::core::mem::offset_of!(lh_peer, lossy_ns) - 72usize];
+    ["Offset of field: lh_peer::raised_ns"][::core::mem::offset_of!(lh_peer, raised_ns) - 64usize];
+    ["Offset of field: lh_peer::floor_ns"][::core::mem::offset_of!(lh_peer, floor_ns) - 72usize];
+    ["Offset of field: lh_peer::srtt_ns"][::core::mem::offset_of!(lh_peer, srtt_ns) - 80usize];
+    ["Offset of field: lh_peer::lossy_ns"][::core::mem::offset_of!(lh_peer, lossy_ns) - 88usize];
     ["Offset of field: lh_peer::lossy_for_ns"]
-        [::core::mem::offset_of!(lh_peer, lossy_for_ns) - 80usize];
+        [::core::mem::offset_of!(lh_peer, lossy_for_ns) - 96usize];
     ["Offset of field: lh_peer::full_now_ns"]
-        [::core::mem::offset_of!(lh_peer, full_now_ns) - 88usize];
+        [::core::mem::offset_of!(lh_peer, full_now_ns) - 104usize];
     ["Offset of field: lh_peer::full_before_ns"]
-        [::core::mem::offset_of!(lh_peer, full_before_ns) - 96usize];
+        [::core::mem::offset_of!(lh_peer, full_before_ns) - 112usize];
     ["Offset of field: lh_peer::full_since_ns"]
-        [::core::mem::offset_of!(lh_peer, full_since_ns) - 104usize];
+        [::core::mem::offset_of!(lh_peer, full_since_ns) - 120usize];
     ["Offset of field: lh_peer::delivered_ns"]
-        [::core::mem::offset_of!(lh_peer, delivered_ns) - 112usize];
-    ["Offset of field: lh_peer::xmit_ns"][::core::mem::offset_of!(lh_peer, xmit_ns) - 120usize];
+        [::core::mem::offset_of!(lh_peer, delivered_ns) - 128usize];
+    ["Offset of field: lh_peer::xmit_ns"][::core::mem::offset_of!(lh_peer, xmit_ns) - 136usize];
     ["Offset of field: lh_peer::newest_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, newest_tx_ns) - 128usize];
-    ["Offset of field: lh_peer::queue_ns"][::core::mem::offset_of!(lh_peer, queue_ns) - 136usize];
+        [::core::mem::offset_of!(lh_peer, newest_tx_ns) - 144usize];
+    ["Offset of field: lh_peer::queue_ns"][::core::mem::offset_of!(lh_peer, queue_ns) - 152usize];
     ["Offset of field: lh_peer::queue_at_ns"]
-        [::core::mem::offset_of!(lh_peer, queue_at_ns) - 144usize];
-    ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 152usize];
-    ["Offset of field: lh_peer::empty_ns"][::core::mem::offset_of!(lh_peer, empty_ns) - 160usize];
-    ["Offset of field: lh_peer::longer_ns"][::core::mem::offset_of!(lh_peer, longer_ns) - 168usize];
+        [::core::mem::offset_of!(lh_peer, queue_at_ns) - 160usize];
+    ["Offset of field: lh_peer::above_ns"][::core::mem::offset_of!(lh_peer, above_ns) - 168usize];
+    ["Offset of field: lh_peer::empty_ns"][::core::mem::offset_of!(lh_peer, empty_ns) - 176usize];
+    ["Offset of field: lh_peer::longer_ns"][::core::mem::offset_of!(lh_peer, longer_ns) - 184usize];
     ["Offset of field: lh_peer::longer_least_ns"]
-        [::core::mem::offset_of!(lh_peer, longer_least_ns) - 176usize];
+        [::core::mem::offset_of!(lh_peer, longer_least_ns) - 192usize];
     ["Offset of field: lh_peer::longer_most_ns"]
-        [::core::mem::offset_of!(lh_peer, longer_most_ns) - 184usize];
+        [::core::mem::offset_of!(lh_peer, longer_most_ns) - 200usize];
     ["Offset of field: lh_peer::own_until_ns"]
-        [::core::mem::offset_of!(lh_peer, own_until_ns) - 192usize];
-    ["Offset of field: lh_peer::idle_ns"][::core::mem::offset_of!(lh_peer, idle_ns) - 200usize];
+        [::core::mem::offset_of!(lh_peer, own_until_ns) - 208usize];
+    ["Offset of field: lh_peer::idle_ns"][::core::mem::offset_of!(lh_peer, idle_ns) - 216usize];
     ["Offset of field: lh_peer::full_tx_ns"]
-        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 208usize];
+        [::core::mem::offset_of!(lh_peer, full_tx_ns) - 224usize];
     ["Offset of field: lh_peer::full_from_ns"]
-        [::core::mem::offset_of!(lh_peer, full_from_ns) - 216usize];
+        [::core::mem::offset_of!(lh_peer, full_from_ns) - 232usize];
     ["Offset of field: lh_peer::full_mark_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 224usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_ns) - 240usize];
     ["Offset of field: lh_peer::full_mark_before_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 232usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_before_ns) - 248usize];
     ["Offset of field: lh_peer::full_mark_at_ns"]
-        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 240usize];
+        [::core::mem::offset_of!(lh_peer, full_mark_at_ns) - 256usize];
     ["Offset of field: lh_peer::full_seen_ns"]
-        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 248usize];
-    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 256usize];
-    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 260usize];
+        [::core::mem::offset_of!(lh_peer, full_seen_ns) - 264usize];
+    ["Offset of field: lh_peer::ahead"][::core::mem::offset_of!(lh_peer, ahead) - 272usize];
+    ["Offset of field: lh_peer::full_now"][::core::mem::offset_of!(lh_peer, full_now) - 276usize];
     ["Offset of field: lh_peer::full_before"]
-        [::core::mem::offset_of!(lh_peer, full_before) - 264usize];
-    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 268usize];
-    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 272usize];
+        [::core::mem::offset_of!(lh_peer, full_before) - 280usize];
+    ["Offset of field: lh_peer::delivered"][::core::mem::offset_of!(lh_peer, delivered) - 284usize];
+    ["Offset of field: lh_peer::trial_ns"][::core::mem::offset_of!(lh_peer, trial_ns) - 288usize];
     ["Offset of field: lh_peer::trial_end_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 280usize];
+        [::core::mem::offset_of!(lh_peer, trial_end_ns) - 296usize];
     ["Offset of field: lh_peer::trial_least_ns"]
-        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 288usize];
-    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 296usize];
-    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 304usize];
-    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 312usize];
+        [::core::mem::offset_of!(lh_peer, trial_least_ns) - 304usize];
+    ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 312usize];
+    ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 320usize];
+    ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 328usize];
     ["Offset of field: lh_peer::rate_before"]
-        [::core::mem::offset_of!(lh_peer, rate_before) - 320usize];
-    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 328usize];
+        [::core::mem::offset_of!(lh_peer, rate_before) - 336usize];
+    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 344usize];
     ["Offset of field: lh_peer::flows_before"]
-        [::core::mem::offset_of!(lh_peer, flows_before) - 332usize];
-    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 336usize];
+        [::core::mem::offset_of!(lh_peer, flows_before) - 348usize];
+    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 352usize];
     ["Offset of field: lh_peer::crowd_before"]
-        [::core::mem::offset_of!(lh_peer, crowd_before) - 340usize];
-    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 344usize];
+        [::core::mem::offset_of!(lh_peer, crowd_before) - 356usize];
+    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 360usize];
     ["Offset of field: lh_peer::trial_delivered"]
-        [::core::mem::offset_of!(lh_peer, trial_delivered) - 348usize];
-    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 352usize];
-    ["Offset of field: lh_peer::sampled"][::core::mem::offset_of!(lh_peer, sampled) - 356usize];
-    ["Offset of field: lh_peer::longer"][::core::mem::offset_of!(lh_peer, longer) - 360usize];
+        [::core::mem::offset_of!(lh_peer, trial_delivered) - 364usize];
+    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 368usize];
+    ["Offset of field: lh_peer::sampled"][::core::mem::offset_of!(lh_peer, sampled) - 372usize];
+    ["Offset of field: lh_peer::longer"][::core::mem::offset_of!(lh_peer, longer) - 376usize];
     ["Offset of field: lh_peer::own_delivered"]
-        [::core::mem::offset_of!(lh_peer, own_delivered) - 364usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 368usize];
-    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 376usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 384usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 392usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 400usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 404usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 408usize];
+        [::core::mem::offset_of!(lh_peer, own_delivered) - 380usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 384usize];
+    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 392usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 400usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 408usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 416usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 420usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 424usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1779,7 +1785,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 437288usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 453672usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -2841,6 +2847,10 @@ pub struct lh_rtt {
     pub low_ns: u64,
     #[doc = " its lower samples of late, and the least"]
     pub min_ns: u64,
+    #[doc = " The least since the way was found to be longer, and when that was (lh_lmin_floor)."]
+    pub raised_ns: u64,
+    #[doc = " The least since the way was found to be longer, and when that was (lh_lmin_floor)."]
+    pub least_ns: u64,
     #[doc = " profile ns2, one sample per window: none below this number"]
     pub end: u32,
     pub pad: u32,
@@ -2848,14 +2858,16 @@ pub struct lh_rtt {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_rtt"][::core::mem::size_of::<lh_rtt>() - 40usize];
+    ["Size of lh_rtt"][::core::mem::size_of::<lh_rtt>() - 56usize];
     ["Alignment of lh_rtt"][::core::mem::align_of::<lh_rtt>() - 8usize];
     ["Offset of field: lh_rtt::srtt_ns"][::core::mem::offset_of!(lh_rtt, srtt_ns) - 0usize];
     ["Offset of field: lh_rtt::rttvar_ns"][::core::mem::offset_of!(lh_rtt, rttvar_ns) - 8usize];
     ["Offset of field: lh_rtt::low_ns"][::core::mem::offset_of!(lh_rtt, low_ns) - 16usize];
     ["Offset of field: lh_rtt::min_ns"][::core::mem::offset_of!(lh_rtt, min_ns) - 24usize];
-    ["Offset of field: lh_rtt::end"][::core::mem::offset_of!(lh_rtt, end) - 32usize];
-    ["Offset of field: lh_rtt::pad"][::core::mem::offset_of!(lh_rtt, pad) - 36usize];
+    ["Offset of field: lh_rtt::raised_ns"][::core::mem::offset_of!(lh_rtt, raised_ns) - 32usize];
+    ["Offset of field: lh_rtt::least_ns"][::core::mem::offset_of!(lh_rtt, least_ns) - 40usize];
+    ["Offset of field: lh_rtt::end"][::core::mem::offset_of!(lh_rtt, end) - 48usize];
+    ["Offset of field: lh_rtt::pad"][::core::mem::offset_of!(lh_rtt, pad) - 52usize];
 };
 #[doc = " The window controller brakes FH (control.h): windows and SACK blocks of its ACKs may be\n edited, and it goes on sending while an ACK is kept back."]
 pub const LH_POLICY_CONTROL: lh_policy = 1;
@@ -3058,7 +3070,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4392usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4408usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -3089,25 +3101,25 @@ const _: () = {
     ["Offset of field: lh_flow::wired"][::core::mem::offset_of!(lh_flow, wired) - 160usize];
     ["Offset of field: lh_flow::conn"][::core::mem::offset_of!(lh_flow, conn) - 224usize];
     ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 280usize];
-    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 320usize];
-    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 376usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 464usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 560usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 592usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 624usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 696usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 776usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 824usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 936usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 952usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3024usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3040usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3072usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3152usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3168usize];
+    ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 336usize];
+    ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 392usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 480usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 576usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 608usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 640usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 712usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 792usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 840usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 952usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 968usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3040usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3056usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3088usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3168usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3184usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3880usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4048usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3896usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4064usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3841,7 +3853,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 4984usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 5000usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3875,15 +3887,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4512usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4528usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4520usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4536usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4552usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4568usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4584usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4600usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4712usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4728usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

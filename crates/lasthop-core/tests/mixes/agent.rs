@@ -3,11 +3,11 @@
 
 use lasthop_core::bindings::{
     LH_ACK, LH_KEEP_WINDOW, LH_OPT_MPTCP, LH_OPT_MSS, LH_OPT_SACK_OK, LH_OPT_TS, LH_OPT_WSCALE,
-    LH_ROLE_MOBILE, LH_SYN, LH_TELL_MESSAGE, LH_TELL_OPTION, lh_missing,
+    LH_ROLE_MOBILE, LH_SYN, LH_TELL_MESSAGE, LH_TELL_OPTION, lh_missing, lh_peer,
 };
 use lasthop_core::{Actions, Call, Config, Flow, Host, Key, Limits, Segment};
 
-use crate::case::FlowSpec;
+use crate::case::{FlowSpec, MS, SEC};
 use crate::wire::{Ack, Data, MSS, Missing, Numbers};
 
 #[derive(Debug)]
@@ -46,6 +46,8 @@ pub struct Agent {
     far: bool,
     /// Round trip to the agent at the other end, which answers.
     partner_rtt_ns: Option<u64>,
+    /// Somebody at each receiver's address has others believe that it loses, and is next door, from 3 s on.
+    pub liars: bool,
     flows: Vec<Option<Tracked>>,
     /// What the machine's clock showed when the simulation began.
     uptime_ns: u64,
@@ -57,6 +59,7 @@ impl Agent {
             host: Host::new(Limits::default()),
             far: config.role == LH_ROLE_MOBILE,
             partner_rtt_ns,
+            liars: false,
             config,
             flows: Vec::new(),
             uptime_ns,
@@ -193,6 +196,9 @@ impl Agent {
         };
         let s = t.numbers.ack(a);
         t.join(&mut self.host, call.now_ns);
+        if self.liars && t.flow.raw().peer != 0 && now_ns > 3 * SEC {
+            lie(self.host.peer_mut(t.flow.raw().peer), call.now_ns);
+        }
         let actions = self.host.on_ack(&mut t.flow, &self.config, &s, &call);
         if actions.hold != 0 {
             t.held = Some(*a);
@@ -299,6 +305,15 @@ impl Agent {
             outcome.released.push(copy);
         }
         outcome
+    }
+}
+
+/// What its flows' samples leave there: of segments that they acknowledge as they depart, ten a second, and of
+/// what they do not.
+fn lie(peer: &mut lh_peer, now_ns: u64) {
+    (peer.lossy_ns, peer.lossy_for_ns) = (now_ns, 30 * SEC);
+    if now_ns / (100 * MS) != peer.since_ns / (100 * MS) {
+        (peer.lmin_now_ns, peer.since_ns) = (MS / 10, now_ns);
     }
 }
 

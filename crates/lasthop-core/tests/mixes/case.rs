@@ -134,6 +134,8 @@ pub struct Case {
     pub seed: u64,
     /// How long the agents' machines had been running.
     pub uptime_ns: u64,
+    /// Others at the receivers' addresses are up to no good (`Agent::liars`).
+    pub liars: bool,
     pub agent: Option<Config>,
     /// Of the agent at MH, the partner of the other.
     pub far: Option<Config>,
@@ -165,6 +167,7 @@ impl Default for Case {
             duration_ns: 20 * SEC,
             seed: 1,
             uptime_ns: 0,
+            liars: false,
             agent: None,
             far: None,
         }

@@ -94,6 +94,20 @@ fn a_way_that_becomes_longer_before_the_first_loss() {
     }
 }
 
+/// All flows of a receiver share its unloaded round trip, and one of them may be anybody's.
+#[test]
+fn who_shares_an_address_with_liars_is_not_braked_for_them() {
+    for (rtt_ms, local_ms) in [(110, 10), (40, 20)] {
+        for flows in [1, 8] {
+            for loss in [0.0, 0.02] {
+                let mut case = Case::new(20.0, rtt_ms, local_ms, loss).flows(flows, "cubic");
+                case.liars = true;
+                reaches(case, 1, 0.95);
+            }
+        }
+    }
+}
+
 /// Half of C comes in one burst per round trip: by the time since its first ACK the hop looks as busy as at
 /// its best, and each trial that finds so doubles the time to the next.
 #[test]

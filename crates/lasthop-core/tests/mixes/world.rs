@@ -187,6 +187,9 @@ impl World {
             trace: false,
             case,
         };
+        if let Some(agent) = &mut world.agent {
+            agent.liars = world.case.liars;
+        }
         for spec in world.case.flows.clone() {
             world.add(spec);
         }

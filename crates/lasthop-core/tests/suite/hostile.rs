@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! Ends that work together against others: what they can have the agent send.
+//! Ends that work together against others: what they can have the agent send, and what of it is everybody's.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use lasthop_core::bindings::*;
 use lasthop_core::packet::option;
-use lasthop_core::{Config, Limits, Setup, parse};
+use lasthop_core::{Config, Limits, MSEC_NS, SEC_NS, Setup, parse};
 
+use crate::bench::answered;
+use crate::brake::{MSS, bench, key};
 use crate::rig::{Options, Rig, ns};
 
 /// Receiver `n`, its connection `port`.
@@ -94,4 +96,39 @@ fn who_acknowledges_byte_by_byte_gets_no_segment_without_end() {
         all += rig.ack(at, 1_000 + i as i64, &[]).resent.len();
     }
     assert!(all < 400, "{all} copies of a segment");
+}
+
+/// Half of C is for all flows of a receiver: not for three minutes, because one of them has a sender that answers
+/// a minute late.
+#[test]
+fn a_trial_is_short_whoever_answers_late() {
+    let mut b = bench(Config::default(), 7);
+    answered(&mut b.flow);
+    b.now_ns = 200 * SEC_NS;
+    b.host.set_peer(&mut b.flow, &key(1), b.now_ns);
+    b.data(MSS, MSS);
+    b.now_ns += 10 * MSEC_NS;
+    b.ack(2 * MSS);
+    let (now_ns, place) = (b.now_ns, b.flow.raw().peer);
+    let peer = b.host.peer_mut(place);
+    (peer.lmin_now_ns, peer.rate) = (10 * MSEC_NS, 2_500_000);
+    (peer.lossy_ns, peer.lossy_for_ns) = (now_ns, 30 * SEC_NS);
+    let f = b.flow.raw_mut();
+    (f.wired.now_ns, f.wired.rtt_ns) = (60 * SEC_NS, 60 * SEC_NS);
+    (f.delivery.stride_now, f.delivery.stride_before) = (2, 2); // it does not wait for more
+    f.control.state = LH_CONTROL_HELD as u8;
+    f.control.old_edge = 0;
+    (f.control.doubt, f.control.c_bytes) = (50, 100 * MSS);
+    f.control.interval_ns = now_ns - 100 * SEC_NS;
+    b.data(2 * MSS, MSS);
+    b.data(3 * MSS, MSS);
+    b.now_ns += 150 * MSEC_NS;
+    b.ack(4 * MSS);
+    let trial = b.host.peer(place).trial_end_ns;
+    assert!(trial > b.now_ns, "there is one");
+    assert!(
+        trial <= b.now_ns + 6 * SEC_NS,
+        "{} s",
+        (trial - b.now_ns) / SEC_NS
+    );
 }
