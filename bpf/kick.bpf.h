@@ -188,6 +188,10 @@ LH_INLINE int lh_sweep_used(struct __sk_buff *skb, struct lh_flow_entry *e, u32 
 	if (!lh_lock(e))
 		return 0;
 	if (!e->used || (of == LH_SWEEP_UNWANTED && lh_wanted(&e->key))) {
+		/* Other programs have followed. Those from before the kernel keeps for as long as a timer is to
+		 * call them: for months, with connections that stay. */
+		if (e->used && !lh_setup.realtime)
+			lh_timer_begin(index);
 		lh_unlock(e);
 		return 0;
 	}

@@ -180,7 +180,7 @@ LH_INLINE bool lh_arm(struct lh_flow_entry *e, u64 in_ns)
 	return t && !bpf_timer_start(&t->timer, in_ns, 0);
 }
 
-/* Makes it, for the first flow of an entry; EBUSY later. */
+/* Makes it, for the first flow of an entry; EBUSY later. From then on it calls these programs. */
 LH_INLINE void lh_timer_begin(u32 index)
 {
 	struct lh_timer *t = bpf_map_lookup_elem(&timers, &index);

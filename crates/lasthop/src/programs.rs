@@ -160,7 +160,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Releases what the rules leave alone. `meanwhile` is called every few hundred connections, for
+    /// Releases what the rules leave alone, and has the timers of all else call these programs: those that were
+    /// followed are kept by the kernel until then. `meanwhile` is called every few hundred connections, for
     /// whatever else has to be done.
     ///
     /// # Errors

@@ -103,9 +103,11 @@ impl Live {
     }
 
     /// Takes the timers that another process keeps, or kept until it ended; those that are here stay as the
-    /// programs have them.
+    /// programs have them. Those of the kernel call its programs, until the table has been gone through.
     pub(super) fn take_timers(&self) {
-        if let Err(error) = take_timers(&self.agent, &mut self.asked.borrow_mut().timers) {
+        let taken = take_timers(&self.agent, &mut self.asked.borrow_mut().timers);
+        let all = taken.and_then(|()| self.agent.release_unwanted(|| self.serve()));
+        if let Err(error) = all {
             tracing::debug!("{error:#}");
         }
     }

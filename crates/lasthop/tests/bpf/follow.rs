@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Programs that follow others on the same maps: connections go on, with what is new.
 
+use std::time::{Duration, Instant};
+
 use lasthop::programs::{Agent, Outcome, Program, Setup, SkbContext, Successor};
+use lasthop::tcx::{self, Hook};
 use lasthop::units;
 use lasthop_core::Config;
 use lasthop_core::bindings::{LH_ACK, LH_RULE_EXCLUDE, LH_SYN, lh_rule};
@@ -222,6 +225,27 @@ fn other_sizes_are_refused() {
             let error = Successor::load(&maps, agent.setup(), &next).err().unwrap();
             let error = error.to_string();
             assert!(error.starts_with(what) && !error.contains('\n'), "{error}");
+        }
+    });
+}
+
+/// What a connection's timer called when it began is nobody's any more, however long the connection stays.
+#[test]
+fn programs_that_were_followed_go() {
+    in_namespace(|| {
+        let mut agent = load(&setup());
+        agent.attach().expect("attach");
+        let ids = || tcx::programs_on(1, Hook::Egress).expect("programs");
+        let first = ids();
+        opened(&agent, &Ends::v4(1));
+        opened(&agent, &Ends::v6(2));
+        follow(&mut agent, &with(Config::default()));
+        assert_ne!(ids(), first);
+        assert_eq!(agent.usage().flows, 2);
+        let until = Instant::now() + Duration::from_secs(10);
+        while tcx::program_name(first[0]).is_ok() {
+            assert!(Instant::now() < until, "program {} is kept", first[0]);
+            std::thread::sleep(Duration::from_millis(20));
         }
     });
 }
