@@ -159,7 +159,7 @@ pub fn run(options: &Options) -> Result<()> {
         privilege::drop_all_but_needed(asks_again);
         daemon.serve()
     });
-    if matches!(result, Ok(End::HandedOver)) {
+    if matches!(result, Ok(End::HandedOver)) || daemon.is_taken_at_last() {
         return Ok(());
     }
     daemon.manager.stopping();
@@ -486,13 +486,7 @@ impl Daemon<'_> {
     fn is_taken(&mut self) -> bool {
         match self.next.as_ref().and_then(handover::taken) {
             Some(true) => {
-                self.process.give();
-                for place in &mut self.places {
-                    let text = format!("{} handed over", place.label());
-                    place.say("handed_over", &text, &self.common);
-                    place.give();
-                }
-                self.next = None; // it looks for what we have heard last
+                self.give();
                 true
             }
             Some(false) => {
@@ -506,6 +500,26 @@ impl Daemon<'_> {
             }
             None => false,
         }
+    }
+
+    /// Whether another process has taken over while this one came to its end for some other reason: then nothing
+    /// is to be let go, neither connections nor locks and sockets, which are the next one's by now.
+    fn is_taken_at_last(&mut self) -> bool {
+        let taken = self.next.as_ref().is_some_and(handover::taken_at_last);
+        if taken {
+            self.give();
+        }
+        taken
+    }
+
+    fn give(&mut self) {
+        self.process.give();
+        for place in &mut self.places {
+            let text = format!("{} handed over", place.label());
+            place.say("handed_over", &text, &self.common);
+            place.give();
+        }
+        self.next = None; // it looks for what we have heard last
     }
 
     /// Until the process from before has noticed that it was followed it has heard events as well: timers that

@@ -4,6 +4,7 @@
 //! them in place and says so. Until then the first one serves, and if the next one fails it goes on.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -174,6 +175,13 @@ pub(super) fn taken(mut stream: &UnixStream) -> Option<bool> {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
         Err(_) => Some(false),
     }
+}
+
+/// Whether the next process serves by now, before we end without it: if it does not it never will, since what it
+/// says from now on fails.
+pub(super) fn taken_at_last(stream: &UnixStream) -> bool {
+    let _ = stream.shutdown(Shutdown::Both); // what has come can be read all the same
+    taken(stream) == Some(true)
 }
 
 /// Whether the process from before has come to its end, of which it says nothing but this. `stream` does not
@@ -431,6 +439,17 @@ mod tests {
         let us = std::process::id();
         assert_eq!(owner_of(dir.path(), DAEMON).unwrap(), Some(us));
         assert!(Control::claim(dir.path(), DAEMON).is_err());
+    }
+
+    /// Of two that end and begin at the same time one serves, and both know which.
+    #[test]
+    fn who_ends_meanwhile_is_followed_or_not() {
+        let (mut next, before) = UnixStream::pair().unwrap();
+        next.write_all(TAKEN).unwrap();
+        assert!(taken_at_last(&before));
+        let (mut next, before) = UnixStream::pair().unwrap();
+        assert!(!taken_at_last(&before));
+        assert!(next.write_all(TAKEN).is_err());
     }
 
     /// It is over once it has closed its end, and not while it has something else to do.
