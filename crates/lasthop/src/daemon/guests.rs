@@ -63,7 +63,8 @@ impl Guests {
             .retain(|(name, _), _| there.contains(name) || named.contains(name));
         for name in there {
             for settings in self.patterns.settings_of(&name) {
-                if places.iter().any(|place| serves(place, &name, settings)) {
+                let index = || device::ifindex(&name);
+                if is_served(places, &name, &settings.policy, index) {
                     continue;
                 }
                 match place(&name, settings, places, common) {
@@ -115,9 +116,18 @@ fn complain(complaints: &mut Complaints, of: (String, String), error: &Error) ->
     is_new
 }
 
-fn serves(place: &Place, name: &str, settings: &Settings) -> bool {
-    let is_it = || device::ifindex(name).is_some_and(|index| place.is_on(index));
-    place.settings.policy == settings.policy && (place.name == name || is_it())
+/// Whether the device of that name is served already, perhaps by the name that it had. That takes system calls
+/// (`index`), for each place that there is too many: of a hundred devices some 5,000 a second, in which nobody
+/// is served.
+fn is_served(
+    places: &[Place],
+    name: &str,
+    policy: &str,
+    index: impl FnOnce() -> Option<u32>,
+) -> bool {
+    let mut alike = places.iter().filter(|p| p.settings.policy == policy);
+    alike.clone().any(|place| place.name == name)
+        || index().is_some_and(|index| alike.any(|place| place.is_on(index)))
 }
 
 fn place(name: &str, settings: &Settings, places: &[Place], common: &Common) -> Result<Place> {
@@ -133,7 +143,31 @@ fn place(name: &str, settings: &Settings, places: &[Place], common: &Common) -> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::place::tests::waiting;
     use super::*;
+
+    /// Its index is asked for at most once, however many there are.
+    #[test]
+    fn whether_it_is_served_takes_one_look() {
+        let dirs: Vec<_> = (0..20).map(|_| tempfile::tempdir().unwrap()).collect();
+        let places: Vec<Place> = dirs
+            .iter()
+            .map(|dir| waiting(dir.path(), None, None))
+            .collect();
+        let asked = std::cell::Cell::new(0);
+        let served = |name: &str, policy: &str| {
+            asked.set(0);
+            is_served(&places, name, policy, || {
+                asked.set(asked.get() + 1);
+                None
+            })
+        };
+        assert!(served("none0", ""));
+        assert_eq!(asked.get(), 0);
+        assert!(!served("none1", ""));
+        assert_eq!(asked.get(), 1);
+        assert!(!served("none0", "voice"));
+    }
 
     /// Two policies of a device each have their reason, which is said once.
     #[test]
