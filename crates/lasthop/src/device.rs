@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! What the machine and a device must have before anything is attached.
 
+use std::ffi::CStr;
 use std::fs;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -40,12 +42,24 @@ pub fn ifindex(name: &str) -> Option<u32> {
 }
 
 /// The name of a device of this network namespace; none if it is gone, or another namespace's.
-pub fn name_of(ifindex: u32) -> Option<String> {
-    // Of an index that there is not nix 0.30 says that the name is empty.
-    nix::net::if_::if_indextoname(ifindex)
-        .ok()
-        .and_then(|name| name.into_string().ok())
-        .filter(|name| !name.is_empty())
+///
+/// # Errors
+/// It can't be asked for, as without a descriptor: that says nothing of the device. (nix 0.30 does not tell
+/// one from the other.)
+pub fn name_of(ifindex: u32) -> io::Result<Option<String>> {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: the buffer is as long as the call wants it.
+    let found = unsafe { libc::if_indextoname(ifindex, name.as_mut_ptr()) };
+    if found.is_null() {
+        let error = io::Error::last_os_error();
+        return match error.raw_os_error() {
+            Some(libc::ENXIO | libc::ENODEV) => Ok(None),
+            _ => Err(error),
+        };
+    }
+    let name = name.map(|byte| byte as u8);
+    let name = CStr::from_bytes_until_nul(&name).ok();
+    Ok(name.and_then(|name| name.to_str().ok()).map(str::to_owned))
 }
 
 /// The names of all devices of this network namespace but its own loopback.
@@ -64,7 +78,7 @@ pub fn names() -> Vec<String> {
 /// (`wlan0:voice`) the device's is made right.
 pub fn real_name(name: &str) -> String {
     let (device, rest) = name.split_at(name.find(':').unwrap_or(name.len()));
-    let real = ifindex(device).and_then(name_of);
+    let real = ifindex(device).and_then(|index| name_of(index).ok().flatten());
     real.map_or_else(|| name.to_owned(), |real| real + rest)
 }
 
@@ -230,6 +244,10 @@ pub fn check_machine() -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use nix::sys::resource::{Resource, setrlimit};
+    use nix::sys::wait::{WaitStatus, waitpid};
+    use nix::unistd::{ForkResult, fork};
+
     use super::*;
 
     #[test]
@@ -267,13 +285,30 @@ mod tests {
         assert!(lo.mtu_bytes > 0);
         assert!(running("lo").is_some());
         assert_eq!(running("nosuch0"), None);
-        assert_eq!(name_of(u32::MAX / 2), None);
+        assert_eq!(name_of(u32::MAX / 2).unwrap(), None);
         let missing = Device::find("nosuch0").unwrap_err().to_string();
         assert!(
             missing.contains("nosuch0") && missing.contains("ip link"),
             "{missing}"
         );
         assert!(Device::find("a-name-that-is-too-long").is_err());
+    }
+
+    /// Whoever has no descriptor to ask by has not lost its devices.
+    #[test]
+    fn who_can_not_ask_is_told_so() {
+        // SAFETY: the child does what may be done between fork and exec, and no more.
+        match unsafe { fork() }.unwrap() {
+            ForkResult::Child => {
+                let none = setrlimit(Resource::RLIMIT_NOFILE, 0, 0).is_ok();
+                let told = none && name_of(LOOPBACK).is_err();
+                // SAFETY: it ends here, without a word of the harness'.
+                unsafe { libc::_exit(i32::from(!told)) }
+            }
+            ForkResult::Parent { child } => {
+                assert_eq!(waitpid(child, None), Ok(WaitStatus::Exited(child, 0)));
+            }
+        }
     }
 
     /// The largest payload that the programs cache is LH_CACHE_PKT_MAX - LH_HDR_BYTES.

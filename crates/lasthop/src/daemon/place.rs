@@ -425,10 +425,13 @@ impl Place {
         }
     }
 
-    /// How the device that is served is called by now; none: it is away.
+    /// How the device that is served is called by now, or was where nobody can be asked; none: it is away.
     pub(super) fn name_now(&self) -> Option<String> {
         let live = self.live.as_ref().filter(|live| live.agent.attached())?;
-        device::name_of(live.ifindex)
+        device::name_of(live.ifindex).unwrap_or_else(|error| {
+            tracing::debug!("{}: how it is called by now: {error}", self.label());
+            Some(self.name.clone())
+        })
     }
 
     /// Each has the other's name from now on, and is asked where that was.
