@@ -5,9 +5,9 @@
 //! One thread does everything: events of the ring buffers (a flow's timer is due: run lh_kick),
 //! the heartbeat, the sweep, devices that go and come back, and what `status` asks. So if it is
 //! stuck anywhere, the heartbeat stops, and the programs let everything pass; and so does what the
-//! service manager's watchdog is fed. Only answers are made and sent, programs loaded, sources of MAC events asked,
-//! and pools made larger and smaller, on threads of their own: tables are long, who asked may read slowly, the
-//! verifier takes its time, who is asked as well, and the kernel waits for all of its CPUs.
+//! service manager's watchdog is fed. Only answers are made and sent, lines written, programs loaded, sources of MAC
+//! events asked, and pools made larger and smaller, on threads of their own: tables are long, who reads may be slow,
+//! the verifier takes its time, who is asked as well, and the kernel waits for all of its CPUs.
 
 mod arrive;
 mod change;
@@ -54,6 +54,7 @@ use crate::device::{self, Device};
 use crate::mac_events::is_socket;
 use crate::memory::{self, Budget};
 use crate::monotonic::now_ns;
+use crate::outlet::Queued;
 use crate::role::Role;
 use crate::signals::{all_blocked, blocked};
 use crate::{descriptors, priority, privilege, runtime};
@@ -147,6 +148,7 @@ pub fn run(options: &Options) -> Result<()> {
         }
         Some(devices) => daemon.attach_all(&devices),
     };
+    let _lines = Queued::begin();
     let result = begun.and_then(|()| {
         let sources = daemon
             .places

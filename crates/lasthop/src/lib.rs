@@ -32,6 +32,7 @@ pub mod memory;
 pub mod monotonic;
 mod netlink;
 pub mod observe;
+pub mod outlet;
 pub mod peers;
 mod priority;
 mod privilege;

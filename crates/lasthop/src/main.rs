@@ -15,6 +15,7 @@ use lasthop::cli::{
 };
 use lasthop::config::Configuration;
 use lasthop::daemon::settings::{Devices, Orders, Overrides};
+use lasthop::outlet::Log;
 use lasthop::upgrade::{StartAnew, upgrade};
 use lasthop::{
     ask, bug_report, check, config, control, daemon, device, events, keyfile, observe, peers,
@@ -317,7 +318,7 @@ fn start_log(debug: bool) {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Log)
         .log_internal_errors(false)
         .without_time()
         .with_target(false)

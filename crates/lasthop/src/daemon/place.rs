@@ -23,6 +23,7 @@ use crate::mac_events::{Lag, Opening, Source, is_socket};
 use crate::maps;
 use crate::monotonic::now_ns;
 use crate::observe::{self, Measured};
+use crate::outlet;
 use crate::peers;
 use crate::programs::{Agent, Successor};
 use crate::report::{self, Served};
@@ -225,14 +226,13 @@ impl Place {
 
     /// Says something on standard output at once: others wait for the line.
     pub(super) fn say(&self, event: &str, text: &str, common: &Common) {
-        let mut out = std::io::stdout().lock();
         let line = if common.json {
-            self.event(event).to_string()
+            format!("{}\n", self.event(event))
         } else {
-            format!("lasthop: {text}")
+            format!("lasthop: {text}\n")
         };
         // Nobody listens any more: no reason to stop serving.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        let _ = outlet::OUT.say(line.as_bytes());
     }
 
     pub(super) fn attach(&mut self, agent: Agent, device: &Device, common: &Common) -> Result<()> {
