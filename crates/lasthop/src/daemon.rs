@@ -93,6 +93,7 @@ pub fn run(options: &Options) -> Result<()> {
         );
         Carrier::deaf()
     });
+    memory::give_back_at_once();
     priority::raise();
     descriptors::raise_to_most();
     let common = Common {

@@ -240,11 +240,61 @@ pub(crate) fn give_back() {
     }
 }
 
+/// glibc gives the end of a heap back once it is so long, which is what it begins with.
+#[cfg(target_env = "gnu")]
+const TRIM_BYTES: libc::c_int = 128 << 10;
+
+/// Has the ends of heaps given back when they are freed. Those of other threads [`give_back`] leaves alone, and
+/// after the first large block that was freed glibc would keep twice as much of each as that had.
+pub(crate) fn give_back_at_once() {
+    // SAFETY: it sets a number.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, TRIM_BYTES);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
+
+    /// As programs are loaded: by a thread, which frees something large on the way. In a process of its own, for
+    /// other tests have threads and memory, too.
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn what_a_thread_has_freed_is_given_back() {
+        const ALONE: &str = "LASTHOP_TEST_ALONE";
+        if std::env::var_os(ALONE).is_none() {
+            let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+            alone.args([
+                "--exact",
+                "memory::tests::what_a_thread_has_freed_is_given_back",
+            ]);
+            let done = alone.env(ALONE, "1").output().unwrap();
+            let said = String::from_utf8_lossy(&done.stdout);
+            assert!(done.status.success() && said.contains("1 passed"), "{said}");
+            return;
+        }
+        let anonymous_bytes = || {
+            let text = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+            let line = text.lines().find(|line| line.starts_with("Anonymous:"));
+            let kib = line.and_then(|line| line.split_whitespace().nth(1));
+            kib.unwrap().parse::<u64>().unwrap() << 10
+        };
+        give_back_at_once();
+        let before = anonymous_bytes();
+        let loads = std::thread::spawn(|| {
+            drop(std::hint::black_box(vec![1_u8; 5 << 20]));
+            let small: Vec<_> = (0..1_000).map(|_| vec![1_u8; 8 << 10]).collect();
+            drop(std::hint::black_box(small));
+        });
+        loads.join().unwrap();
+        give_back();
+        let more = anonymous_bytes().saturating_sub(before);
+        assert!(more < MIB, "{more} bytes are kept");
+    }
 
     fn budget(available_mib: u64, asked: &Asked) -> Budget {
         let room = Room {
