@@ -133,9 +133,15 @@ LH_INLINE bool lh_order_repairable(struct lh_env *env, const struct lh_flow *f,
 LH_INLINE u64 lh_order_pattern_until(struct lh_env *env, const struct lh_flow *f,
 				     const struct lh_seg *e)
 {
-	const struct lh_peer *p = lh_peer_of(env, f);
-	u64 wait = p ? lh_min(lh_queue_longest(p), lh_lmin(env, f)) : lh_lmin(env, f);
+	struct lh_peer *p = lh_peer_of(env, f);
+	u64 wait = lh_lmin(env, f), pattern;
 
+	if (p) {
+		/* Others' segments stand between its own: on a slow hop none of these may come within Lmin. */
+		pattern = LH_PATTERN_LEAST * (lh_peer_flows(env, p) - 1) * lh_mss(f);
+		wait = lh_rate_time_least(p->rate, pattern, wait);
+		wait = lh_min(wait, lh_queue_longest(p));
+	}
 	return e->last_tx_ns + f->order.rtt_ns + wait;
 }
 

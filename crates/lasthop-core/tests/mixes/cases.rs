@@ -183,6 +183,18 @@ fn without_loss_flows_may_begin_at_once() {
     }
 }
 
+/// The start of one of a few flows overflows the short queue of a slow hop: nothing else of it came within Lmin, and
+/// that was taken for the link's loss. 248 drops for 86 without agent, RTT p95 476 for 192 ms.
+#[test]
+fn without_loss_a_slow_hop_is_given_time_to_tell() {
+    let case = Case {
+        queue: 20,
+        warmup_ns: 0,
+        ..Case::new(2.0, 60, 10, 0.0).flows(4, "cubic").at_once()
+    };
+    lossless(&case, 0.9);
+}
+
 #[test]
 fn many_flows_share_a_lossy_link_with_a_short_queue() {
     for flows in [1, 8, 20, 50, 100] {
