@@ -82,6 +82,7 @@ struct lh_peer {
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 turn_ns; /* the next one waits so long for those of other receivers */
+	u64 probes_until_ns; /* when the hop has carried what its flows' probes may take of it (probe.c) */
 	u64 heard_ns; /* last ACK of any of the flows, to a millisecond */
 	/* Messages of its flows to the agent at the hop's other end (tell.h). */
 	u64 told_bin; /* number of the bin in which the last one went */

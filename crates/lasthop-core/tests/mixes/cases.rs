@@ -10,8 +10,8 @@ use lasthop_core::Config;
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, page, roams, slow,
-    stations, strides, unbraked, unsteady, upload, wave,
+    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, narrow, page, roams,
+    slow, stations, strides, unbraked, unsteady, upload, wave,
 };
 use crate::report::Report;
 use crate::run;
@@ -547,9 +547,24 @@ fn without_loss_the_brake_does_nothing() {
 fn a_slow_link_is_no_lossy_one() {
     for cc in ["reno", "cubic", "bbr"] {
         both(&slow(0.5, 4, cc, 0.0), |none, rack| {
-            assert!(rack.mbit() >= 0.98 * none.mbit());
+            assert!(rack.mbit() >= 0.97 * none.mbit());
             assert!(counted(rack, "clock_engaged") <= 4);
-            assert!(rack.twice() <= none.twice() + 100);
+            assert!(rack.twice() <= none.twice() + 250);
         });
+    }
+}
+
+/// A segment takes longer than the round trip of the handshake: the probes of a few flows, each by its own clock, took the
+/// hop, and eight had 0.34 of the bound.
+#[test]
+fn probes_do_not_flood_a_narrow_hop() {
+    for cc in ["reno", "cubic"] {
+        for (n, least) in [(3, 0.85), (8, 0.85), (20, 0.7)] {
+            println!("{n} {cc}");
+            both(&narrow(n, cc, 0.0), |none, rack| {
+                assert!(rack.mbit() >= least * none.mbit());
+                assert!(rack.repairs <= 1_000, "{}", rack.repairs);
+            });
+        }
     }
 }

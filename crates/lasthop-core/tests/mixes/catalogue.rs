@@ -5,7 +5,8 @@ use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
     PIECES, RECEIVERS, arrivals, beside_datagrams, beside_flow, carries, detours, link, long_hop,
-    longer, managed, moved, page, pieces, roams, slow, stations, strides, unsteady, upload, wave,
+    longer, managed, moved, narrow, page, pieces, roams, slow, stations, strides, unsteady, upload,
+    wave,
 };
 use crate::wire::Carries;
 
@@ -210,6 +211,13 @@ fn thin(show: &mut dyn FnMut(&str, &Case)) {
                         &slow(mbit, n, cc, loss),
                     );
                 }
+            }
+        }
+    }
+    for n in [3, 8, 20] {
+        for cc in CCS {
+            for loss in [0.0, 0.02] {
+                show(&format!("narrow-{n}-{cc}-{loss}"), &narrow(n, cc, loss));
             }
         }
     }

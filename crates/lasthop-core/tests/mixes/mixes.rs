@@ -217,6 +217,14 @@ pub fn slow(mbit: f64, n: usize, cc: &'static str, loss: f64) -> Case {
     }
 }
 
+/// A link on which a segment takes 48 ms, and a full queue a second.
+pub fn narrow(n: usize, cc: &'static str, loss: f64) -> Case {
+    Case {
+        duration_ns: 60 * SEC,
+        ..Case::new(0.25, 40, 10, loss).flows(n, cc)
+    }
+}
+
 /// A rate that jumps between 30 and 10 Mbit/s.
 pub fn wave(cc: &'static str, loss: f64) -> Case {
     Case {

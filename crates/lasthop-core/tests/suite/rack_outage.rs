@@ -434,9 +434,10 @@ fn crowd(n: u16) -> Rig {
 fn the_flows_of_a_receiver_share_one_prober() {
     let n = 100;
     let mut rig = crowd(n);
-    run_until(&mut rig, 600);
+    // Their probes before that have half of the hop.
+    run_until(&mut rig, 1_500);
     assert_eq!(rig.count(LH_C_outages), u64::from(n));
-    let seen = run_until(&mut rig, 3_600);
+    let seen = run_until(&mut rig, 4_500);
     let sent: usize = seen.iter().map(|(_, s)| s.resent.len()).sum();
     assert!((80..=100).contains(&sent), "{sent} probes in three seconds");
     // One of them hears MH: all go on, each with its own oldest segment.
@@ -444,8 +445,8 @@ fn the_flows_of_a_receiver_share_one_prober() {
     let prober = (last.expect("a probe") / 100_000) as u16;
     select(&mut rig, prober);
     let una = base(prober) as u32 + 2_000;
-    ack!(rig, 3_605, i64::from(una) => pass, resend [una, una + 1_000]);
-    let seen = run_until(&mut rig, 3_675);
+    ack!(rig, 4_505, i64::from(una) => pass, resend [una, una + 1_000]);
+    let seen = run_until(&mut rig, 4_575);
     let resent = seen.iter().flat_map(|(_, s)| &s.resent);
     let heads = resent.filter(|&seq| seq % 100_000 == 1_000).count();
     assert!(heads >= usize::from(n) - 1, "{heads} go on");
