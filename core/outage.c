@@ -10,7 +10,7 @@
 /* For how long a link that is said to be down is not probed. Then the event that it is up again
  * may have got lost. */
 #define LH_OUTAGE_TRUST_NS (5 * LH_SEC)
-/* Probes of scheme rack: lh_outage_every(), lh_outage_rack_at(). */
+/* Probes: lh_outage_pace(), lh_outage_rack_at(). */
 #define LH_OUTAGE_EVERY_NS (32 * LH_MSEC)
 #define LH_OUTAGE_APART_NS LH_MSEC /* of all receivers', at the least, however fast the hop is */
 #define LH_OUTAGE_SHARE 8 /* at most this part of what the hop carries */
@@ -95,7 +95,7 @@ LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f, const st
 }
 
 /*
- * The time between two probes of a receiver, scheme rack: short, because what the
+ * Sets the time between two probes of a receiver, scheme rack, and between any two: short, because what the
  * outage costs beyond its length is this, and FH's own attempt may happen to come
  * right after the end. But no more than a share of what the hop carries, LRTO at the
  * most. A segment takes no longer than the unloaded round trip: a thin flow's rate

@@ -97,7 +97,7 @@ impl Agent {
         };
         key.mh[..4].copy_from_slice(&[10, 2, (station >> 8) as u8, station as u8 + 2]);
         let mut flow = Flow::new();
-        let now_ns = now_ns + self.uptime_ns;
+        let now_ns = self.call(now_ns).now_ns;
         self.host.set_peer(&mut flow, &key, now_ns);
         self.flows[i] = Some(Tracked {
             flow,

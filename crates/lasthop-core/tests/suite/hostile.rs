@@ -8,9 +8,9 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::option;
 use lasthop_core::{Config, Limits, MSEC_NS, SEC_NS, Setup, parse};
 
-use crate::bench::answered;
-use crate::brake::{MSS, bench, key};
+use crate::brake::MSS;
 use crate::rig::{Options, Rig, ns};
+use crate::stale::{meets, of_a_receiver};
 
 /// Receiver `n`, its connection `port`.
 fn select(rig: &mut Rig, n: u16, port: u16) {
@@ -102,19 +102,12 @@ fn who_acknowledges_byte_by_byte_gets_no_segment_without_end() {
 /// a minute late.
 #[test]
 fn a_trial_is_short_whoever_answers_late() {
-    let mut b = bench(Config::default(), 7);
-    answered(&mut b.flow);
+    let mut b = of_a_receiver();
     b.now_ns = 200 * SEC_NS;
-    b.host.set_peer(&mut b.flow, &key(1), b.now_ns);
-    b.data(MSS, MSS);
-    b.now_ns += 10 * MSEC_NS;
-    b.ack(2 * MSS);
-    let (now_ns, place) = (b.now_ns, b.flow.raw().peer);
+    let (now_ns, place) = meets(&mut b);
     let peer = b.host.peer_mut(place);
-    (peer.lmin_now_ns, peer.rate) = (10 * MSEC_NS, 2_500_000);
     (peer.lossy_ns, peer.lossy_for_ns) = (now_ns, 30 * SEC_NS);
     let f = b.flow.raw_mut();
-    (f.wired.now_ns, f.wired.rtt_ns) = (60 * SEC_NS, 60 * SEC_NS);
     (f.delivery.stride_now, f.delivery.stride_before) = (2, 2); // it does not wait for more
     f.control.state = LH_CONTROL_HELD as u8;
     f.control.old_edge = 0;
@@ -122,6 +115,8 @@ fn a_trial_is_short_whoever_answers_late() {
     f.control.interval_ns = now_ns - 100 * SEC_NS;
     b.data(2 * MSS, MSS);
     b.data(3 * MSS, MSS);
+    let w = &mut b.flow.raw_mut().wired; // after these, which answer the ACK at once
+    (w.now_ns, w.before_ns, w.rtt_ns) = (60 * SEC_NS, 60 * SEC_NS, 60 * SEC_NS);
     b.now_ns += 150 * MSEC_NS;
     b.ack(4 * MSS);
     let trial = b.host.peer(place).trial_end_ns;

@@ -10,11 +10,22 @@ use crate::brake::{MSS, bench, key};
 use crate::rack::rig;
 
 /// A flow whose receiver has a place.
-fn of_a_receiver() -> Bench {
+pub fn of_a_receiver() -> Bench {
     let mut b = bench(Config::default(), 7);
     answered(&mut b.flow);
     b.host.set_peer(&mut b.flow, &key(1), b.now_ns);
     b
+}
+
+/// One of its segments is acknowledged, and its receiver known: 10 ms without a queue, 20 Mbit/s. The time, and its place.
+pub fn meets(b: &mut Bench) -> (u64, u32) {
+    b.data(MSS, MSS);
+    b.now_ns += 10 * MSEC_NS;
+    b.ack(2 * MSS);
+    let place = b.flow.raw().peer;
+    let peer = b.host.peer_mut(place);
+    (peer.lmin_now_ns, peer.rate) = (10 * MSEC_NS, 2_500_000);
+    (b.now_ns, place)
 }
 
 fn data_with_ect(b: &mut Bench, seq: u32) -> bool {
@@ -128,12 +139,8 @@ fn a_scheme_that_was_another_judges_no_queue() {
 fn a_trial_that_ends_in_a_pause_says_nothing() {
     for (pause_ms, raised) in [(20, true), (1_000, false)] {
         let mut b = of_a_receiver();
-        b.data(MSS, MSS);
-        b.now_ns += 10 * MSEC_NS;
-        b.ack(2 * MSS);
-        let (now_ns, place) = (b.now_ns, b.flow.raw().peer);
+        let (now_ns, place) = meets(&mut b);
         let peer = b.host.peer_mut(place);
-        (peer.lmin_now_ns, peer.rate) = (10 * MSEC_NS, 2_500_000);
         (peer.trial_ns, peer.trial_end_ns) = (now_ns, now_ns + 120 * MSEC_NS);
         b.data(2 * MSS, MSS);
         b.data(3 * MSS, MSS);
