@@ -128,22 +128,23 @@ impl Owner {
     /// # Errors
     /// Why there is no answer; after the time in `bounds` at the latest.
     pub fn ask(&self, request: &str, bounds: Bounds) -> Result<Vec<String>, Refusal> {
-        let process = || lock::owner(&self.socket.with_extension("lock"));
+        // Readers of a group may ask, and not read whom: the locks are root's.
+        let process = || match &*lock::owner(&self.socket.with_extension("lock")) {
+            "?" => "its process".into(),
+            pid => format!("process {pid}"),
+        };
         let text = ask_again(&self.socket, request, bounds).map_err(|error| Refusal {
             silence: silence(error.kind()),
-            text: format!("process {} {}", process(), why(&error)),
+            text: format!("{} {}", process(), why(&error)),
         })?;
         match text.as_str() {
             BUSY => Err(Refusal {
                 silence: Silence::Busy,
-                text: format!(
-                    "process {} answers {ANSWERING_MAX} others: ask again",
-                    process()
-                ),
+                text: format!("{} answers {ANSWERING_MAX} others: ask again", process()),
             }),
             FORBIDDEN => Err(Refusal {
                 silence: Silence::Forbidden,
-                text: format!("process {} lets only root tell it that", process()),
+                text: format!("{} lets only root tell it that", process()),
             }),
             text => Ok(text.lines().map(str::to_owned).collect()),
         }

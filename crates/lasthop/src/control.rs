@@ -44,13 +44,17 @@ const FULL: Duration = Duration::from_millis(100);
 pub(crate) const BUSY: &str = "busy\n";
 /// What anybody may ask who gets as far as the socket: a group, where the directory is for one
 /// (runtime.rs). All else tells the agent something, which is for root.
-const FOR_READERS: [&str; 4] = ["status", "flows", "peers", "observe"];
+const FOR_READERS: [&str; 5] = ["status", "flows", "flows why", "peers", "observe"];
 /// What readers get who would tell it something.
 pub(crate) const FORBIDDEN: &str = "forbidden\n";
 
 /// What the line begins with of somebody who was told to do something, and could not. A client that does not
 /// know that shows it as it is.
 pub(crate) const FAILED: &str = "failed: ";
+
+fn is_for_readers(request: &str) -> bool {
+    FOR_READERS.contains(&request)
+}
 
 /// Directory of this network namespace.
 ///
@@ -302,7 +306,7 @@ impl Control {
     fn question(&self, client: Client) -> Option<Question> {
         let request = String::from_utf8_lossy(&client.request).trim().to_owned();
         let mut stream = client.stream;
-        if !FOR_READERS.contains(&request.as_str()) && !self.commands(&stream) {
+        if !is_for_readers(&request) && !self.commands(&stream) {
             let _ = stream.write_all(FORBIDDEN.as_bytes()); // it is non-blocking, and its buffer empty
             return None;
         }
@@ -396,6 +400,17 @@ mod tests {
         drop(idle);
         assert!(control.questions().is_empty());
         assert_eq!(control.fds().count(), 1);
+    }
+
+    /// `flows --why`, `top` and `report` ask for more of each connection than `flows` does, and change nothing.
+    #[test]
+    fn readers_may_ask_all_that_only_asks() {
+        for request in ["status", "flows", "flows why", "peers"] {
+            assert!(is_for_readers(request), "{request}");
+        }
+        for request in ["reload", "key reload", "link up", "link down", "layout", ""] {
+            assert!(!is_for_readers(request), "{request}");
+        }
     }
 
     /// Whoever connects faster than it is let in gets its turn, and so does all else.
