@@ -255,14 +255,7 @@ fn sockets(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => {
-            return Err(error).with_context(|| {
-                format!(
-                    "cannot read {}: run as root, or in the group that runtime_dir is for",
-                    directory.display()
-                )
-            });
-        }
+        Err(error) => return Err(error).with_context(|| runtime::cannot_look(directory)),
     };
     let mut sockets: Vec<PathBuf> = entries
         .flatten()

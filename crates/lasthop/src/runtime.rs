@@ -56,7 +56,7 @@ fn walk(directory: &Path, make: bool) -> Result<()> {
                 }
                 make_one(&at)?
             }
-            other => other.with_context(|| format!("runtime_dir {}", at.display()))?,
+            other => other.with_context(|| cannot_look(&at))?,
         };
         if found.is_symlink() {
             owned(&at, &found)?;
@@ -67,6 +67,14 @@ fn walk(directory: &Path, make: bool) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whoever may not look at what is in a directory hears it here, before anybody tries to read that.
+pub(crate) fn cannot_look(at: &Path) -> String {
+    format!(
+        "cannot read {}: run as root, or in the group that runtime_dir is for",
+        at.display()
+    )
 }
 
 /// Somebody may have been there first: then it is theirs, and found out.
@@ -153,6 +161,25 @@ mod tests {
             let made = run.join("4026531840").metadata().unwrap();
             assert_eq!(made.mode() & 0o7777, inner, "{outer:o}");
         }
+    }
+
+    /// As /run/lasthop is for any user but root.
+    #[test]
+    fn who_may_not_look_hears_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run");
+        make(&path).unwrap();
+        mode(&path, 0);
+        mode(dir.path(), 0o755);
+        let asked = path.join("4026531840");
+        let asks = move || {
+            // SAFETY: of this thread alone. Root looks where it likes, but not as another user.
+            unsafe { nix::libc::setfsuid(65_534) };
+            check(&asked).unwrap_err()
+        };
+        let error = format!("{:#}", std::thread::spawn(asks).join().unwrap());
+        mode(&path, 0o700); // to be removed
+        assert!(error.contains("run as root"), "{error}");
     }
 
     #[test]
