@@ -2,7 +2,7 @@
 //! The command line of the agent.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,7 +21,7 @@ use lasthop::{
     ask, bug_report, check, config, control, daemon, device, events, keyfile, observe, peers,
     reference, report, split, top, units, why,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Like other tools, verbs that only print end quietly when nobody reads on (`| head`). `attach`
 /// goes on: its work is not the printing.
@@ -75,35 +75,33 @@ fn reload(args: &Reload) -> Result<()> {
     let runtime_dir = all.common.runtime_dir();
     if args.upgrade {
         let tried = upgrade(&runtime_dir)?;
-        for (from, to) in &tried.done {
-            if args.common.json {
-                println!(
-                    "{}",
-                    serde_json::json!({"reload": "upgraded", "from_pid": from, "to_pid": to})
-                );
-            } else {
-                println!("upgraded: process {to} in the place of {from}");
-            }
-        }
+        let done = tried.done.iter().map(|(from, to)| match args.common.json {
+            true => json!({"reload": "upgraded", "from_pid": from, "to_pid": to}).to_string(),
+            false => format!("upgraded: process {to} in the place of {from}"),
+        });
+        let shown = print_lines(&done.collect::<Vec<_>>());
         if tried.any() {
-            return tried.complain();
+            // Scripts go by what became of it before they go by what could be shown.
+            return tried.complain().and(shown);
         }
     }
     let mut answers = ask::reload(&runtime_dir)?;
+    let mut lines = Vec::new();
     for line in &answers.lines {
         let value: Value = serde_json::from_str(line).context("an answer that is no JSON")?;
         let text = report::reload_for_people(&value);
         let failed = value["reload"] == "failed";
-        if args.common.json {
-            println!("{value}");
-        } else if !failed {
-            println!("{text}");
-        }
         if failed {
-            answers.silent.push(text);
+            answers.silent.push(text.clone());
+        }
+        if args.common.json {
+            lines.push(value.to_string());
+        } else if !failed {
+            lines.push(text);
         }
     }
-    complain(&answers.silent)
+    let shown = print_lines(&lines);
+    complain(&answers.silent).and(shown)
 }
 
 /// Where those who serve are to be asked.
@@ -114,8 +112,8 @@ fn runtime_dir(config: Option<&Path>) -> Result<PathBuf> {
 /// Tells the serving processes something, and shows what they say to it.
 fn tell(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<()> {
     let answers = ask::tell_all(runtime_dir, device, request)?;
-    answers.lines.iter().for_each(|line| println!("{line}"));
-    complain(&answers.silent)
+    let shown = print_lines(&answers.lines);
+    complain(&answers.silent).and(shown)
 }
 
 /// Asks the serving processes; who did not answer is in the second list.
@@ -130,8 +128,18 @@ fn ask_them(
 
 /// Line by line, but not one system call for each.
 fn print_lines(values: &[impl Display]) -> Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = values.iter().try_for_each(|value| writeln!(out, "{value}"));
+    let text: String = values.iter().map(|value| format!("{value}\n")).collect();
+    print_text(&text)
+}
+
+fn print_line(line: impl Display) -> Result<()> {
+    print_text(&format!("{line}\n"))
+}
+
+/// Where there is no room for it, on a full disk, that is an error like any other, and no panic.
+fn print_text(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes());
     written
         .and_then(|()| out.flush())
         .context("standard output")
@@ -142,11 +150,10 @@ fn status(args: &Status) -> Result<()> {
     if args.common.json {
         print_lines(&devices)?;
     } else if devices.is_empty() && silent.is_empty() {
-        println!("nothing is attached in this network namespace");
+        print_line("nothing is attached in this network namespace")?;
     } else {
-        devices
-            .iter()
-            .for_each(|device| print!("{}", report::status_for_people(device)));
+        let each = devices.iter().map(report::status_for_people);
+        print_text(&each.collect::<String>())?;
     }
     complain(&silent)
 }
@@ -167,16 +174,16 @@ fn flows(args: &Flows) -> Result<()> {
     };
     let (flows, mut silent) = ask::some_fields(&runtime_dir, device.as_deref(), request, &names)?;
     if flows.is_empty() && silent.is_empty() {
-        println!("no connections");
+        print_line("no connections")?;
     } else if !flows.is_empty() && args.why {
-        print!("{}", why::for_people(&flows));
+        print_text(&why::for_people(&flows))?;
     } else if !flows.is_empty() {
-        print!("{}", report::flows_for_people(&flows));
+        print_text(&report::flows_for_people(&flows))?;
     }
     if args.why {
         let (devices, more) = ask_them(&args.common, device.as_deref(), "status")?;
         let rest = devices.iter().filter_map(why::of_rest);
-        rest.for_each(|line| println!("{line}"));
+        print_lines(&rest.collect::<Vec<_>>())?;
         silent.extend(
             more.into_iter()
                 .filter(|line| !silent.contains(line))
@@ -192,9 +199,9 @@ fn peers(args: &Peers) -> Result<()> {
     if args.common.json {
         print_lines(&peers)?;
     } else if peers.is_empty() && silent.is_empty() {
-        println!("no other agents heard");
+        print_line("no other agents heard")?;
     } else if !peers.is_empty() {
-        print!("{}", peers::for_people(&peers));
+        print_text(&peers::for_people(&peers))?;
     }
     complain(&silent)
 }
@@ -246,10 +253,7 @@ fn look_on(args: &Observe) -> Result<()> {
 
 fn key(args: &Key) -> Result<()> {
     let config = match &args.verb {
-        KeyVerb::New => {
-            println!("{}", keyfile::new()?);
-            return Ok(());
-        }
+        KeyVerb::New => return print_line(keyfile::new()?),
         KeyVerb::Reload { config } => config,
     };
     let runtime_dir = runtime_dir(config.as_deref())?;
@@ -285,25 +289,25 @@ fn split(args: &Split) -> Result<()> {
 
 fn gather(args: &Report) -> Result<()> {
     let path = bug_report::run(args.config.as_deref(), args.output.as_deref())?;
-    println!("{}: look through it before you send it", path.display());
-    Ok(())
+    print_line(format!(
+        "{}: look through it before you send it",
+        path.display()
+    ))
 }
 
 /// Whether attach can work.
-fn check_all(args: &Check) -> bool {
+fn check_all(args: &Check) -> Result<bool> {
     let mut findings = check::machine();
     findings.push(check::memory(args.config.as_deref()));
     for device in &args.devices {
         findings.extend(check::device(device));
     }
-    for finding in &findings {
-        if args.json {
-            println!("{}", finding.json());
-        } else {
-            println!("{}", finding.line());
-        }
-    }
-    check::passed(&findings)
+    let lines = findings.iter().map(|finding| match args.json {
+        true => finding.json().to_string(),
+        false => finding.line(),
+    });
+    print_lines(&lines.collect::<Vec<_>>())?;
+    Ok(check::passed(&findings))
 }
 
 /// A line that can't be written, to a full disk or a terminal that is gone, is lost, and no more than that: who
@@ -362,22 +366,14 @@ fn main() -> ExitCode {
         Verb::Link(args) => link(args),
         Verb::Key(args) => key(args),
         Verb::Split(args) => split(args),
-        Verb::Check(args) => {
-            return if check_all(args) {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            };
-        }
+        Verb::Check(args) => match check_all(args) {
+            Ok(true) => Ok(()),
+            Ok(false) => return ExitCode::FAILURE, // its lines say why
+            Err(error) => Err(error),
+        },
         Verb::Report(args) => gather(args),
-        Verb::Defaults => {
-            print!("{}", config::keys::defaults());
-            Ok(())
-        }
-        Verb::Fields => {
-            print!("{}", reference::page());
-            Ok(())
-        }
+        Verb::Defaults => print_text(&config::keys::defaults()),
+        Verb::Fields => print_text(&reference::page()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -397,9 +393,12 @@ mod tests {
     use std::fs::OpenOptions;
     use std::process::Command;
 
+    use nix::unistd::{dup, dup2_stdout};
+
     use super::*;
 
     const WRITES: &str = "LASTHOP_TEST_WRITES_A_LINE";
+    const PRINTS: &str = "LASTHOP_TEST_PRINTS";
 
     /// As at the end of a terminal, or of the room on a disk.
     #[test]
@@ -414,6 +413,30 @@ mod tests {
         again.args(["--exact", "--nocapture"]);
         again.arg("tests::a_line_that_can_not_be_written_ends_nobody");
         let output = again.env(WRITES, "1").stderr(full).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    /// As in `lasthop key new > FILE` on a full disk: it panicked. The test's own lines go elsewhere meanwhile.
+    #[test]
+    fn what_can_not_be_printed_is_an_error() {
+        if std::env::var_os(PRINTS).is_some() {
+            let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+            let out = dup(io::stdout()).unwrap();
+            dup2_stdout(&full).unwrap();
+            let verb = KeyVerb::New;
+            let printed = [
+                key(&Key { verb }),
+                print_lines(&["a line"]),
+                print_text(&config::keys::defaults()),
+            ];
+            dup2_stdout(&out).unwrap();
+            assert!(printed.iter().all(Result::is_err), "{printed:?}");
+            return;
+        }
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "--nocapture"]);
+        again.arg("tests::what_can_not_be_printed_is_an_error");
+        let output = again.env(PRINTS, "1").output().unwrap();
         assert!(output.status.success(), "{output:?}");
     }
 }
