@@ -100,11 +100,18 @@ impl Place {
 
     /// Nothing: programs are being loaded for it.
     pub(super) fn try_change(&mut self, mut wanted: Settings) -> Result<Option<&'static str>> {
+        let mut kept = wanted.clone();
+        kept.keep_sizes(&self.settings);
+        let is_as_before = kept.serves_as(&self.settings);
         if self.live.is_some() {
-            wanted.keep_sizes(&self.settings);
+            wanted = kept;
         }
         let keys = wanted.keys.as_deref().map(keyfile::read).transpose()?;
-        if wanted.serves_as(&self.settings) && keys == self.keys {
+        if is_as_before && keys == self.keys {
+            // What is not attached is to have what memory is left by now.
+            if wanted.setup != self.settings.setup {
+                self.loading = None;
+            }
             self.settings = wanted;
             return Ok(Some("unchanged"));
         }
@@ -222,6 +229,21 @@ mod tests {
         let what = place.follow_up().unwrap();
         assert_eq!(what["reload"], "changed");
         assert!(place.keys == Some(new) && new != old);
+    }
+
+    /// What is left of the machine's memory is never twice the same: each reload told of a change.
+    #[test]
+    fn other_memory_for_what_is_away_is_no_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut place = waiting(dir.path(), None, None);
+        let mut wanted = place.settings.clone();
+        wanted.part.max_flows /= 2;
+        wanted.part.cache_total_bytes /= 2;
+        wanted.resize(wanted.part);
+        let what = place.change(wanted.clone()).unwrap();
+        assert_eq!(what["reload"], "unchanged");
+        assert_eq!(place.reloads, 0);
+        assert!(place.settings == wanted, "it would be attached with less");
     }
 
     #[test]

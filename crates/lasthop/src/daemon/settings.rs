@@ -59,15 +59,13 @@ pub struct Settings {
 impl Settings {
     /// Where no size is asked for the one that there is stays: what fitted once goes on fitting.
     pub(super) fn keep_sizes(&mut self, of: &Self) {
-        let (setup, there) = (&mut self.setup, &of.setup);
         if self.asked.max_flows.is_none() {
-            setup.max_flows = there.max_flows;
+            self.setup.max_flows = of.setup.max_flows;
+            self.part.max_flows = of.part.max_flows;
         }
         if self.asked.cache_total_bytes.is_none() {
-            setup.cache_total_bytes = there.cache_total_bytes;
-        }
-        if !self.asked.sets_sizes() {
-            self.part = of.part;
+            self.setup.cache_total_bytes = of.setup.cache_total_bytes;
+            self.part.cache_total_bytes = of.part.cache_total_bytes;
         }
         self.memory = of.memory.clone();
     }

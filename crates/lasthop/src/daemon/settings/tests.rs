@@ -53,13 +53,13 @@ fn other_memory_changes_nothing_that_is_attached() {
         devices: Devices::Sections,
         overrides: Overrides::default(),
     };
-    let read = |keys: &str| {
-        std::fs::write(&file, format!("{keys}\n[device.wlan0]\n")).unwrap();
+    let read = |keys: &str, of_device: &str| {
+        std::fs::write(&file, format!("{keys}\n[device.wlan0]\n{of_device}\n")).unwrap();
         orders.read(0).unwrap()
     };
-    let before = read("memory = \"4MiB\"\nmemory_profile = \"standard\"");
+    let there = "memory = \"4MiB\"\nmemory_profile = \"standard\"";
     for (keys, told) in [
-        ("memory = \"4MiB\"\nmemory_profile = \"standard\"", vec![]),
+        (there, vec![]),
         (
             "memory = \"5MiB\"\nmemory_profile = \"standard\"",
             vec!["memory"],
@@ -69,11 +69,14 @@ fn other_memory_changes_nothing_that_is_attached() {
             vec!["memory_profile"],
         ),
     ] {
-        let mut after = read(keys);
-        assert_eq!(before.budget.keys_of_change(&after.budget), told);
-        let (there, wanted) = (&before.devices[0].1, &mut after.devices[0].1);
-        wanted.keep_sizes(there);
-        assert!(wanted.serves_as(there), "{keys}");
+        // What is left varies as other memory does, and of a device that has one size set the other one with it.
+        for of_device in ["", "cache_total = \"1MiB\"", "max_flows = 100"] {
+            let (before, mut after) = (read(there, of_device), read(keys, of_device));
+            assert_eq!(before.budget.keys_of_change(&after.budget), told);
+            let (there, wanted) = (&before.devices[0].1, &mut after.devices[0].1);
+            wanted.keep_sizes(there);
+            assert!(wanted.serves_as(there), "{keys} {of_device}");
+        }
     }
 }
 
