@@ -12,6 +12,7 @@ mod radio;
 use std::fs;
 use std::path::Path;
 
+use anyhow::Error;
 use serde_json::{Value, json};
 
 pub use self::device_checks::device;
@@ -111,6 +112,12 @@ impl Finding {
             self.detail
         )
     }
+}
+
+/// What the daemon would say of the files (`daemon::settings::refusal`), before somebody starts it.
+pub fn refused(error: &Error) -> Finding {
+    let detail = format!("a daemon that begins now would refuse the files: {error:#}");
+    Finding::new("configuration", State::Warning, detail)
 }
 
 fn kernel() -> Finding {

@@ -14,7 +14,7 @@ use lasthop::cli::{
     Peers, Reload, Report, Split, Status, Top, Verb,
 };
 use lasthop::config::Configuration;
-use lasthop::daemon::settings::{Devices, Orders, Overrides};
+use lasthop::daemon::settings::{self, Devices, Orders, Overrides};
 use lasthop::outlet::Log;
 use lasthop::upgrade::{StartAnew, upgrade};
 use lasthop::{
@@ -299,6 +299,8 @@ fn gather(args: &Report) -> Result<()> {
 fn check_all(args: &Check) -> Result<bool> {
     let mut findings = check::machine();
     findings.push(check::memory(args.config.as_deref()));
+    let refusal = settings::refusal(args.config.as_deref());
+    findings.extend(refusal.map(|error| check::refused(&error)));
     for device in &args.devices {
         findings.extend(check::device(device));
     }

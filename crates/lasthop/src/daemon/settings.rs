@@ -3,7 +3,7 @@
 //! again on reload.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail};
 use lasthop_core::bindings::{
@@ -336,6 +336,18 @@ impl Wanted {
         }
         Ok(self)
     }
+}
+
+/// Why a daemon would not begin with these files, each line of which is right: their sections share the
+/// memory, and what one asks for goes together or does not. None: it would, or a line is wrong.
+pub fn refusal(config: Option<&Path>) -> Option<Error> {
+    let orders = Orders {
+        config: config.map(Into::into),
+        devices: Devices::Sections,
+        overrides: Overrides::default(),
+    };
+    Configuration::read_or_default(config).ok()?;
+    orders.read(0).err()
 }
 
 impl Orders {

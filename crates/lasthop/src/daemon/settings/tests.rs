@@ -80,6 +80,24 @@ fn other_memory_changes_nothing_that_is_attached() {
     }
 }
 
+/// `lasthop check` found nothing wrong with files by which the daemon does not begin.
+#[test]
+fn what_the_daemon_would_refuse_is_told_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("lasthop.toml");
+    let told = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        refusal(Some(&file)).map_or(String::new(), |error| format!("{error:#}"))
+    };
+    let fits = "memory = \"20MiB\"\n[device.a]\n[device.b]\n";
+    assert_eq!(told(fits), "");
+    let too_much = told(&format!("{fits}cache_total = \"64MiB\"\n"));
+    assert!(too_much.contains("too few"), "{too_much}");
+    let no_source = told("[device.a]\nscheme = \"csnoop\"\n");
+    assert!(no_source.contains("mac_events"), "{no_source}");
+    assert_eq!(told("shceme = 1\n"), "", "it is told of anyway");
+}
+
 /// Nothing is let go because a file is away for a moment; where there never was one nothing is missing.
 #[test]
 fn a_file_that_is_lost_orders_nothing() {
