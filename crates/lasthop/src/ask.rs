@@ -12,12 +12,24 @@ use serde::de::{DeserializeSeed, IgnoredAny};
 use serde_json::Value;
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use crate::config::File;
 use crate::control::{self, ANSWER, ANSWERING_MAX, BUSY, FAILED, FORBIDDEN, OF_PROCESS, PATIENCE};
 use crate::fields::Only;
 use crate::{lock, runtime};
 
 /// Who would be told something is not there.
 const NOTHING: &str = "nothing is served in this network namespace";
+
+/// Where nobody was found: who began with another directory, as before the file said so, is not seen there.
+pub fn unless_elsewhere(runtime_dir: &Path) -> String {
+    match runtime_dir == File::default().runtime_dir() {
+        true => String::new(),
+        false => format!(
+            ", as far as {} tells: whoever began with another runtime_dir has it until it ends",
+            runtime_dir.display()
+        ),
+    }
+}
 
 /// What the serving processes said.
 #[derive(Debug, Default)]
@@ -180,7 +192,7 @@ pub fn ask_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Resul
 pub fn tell_all(runtime_dir: &Path, device: Option<&str>, request: &str) -> Result<Answers> {
     let Answers { lines, mut silent } = ask_all(runtime_dir, device, request)?;
     if lines.is_empty() && silent.is_empty() {
-        bail!(NOTHING);
+        bail!("{NOTHING}{}", unless_elsewhere(runtime_dir));
     }
     let (failed, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|l| l.starts_with(FAILED));
     silent.extend(failed.iter().map(|line| line[FAILED.len()..].to_owned()));
@@ -204,7 +216,7 @@ pub fn processes(runtime_dir: &Path) -> Result<Vec<Owner>> {
 pub fn reload(runtime_dir: &Path) -> Result<Answers> {
     let processes = processes(runtime_dir)?;
     match ask_each(&processes, "reload", Bounds::FOR_RELOAD, |_, text| text) {
-        (_, false) => bail!(NOTHING),
+        (_, false) => bail!("{NOTHING}{}", unless_elsewhere(runtime_dir)),
         (answers, true) => Ok(answers),
     }
 }
@@ -433,7 +445,10 @@ mod tests {
         let other = ask_all(dir.path(), Some("wl1"), "flows").unwrap_err();
         let nobody = tempfile::tempdir().unwrap();
         let untold = tell_all(nobody.path(), None, "key reload").unwrap_err();
-        assert_eq!(untold.to_string(), NOTHING);
+        // The daemon that serves may be asked in the directory that the file named before.
+        let said = untold.to_string();
+        assert!(said.starts_with(NOTHING) && said.contains("runtime_dir"));
+        assert_eq!(unless_elsewhere(Path::new("/run/lasthop")), "");
         assert!(other.to_string().starts_with("wl1 is not attached"));
     }
 

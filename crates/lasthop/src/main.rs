@@ -146,11 +146,15 @@ fn print_text(text: &str) -> Result<()> {
 }
 
 fn status(args: &Status) -> Result<()> {
-    let (devices, silent) = ask_them(&args.common, None, "status")?;
+    let runtime_dir = runtime_dir(args.common.config.as_deref())?;
+    let (devices, silent) = ask::values(&runtime_dir, None, "status")?;
     if args.common.json {
         print_lines(&devices)?;
     } else if devices.is_empty() && silent.is_empty() {
-        print_line("nothing is attached in this network namespace")?;
+        let where_asked = ask::unless_elsewhere(&runtime_dir);
+        print_line(format!(
+            "nothing is attached in this network namespace{where_asked}"
+        ))?;
     } else {
         let each = devices.iter().map(report::status_for_people);
         print_text(&each.collect::<String>())?;
