@@ -112,7 +112,7 @@ pub const KEYS: [Key; 15] = [
         "\"512MiB\"",
         "Kernel memory for the maps of all devices together, those too that come later, taken when \
          they are attached. Without this key it is an eighth of what the machine and its cgroup \
-         have left, with the profile \"small\" at most 8 MiB, and no more than 350 MiB a device. \
+         have left, with the profile \"small\" at most 8 MiB, and some 380 MiB a device at the most. \
          512MiB is just an example.",
     )
     .size("1MiB", "1024GiB"),

@@ -8,7 +8,8 @@ use lasthop_core::params;
 use toml::Value;
 
 use super::*;
-use crate::memory::Room;
+use crate::maps;
+use crate::memory::{CACHE_MOST_BYTES, FLOWS_MOST, Room};
 
 fn error(text: &str) -> String {
     parse(text, "x.toml").unwrap_err().to_string()
@@ -543,4 +544,15 @@ fn sockets_are_found_whatever_else_is_wrong() {
             "{text}, {beside}"
         );
     }
+}
+
+/// It said 350 MiB for long, when the maps of a device came to more.
+#[test]
+fn what_the_maps_of_a_device_may_take_is_what_the_key_says() {
+    let text = keys::defaults().replace("\n# ", " ");
+    let (before, _) = text.split_once(" MiB a device").unwrap();
+    let said: u64 = before.rsplit(' ').next().unwrap().parse().unwrap();
+    let most = maps::memory_bytes(FLOWS_MOST, CACHE_MOST_BYTES) >> 20;
+    // Some of it is each CPU's.
+    assert!(most.abs_diff(said) <= said / 20, "{most} MiB");
 }
