@@ -27,6 +27,7 @@ use crate::outlet;
 use crate::peers;
 use crate::programs::{Agent, Successor};
 use crate::report::{self, Served};
+use crate::units::mib;
 use crate::view::View;
 use crate::why::{self, Conditions};
 
@@ -247,14 +248,12 @@ impl Place {
             }
         }
         let live = Live::start(agent, device, self.keys.as_ref()).with_context(|| self.label())?;
-        let mib = [live.agent.taken_bytes(), live.agent.memory_bytes()].map(|bytes| bytes >> 20);
+        let [taken, most] = [live.agent.taken_bytes(), live.agent.memory_bytes()].map(mib);
         self.live = Some(live);
         let text = format!(
-            "attached to {} (scheme {}, {} MiB, at most {})",
+            "attached to {} (scheme {}, {taken}, at most {most})",
             self.label(),
             self.settings.scheme,
-            mib[0],
-            mib[1]
         );
         self.say("attached", &text, common);
         Ok(())
