@@ -360,9 +360,13 @@ LH_INLINE void lh_outage_doubt(struct lh_env *env, struct lh_flow *f)
 		return;
 	if (!again || !o->vain)
 		e->n_local = lh_min(e->n_local, 1);
-	c = lh_chunk_at(env, f, f->ring.head); /* it may be repaired again */
-	if (c)
-		c->oldest_tx_ns = lh_min(c->oldest_tx_ns, e->last_tx_ns);
+	/* It may be repaired again, and what repairs convict has a bound of its own: without it time order
+	 * would not look at it, and its deadline stay in the past. */
+	c = lh_chunk_at(env, f, f->ring.head);
+	if (!c)
+		return;
+	c->oldest_tx_ns = lh_min(c->oldest_tx_ns, e->last_tx_ns);
+	c->again_tx_ns = lh_min(c->again_tx_ns, e->last_tx_ns);
 }
 
 LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f)

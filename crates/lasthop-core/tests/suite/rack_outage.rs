@@ -539,3 +539,26 @@ fn tries_are_bounded_while_mh_is_heard() {
         );
     }
 }
+
+/// Whose tries were used up has some once more after an outage, and what came of other repairs convicts it then: it goes
+/// out at once, and is not due for ever.
+#[test]
+fn a_pardoned_head_is_convicted_by_repairs() {
+    let mut rig = rig_with(
+        Config {
+            max_local: 2,
+            ..Config::default()
+        },
+        true,
+    );
+    rig.burst(200, 0, 1_000, 9);
+    rig.ack(212, 1_000, &[]);
+    ack!(rig, 214, 1_000, sack [(3_000, 5_000)] => hold, resend [1_000, 2_000]);
+    ack!(rig, 236, 1_000, sack [(2_000, 6_000)] => pass, resend [1_000]);
+    ack!(rig, 237, 1_000, sack [(7_000, 9_000), (2_000, 6_000)] => pass, resend [6_000]);
+    // What convicts it comes while nothing may be done about it.
+    ack!(rig, 252, 1_000, sack [(2_000, 9_000)] => pass);
+    link(&mut rig, 254, false);
+    ack!(rig, 255, 1_000, sack [(2_000, 9_000)] => pass, resend [1_000]);
+    run_until(&mut rig, 400);
+}
