@@ -9,6 +9,8 @@ mod absent;
 mod accept;
 mod agent;
 mod bench;
+mod both;
+mod both_sim;
 mod brake;
 mod cache;
 mod classes;
