@@ -32,6 +32,7 @@ enum lh_slot_flag {
 	LH_SLOT_SLICE = 1, /* cut from a super-packet: headers still to be made its own */
 	LH_SLOT_SLICE_LAST = 2, /* the super-packet's last one keeps FIN and PSH */
 	LH_SLOT_PARTIAL = 4, /* the TCP checksum is not finished */
+	LH_SLOT_CWR = 8, /* CWR is every slice's, not the first one's alone */
 };
 
 /* One cached packet as it left, from layer 2 (or 3) on. Owned by the flow

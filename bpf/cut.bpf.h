@@ -8,12 +8,19 @@
 
 #include "carry.bpf.h"
 
-/* The slot holds slice @index of a super-packet, still with its headers. */
-LH_INLINE void lh_mark_slice(struct lh_slot *slot, u32 index, u32 seq, bool last)
+/* A super-packet is about to be cut, by whatever function: what its slices keep. */
+LH_INLINE void lh_cut_begin(struct __sk_buff *skb, struct lh_scratch *sc)
+{
+	sc->cut.kept = (sc->seg.flags & LH_CWR) && lh_cwr_counts(skb) ? LH_SLOT_CWR : 0;
+}
+
+/* The slot holds slice @index of the super-packet that sc->cut is for, still with its headers. */
+LH_INLINE void lh_mark_slice(const struct lh_scratch *sc, struct lh_slot *slot, u32 index, u32 seq,
+			     bool last)
 {
 	slot->slice = index;
 	slot->slice_seq = seq;
-	slot->flags |= LH_SLOT_SLICE | (last ? LH_SLOT_SLICE_LAST : 0);
+	slot->flags |= LH_SLOT_SLICE | (last ? LH_SLOT_SLICE_LAST : 0) | sc->cut.kept;
 }
 
 /* Segment @i of the packet in sc->seg, cut as sc->cut has it, into sc->slice. The last that there
@@ -53,7 +60,7 @@ LH_INLINE int lh_store_cut(struct __sk_buff *skb, struct lh_scratch *sc, u32 i)
 	if (!slot)
 		return 0;
 	if (sc->cut.bytes)
-		lh_mark_slice(slot, i, sc->slice.seq, sc->cut.last);
+		lh_mark_slice(sc, slot, i, sc->slice.seq, sc->cut.last);
 	return 1;
 }
 

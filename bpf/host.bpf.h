@@ -133,6 +133,7 @@ struct lh_cut {
 	u32 off; /* of the one at hand, in the packet */
 	u32 last; /* 1: that is the last one */
 	u32 ce; /* 1: one of them asks for a mark */
+	u32 kept; /* enum lh_slot_flag of what each keeps: LH_SLOT_CWR or none */
 };
 
 /* What one program run needs and the stack can't hold. A packet that the run

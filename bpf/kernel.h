@@ -116,15 +116,23 @@ struct __sk_buff {
 	__u64 hwtstamp;
 };
 
-/* Whether a checksum is finished, whether the device is to encrypt the payload, and what else it is to
- * make of a packet by its route, is not in the UAPI context. */
+/* Whether a checksum is finished, whether the device is to encrypt the payload, what else it is to make of
+ * a packet by its route, and how it is to cut a super-packet, is not in the UAPI context. */
 struct sk_buff {
 	__u8 ip_summed : 2;
 	__u8 decrypted : 1; /* not in every kernel */
 	__u8 tc_skip_classify : 1;
 	unsigned int truesize;
 	unsigned long _skb_refdst;
+	unsigned char *head;
+	unsigned int end; /* an offset, on 64-bit machines */
 } __attribute__((preserve_access_index));
+
+struct skb_shared_info {
+	unsigned int gso_type;
+} __attribute__((preserve_access_index));
+
+#define SKB_GSO_TCP_ACCECN (1 << 19) /* 6.15; no other's before */
 
 #define SKB_DST_PTRMASK (~1UL)
 #define DST_METADATA 0x0080

@@ -83,7 +83,7 @@ LH_INLINE int lh_cache_part(struct __sk_buff *skb, struct lh_flow *f, struct lh_
 		return 0;
 	slot = lh_store(skb, sc, id, sc->seg.hdr_bytes + at, n);
 	if (slot)
-		lh_mark_slice(slot, i, sc->seg.seq + at, at + n == sc->seg.payload_bytes);
+		lh_mark_slice(sc, slot, i, sc->seg.seq + at, at + n == sc->seg.payload_bytes);
 	else
 		lh_store_failed(env, f, f->ring.tail - 1);
 	return 1;
@@ -281,6 +281,7 @@ LH_INLINE void lh_egress_run(struct __sk_buff *skb, struct lh_scratch *sc)
 		lh_strip(skb, sc);
 		if (skb->gso_size && sc->seg.payload_bytes > skb->gso_size) {
 			sc->seg.part_bytes = skb->gso_size;
+			lh_cut_begin(skb, sc);
 			if (!lh_train_from_fh(skb, sc, env))
 				lh_super_from_fh(skb, sc, env, skb->gso_size);
 		} else {
@@ -388,6 +389,7 @@ LH_FUNC int lh_wait(struct __sk_buff *skb, struct lh_scratch *sc, struct lh_flow
 	int i;
 
 	sc->cut.bytes = sc->seg.part_bytes;
+	lh_cut_begin(skb, sc);
 	bpf_for (i, 0, LH_TRAIN_MOST)
 		if (!lh_wait_one(skb, &v->flow, env, sc, i))
 			break;

@@ -81,7 +81,7 @@ LH_INLINE void lh_slot_fix_ip(struct lh_slot *slot)
 }
 
 /* Sequence number and flags of a slice, as segmentation would make them: FIN
- * and PSH with the last one, CWR with the first. */
+ * and PSH with the last one, CWR with the first but where it counts (lh_cwr_counts). */
 LH_INLINE void lh_slot_fix_tcp(struct lh_slot *slot)
 {
 	u32 l4 = slot->l4_offset;
@@ -94,7 +94,7 @@ LH_INLINE void lh_slot_fix_tcp(struct lh_slot *slot)
 	lh_slot_put16(slot, l4 + 6, lh_be16(slot->slice_seq & 0xffff));
 	if (!(slot->flags & LH_SLOT_SLICE_LAST))
 		drop |= LH_FIN | LH_PSH;
-	if (slot->slice)
+	if (slot->slice && !(slot->flags & LH_SLOT_CWR))
 		drop |= LH_CWR;
 	slot->pkt[l4 + 13] &= ~drop;
 }
@@ -179,6 +179,20 @@ LH_INLINE bool lh_sent_on(struct __sk_buff *skb)
 
 	return bpf_core_field_exists(kskb->tc_skip_classify) &&
 	       BPF_CORE_READ_BITFIELD(kskb, tc_skip_classify);
+}
+
+/* Whether CWR of the super-packet @skb is each segment's: a bit of Accurate ECN's counter (RFC 9768), of which
+ * the receiver would read another number. RFC 3168's is said once. A global function: few packets come here. */
+LH_ENTRY int lh_cwr_counts(struct __sk_buff *skb)
+{
+	struct sk_buff *kskb = bpf_cast_to_kern_ctx(skb);
+	struct skb_shared_info *info = NULL;
+
+	if (!bpf_core_field_exists(kskb->head) || !bpf_core_field_exists(kskb->end) ||
+	    !bpf_core_field_exists(info->gso_type))
+		return 0;
+	info = bpf_core_cast(kskb->head + kskb->end, struct skb_shared_info);
+	return (info->gso_type & SKB_GSO_TCP_ACCECN) != 0;
 }
 
 LH_INLINE bool lh_partial(struct __sk_buff *skb)

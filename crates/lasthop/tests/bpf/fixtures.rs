@@ -5,13 +5,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use lasthop::programs::{Agent, Program, Setup, SkbContext};
 use lasthop::units;
-use lasthop_core::bindings::{LH_ACK, LH_PSH, LH_SYN, lh_config};
+use lasthop_core::bindings::{LH_ACK, LH_CWR, LH_PSH, LH_SYN, lh_config};
 use lasthop_core::packet::{Ends, Tcp, checksum_ok};
+use libbpf_rs::{MapCore, MapFlags};
 
 use nix::sys::socket::{AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol};
 use nix::sys::socket::{SockType, recvmsg, socket};
 
-use super::{DROP, NEXT, REDIRECT, in_namespace, load, run, setup};
+use super::{DROP, NEXT, REDIRECT, areas, in_namespace, in_namespace_alone, load, map, run, setup};
 
 pub const MSEC: u64 = 1_000_000;
 /// Small: the packet of a test run claims little memory, and a repair that is larger than that
@@ -333,6 +334,55 @@ fn super_packet_is_sliced_ipv4() {
 #[test]
 fn super_packet_is_sliced_ipv6() {
     in_namespace(|| slices(Ends::v6(1)));
+}
+
+/// Which slices of a super-packet with CWR go out again with it. `counts`: it is a bit of Accurate ECN's counter
+/// (RFC 9768), which the programs read off the kernel's own word for that. A test run's packet has none, hence
+/// what they have noted of the copies is changed.
+fn slices_with_cwr(counts: bool) -> Vec<bool> {
+    const SLICE: u8 = 1; // enum lh_slot_flag
+    const CWR: u8 = 8;
+    const FLAGS: usize = 28; // of struct lh_slot
+    let again = |i: u32| {
+        let talk = Talk::new(&setup(), Ends::v6(1));
+        let context = SkbContext {
+            tstamp: MSEC,
+            gso_size: MSS as u32,
+            gso_segs: 3,
+            ..SkbContext::default()
+        };
+        let whole = super::tcp(1, LH_ACK | LH_CWR, 3 * MSS).to_mh(&talk.ends);
+        let sent = talk.agent.run(Program::Egress, &whole, &context, 1);
+        assert_eq!(sent.expect("run").retval, NEXT);
+        for area in areas(&map("slots")).iter().filter(|_| counts) {
+            for key in (0..area.max_entries()).map(u32::to_ne_bytes) {
+                let mut slot = area
+                    .lookup(&key, MapFlags::ANY)
+                    .expect("slots")
+                    .expect("a slot");
+                if slot[FLAGS] & SLICE != 0 {
+                    slot[FLAGS] |= CWR;
+                    area.update(&key, &slot, MapFlags::ANY).expect("slots");
+                }
+            }
+        }
+        let ack = talk.ack(1 + i * MSS as u32);
+        run(&talk.agent, Program::Ingress, &ack, 10 * MSEC);
+        let turned = run(&talk.agent, Program::Ingress, &ack, 11 * MSEC);
+        assert_eq!(turned.retval, REDIRECT, "slice {i}");
+        assert!(checksum_ok(&turned.data[14..]), "checksum of slice {i}");
+        u32::from(turned.data[14 + 40 + 13]) & LH_CWR != 0
+    };
+    (0..3).map(again).collect()
+}
+
+/// RFC 3168's word is said once, and a counter in each segment: MH would read another number.
+#[test]
+fn slices_have_cwr_as_segmentation_has_it() {
+    in_namespace_alone(|| {
+        assert_eq!(slices_with_cwr(false), [true, false, false]);
+        assert_eq!(slices_with_cwr(true), [true; 3]);
+    });
 }
 
 #[test]
