@@ -252,7 +252,20 @@ LH_INLINE bool lh_trial_busy(struct lh_env *env, const struct lh_peer *p)
 	return best && got >= best / 2 + best / 8;
 }
 
-/* The trial is over: what stands although every C was halved is the way itself. */
+/* Whether twice C has brought half as much again at least: then the hop had room, and no queue stood. */
+LH_INLINE bool lh_trial_brought_more(const struct lh_peer *p)
+{
+	u32 got = p->delivered - p->trial_delivered;
+
+	return p->trial_first && got >= p->trial_first + p->trial_first / 2;
+}
+
+LH_INLINE bool lh_trial_found_queue(struct lh_env *env, const struct lh_peer *p)
+{
+	return p->trial_more ? !lh_trial_brought_more(p) : lh_trial_busy(env, p);
+}
+
+/* The trial is over: what stands although every C was halved, or doubled for more to come, is the way itself. */
 LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
 	u64 end = p->trial_end_ns, least = p->trial_least_ns;
@@ -262,8 +275,9 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 	if (lh_since(env->now_ns, end) > end - p->trial_ns)
 		return; /* nobody has sent meanwhile: what came then says nothing of how busy the hop was */
 	if (!least || least <= lh_lmin(env, f) + lh_doubt_aim(env, f) / 2 ||
-	    lh_trial_busy(env, p)) {
-		p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
+	    lh_trial_found_queue(env, p)) {
+		/* Twice C is twice the queue: less often. */
+		p->trials = lh_min(p->trials + 1 + p->trial_more, LH_TRIALS_MOST);
 		return;
 	}
 	p->trials = 0;
@@ -277,7 +291,9 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
  * as long as it takes to show. If even then no sample is near Lmin, the least of
  * them is the unloaded round trip of now. Without this a hop that became 20 ms
  * longer throttled its flows to a quarter, for Lmin does not age while a queue
- * stands. Each trial in vain doubles the time to the next.
+ * stands. Each trial in vain doubles the time to the next. C that is as small as it gets
+ * can't be halved: it is doubled. Eight flows beside a host of the same address that acknowledged
+ * what had just left came to rest there, with a quarter of a hop that was idle for the rest.
  */
 LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u64 base)
 {
@@ -293,10 +309,12 @@ LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u6
 		return;
 	}
 	c->doubt = lh_min(c->doubt + 1, 255);
-	if (c->doubt < LH_DOUBT_INTERVALS << lh_min(p->trials, LH_TRIALS_MOST) ||
-	    c->c_bytes < 2 * LH_C_LEAST_SEGS * lh_mss(f))
+	if (c->doubt < LH_DOUBT_INTERVALS << lh_min(p->trials, LH_TRIALS_MOST))
 		return;
 	c->doubt = 0;
+	p->trial_more = c->c_bytes < 2 * LH_C_LEAST_SEGS * lh_mss(f);
+	p->trial_first = 0;
+	p->trial_delivered = p->delivered;
 	p->trial_least_ns = 0;
 	p->trial_ns = env->now_ns + (LH_TRIAL_INTERVALS - 1) * interval;
 	p->trial_end_ns = env->now_ns + LH_TRIAL_INTERVALS * interval;
@@ -313,6 +331,9 @@ LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r, u64
 		lh_control_judge(env, f, p);
 	else if (p->trial_end_ns && env->now_ns >= p->trial_ns && lh_ack_at_once(&env->ack))
 		lh_trial_sample(env, f, p, r);
+	else if (p->trial_end_ns && !p->trial_first &&
+		 env->now_ns >= p->trial_ns - lh_since(p->trial_end_ns, p->trial_ns))
+		p->trial_first = lh_max(p->delivered - p->trial_delivered, 1U);
 	lh_queue_peer(env, f, p, r, target);
 }
 

@@ -31,6 +31,8 @@ struct lh_peer {
 	u32 tag; /* hash of addr: whether the place is still ours */
 	u8 trials; /* that found a real queue, since the last that did not */
 	u8 guessed; /* 1: lmin_now_ns is a handshake's, whose packets are small */
+	u8 trial_more; /* 1: the trial is of twice C, and not of half of it */
+	u8 pad;
 	/* The unloaded local round trip: the least sample of this and of the
 	 * previous period (sample.h); 0: none. */
 	u64 lmin_now_ns, lmin_before_ns;
@@ -79,6 +81,8 @@ struct lh_peer {
 	u32 sampled; /* delivered, at the last sample */
 	u32 longer; /* so many of those sojourns */
 	u32 own_delivered; /* delivered, when own_until_ns was reckoned last */
+	u32 trial_first; /* bytes in the first part of a trial of twice C; 0: it is not over */
+	u32 pad_2;
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 turn_ns; /* the next one waits so long for those of other receivers */

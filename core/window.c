@@ -5,9 +5,12 @@
 /* What the law grants: MH's bytes and C. */
 LH_INLINE u32 lh_control_granted(struct lh_env *env, const struct lh_flow *f)
 {
+	const struct lh_peer *p = lh_peer_of(env, f);
 	u32 c = f->control.c_bytes;
 
-	return f->una + lh_above_una(f) + (lh_control_on_trial(env, f) ? c / 2 : c);
+	if (p && lh_control_on_trial(env, f))
+		c = p->trial_more ? 2 * c : c / 2;
+	return f->una + lh_above_una(f) + c;
 }
 
 LH_INLINE u32 lh_control_edge(struct lh_env *env, const struct lh_flow *f, u32 own)

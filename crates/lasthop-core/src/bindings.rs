@@ -1534,6 +1534,9 @@ pub struct lh_peer {
     pub trials: u8,
     #[doc = " 1: lmin_now_ns is a handshake's, whose packets are small"]
     pub guessed: u8,
+    #[doc = " 1: the trial is of twice C, and not of half of it"]
+    pub trial_more: u8,
+    pub pad: u8,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
     pub lmin_now_ns: u64,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
@@ -1634,6 +1637,9 @@ pub struct lh_peer {
     pub longer: u32,
     #[doc = " delivered, when own_until_ns was reckoned last"]
     pub own_delivered: u32,
+    #[doc = " bytes in the first part of a trial of twice C; 0: it is not over"]
+    pub trial_first: u32,
+    pub pad_2: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
     #[doc = " the next one waits so long for those of other receivers"]
@@ -1653,7 +1659,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 448usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 456usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1661,6 +1667,9 @@ const _: () = {
     ["Offset of field: lh_peer::tag"][::core::mem::offset_of!(lh_peer, tag) - 32usize];
     ["Offset of field: lh_peer::trials"][::core::mem::offset_of!(lh_peer, trials) - 36usize];
     ["Offset of field: lh_peer::guessed"][::core::mem::offset_of!(lh_peer, guessed) - 37usize];
+    ["Offset of field: lh_peer::trial_more"]
+        [::core::mem::offset_of!(lh_peer, trial_more) - 38usize];
+    ["Offset of field: lh_peer::pad"][::core::mem::offset_of!(lh_peer, pad) - 39usize];
     ["Offset of field: lh_peer::lmin_now_ns"]
         [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 40usize];
     ["Offset of field: lh_peer::lmin_before_ns"]
@@ -1737,15 +1746,18 @@ const _: () = {
     ["Offset of field: lh_peer::longer"][::core::mem::offset_of!(lh_peer, longer) - 376usize];
     ["Offset of field: lh_peer::own_delivered"]
         [::core::mem::offset_of!(lh_peer, own_delivered) - 380usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 384usize];
-    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 392usize];
+    ["Offset of field: lh_peer::trial_first"]
+        [::core::mem::offset_of!(lh_peer, trial_first) - 384usize];
+    ["Offset of field: lh_peer::pad_2"][::core::mem::offset_of!(lh_peer, pad_2) - 388usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 392usize];
+    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 400usize];
     ["Offset of field: lh_peer::probes_until_ns"]
-        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 400usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 408usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 416usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 424usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 428usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 432usize];
+        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 408usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 416usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 424usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 432usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 436usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 440usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1789,7 +1801,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 461864usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 470056usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -3699,6 +3711,8 @@ pub const LH_SLOT_SLICE: lh_slot_flag = 1;
 pub const LH_SLOT_SLICE_LAST: lh_slot_flag = 2;
 #[doc = " the TCP checksum is not finished"]
 pub const LH_SLOT_PARTIAL: lh_slot_flag = 4;
+#[doc = " CWR is every slice's, not the first one's alone"]
+pub const LH_SLOT_CWR: lh_slot_flag = 8;
 pub type lh_slot_flag = ::core::ffi::c_uint;
 #[doc = " One cached packet as it left, from layer 2 (or 3) on. Owned by the flow\n whose segment names it; read and written under that flow's lock."]
 #[repr(C)]

@@ -10,8 +10,8 @@ use lasthop_core::Config;
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    arrivals, beside_datagrams, beside_flow, link, long_hop, longer, managed, narrow, page, roams,
-    slow, stations, strides, unbraked, unsteady, upload, wave,
+    arrivals, beside_datagrams, beside_flow, liars, link, long_hop, longer, managed, narrow, page,
+    roams, slow, stations, strides, unbraked, unsteady, upload, wave,
 };
 use crate::report::Report;
 use crate::run;
@@ -94,15 +94,16 @@ fn a_way_that_becomes_longer_before_the_first_loss() {
     }
 }
 
-/// All flows of a receiver share its unloaded round trip, and one of them may be anybody's.
+/// All flows of a receiver share its unloaded round trip, and one of them may be anybody's. C of eight came to rest at
+/// its least, where no trial could halve it: 0.27 of the bound, 0.19 over 30 of 60 ms.
 #[test]
 fn who_shares_an_address_with_liars_is_not_braked_for_them() {
-    for (rtt_ms, local_ms) in [(110, 10), (40, 20)] {
+    for way in [(110, 10), (40, 20), (60, 30)] {
         for flows in [1, 8] {
             for loss in [0.0, 0.02] {
-                let mut case = Case::new(20.0, rtt_ms, local_ms, loss).flows(flows, "cubic");
-                case.liars = true;
-                reaches(case, 1, 0.95);
+                for seed in SEEDS {
+                    reaches(liars(flows, way, "cubic", loss), seed, 0.95);
+                }
             }
         }
     }

@@ -4,9 +4,9 @@
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    PIECES, RECEIVERS, arrivals, beside_datagrams, beside_flow, carries, detours, link, long_hop,
-    longer, managed, moved, narrow, page, pieces, roams, slow, stations, strides, unsteady, upload,
-    wave,
+    BROWSED, PIECES, RECEIVERS, arrivals, beside_datagrams, beside_flow, beside_upload, browse,
+    carries, detours, liars, link, long_hop, longer, managed, moved, narrow, page, pieces, roams,
+    slow, stations, strides, unsteady, upload, wave,
 };
 use crate::wire::Carries;
 
@@ -156,6 +156,8 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
     }
     carried(show);
     thin(show);
+    browsed(show);
+    lied_to(show);
     for loss in [0.0, 0.02] {
         show(&format!("arrivals-{loss}"), &arrivals(loss));
     }
@@ -182,6 +184,35 @@ fn carried(show: &mut dyn FnMut(&str, &Case)) {
             for (ms, share) in [(8, 0.02), (18, 0.02), (15, 0.2)] {
                 let case = detours(ms, share, cc, loss);
                 show(&format!("detours-{ms}-{share}-{cc}-{loss}"), &case);
+            }
+        }
+    }
+}
+
+/// Receivers whose addresses others share.
+fn lied_to(show: &mut dyn FnMut(&str, &Case)) {
+    for way in [(40, 20), (60, 30), (110, 100)] {
+        for n in [1, 8, 20] {
+            for cc in ["reno", "cubic"] {
+                for loss in [0.0, 0.02] {
+                    let name = format!("liars-{n}-{}-{cc}-{loss}", way.1);
+                    show(&name, &liars(n, way, cc, loss));
+                }
+            }
+        }
+    }
+}
+
+/// Pages on several ways, alone and beside an upload.
+fn browsed(show: &mut dyn FnMut(&str, &Case)) {
+    for way in BROWSED {
+        for cc in ["cubic", "bbr"] {
+            for loss in [0.0, 0.002, 0.02] {
+                let (mbit, rtt, local) = way;
+                let name = format!("{mbit}-{rtt}-{local}-{cc}-{loss}");
+                let case = browse(way, cc, loss);
+                show(&format!("browse-{name}"), &case);
+                show(&format!("busy-{name}"), &beside_upload(case));
             }
         }
     }

@@ -38,6 +38,40 @@ pub fn page(cc: &'static str, loss: f64) -> Case {
     }
 }
 
+/// Ways on which pages are loaded: Mbit/s, ms, of which local.
+pub const BROWSED: [(f64, u64, u64); 4] =
+    [(2.0, 60, 10), (10.0, 30, 4), (10.0, 120, 30), (50.0, 30, 4)];
+
+/// The same on another way.
+pub fn browse((mbit, rtt, local): (f64, u64, u64), cc: &'static str, loss: f64) -> Case {
+    Case {
+        bps: mbit * 1e6,
+        rtt_ns: rtt * MS,
+        local_rtt_ns: local * MS,
+        ..page(cc, loss)
+    }
+}
+
+/// Beside an upload that the agent does not see, over a quarter of the rate and 100 ms of queue.
+pub fn beside_upload(mut case: Case) -> Case {
+    case.bps_up = case.bps / 4.0;
+    case.queue_up = ((case.bps_up * 0.1 / 8.0 / 1514.0) as usize).max(20);
+    case.flow(FlowSpec {
+        up: true,
+        managed: false,
+        measured: false,
+        ..FlowSpec::default()
+    })
+}
+
+/// Beside hosts of the same addresses that acknowledge what has just left.
+pub fn liars(flows: usize, (rtt, local): (u64, u64), cc: &'static str, loss: f64) -> Case {
+    Case {
+        liars: true,
+        ..Case::new(20.0, rtt, local, loss).flows(flows, cc)
+    }
+}
+
 /// Short transfers, four a second, beside two long ones.
 pub fn arrivals(loss: f64) -> Case {
     let mut case = link(loss).flows(2, "cubic");

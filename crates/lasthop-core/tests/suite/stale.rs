@@ -154,3 +154,28 @@ fn a_trial_that_ends_in_a_pause_says_nothing() {
         assert_eq!(count == 1, raised, "{pause_ms} ms");
     }
 }
+
+/// C that is as small as it gets can't be halved. Twice of it tells: where that brings half as much again, or more, no
+/// queue stood, and the way is as long as it seems.
+#[test]
+fn twice_the_least_tells_a_longer_way_from_a_queue() {
+    for (segs, raised) in [(2, false), (3, true)] {
+        let mut b = of_a_receiver();
+        let (now_ns, place) = meets(&mut b);
+        let peer = b.host.peer_mut(place);
+        (peer.trial_ns, peer.trial_end_ns) = (now_ns, now_ns + 60 * MSEC_NS);
+        (peer.trial_more, peer.trial_first) = (1, 2 * MSS);
+        let mut seq = 2 * MSS;
+        // The first of these is where the last part begins; what came before counts for the first.
+        for (n, ms) in [(2, 50), (segs, 50)] {
+            for _ in 0..n {
+                b.data(seq, MSS);
+                seq += MSS;
+            }
+            b.now_ns += ms * MSEC_NS;
+            b.ack(seq);
+        }
+        let count = b.host.counter(LH_C_lmin_raised);
+        assert_eq!(count == 1, raised, "{segs}");
+    }
+}

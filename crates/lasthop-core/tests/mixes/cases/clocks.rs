@@ -9,20 +9,50 @@ use crate::run;
 /// Nanoseconds on the clock when it has wrapped in 16 bits of 2^20 ns, in 32 of microseconds, in 16 of 2^33 ns.
 const WRAPS_NS: [u64; 3] = [1 << 36, (1 << 32) * 1_000, 1 << 49];
 
+const SEEDS: u64 = 8;
+
+/// Of a few seeds: by the least difference in time one mix becomes another.
+struct Mean {
+    efficiency: f64,
+    repairs: f64,
+    chunk_ms: f64,
+}
+
+fn mean(case: &Case) -> Mean {
+    let reports = (1..=SEEDS).map(|seed| {
+        run(&Case {
+            seed,
+            ..case.clone()
+        })
+    });
+    let mut mean = Mean {
+        efficiency: 0.0,
+        repairs: 0.0,
+        chunk_ms: 0.0,
+    };
+    for report in reports {
+        println!("{}", report.line());
+        mean.efficiency += report.efficiency() / SEEDS as f64;
+        mean.repairs += report.repairs as f64 / SEEDS as f64;
+        mean.chunk_ms += report.chunks_ms().0 / SEEDS as f64;
+    }
+    mean
+}
+
 /// The clock has wrapped some seconds after the start, at a moment at which it is busy.
 fn wraps_meanwhile(name: &str, case: &Case) {
-    let fresh = run(case);
+    let fresh = mean(case);
     for wrap_ns in WRAPS_NS {
         // Whole seconds, as bins of 100 ms begin with the simulation.
         let uptime_ns = (wrap_ns / SEC - 8) * SEC;
-        let old = run(&Case {
+        println!("{name} {wrap_ns}");
+        let old = mean(&Case {
             uptime_ns,
             ..case.clone()
         });
-        println!("{name} {wrap_ns} {}", old.line());
-        assert!(old.efficiency() >= 0.98 * fresh.efficiency(), "{name}");
-        assert!(old.repairs * 10 <= fresh.repairs * 11 + 100, "{name}");
-        let (old, fresh) = (old.chunks_ms().0, fresh.chunks_ms().0);
+        assert!(old.efficiency >= 0.98 * fresh.efficiency, "{name}");
+        assert!(old.repairs <= 1.1 * fresh.repairs + 10.0, "{name}");
+        let (old, fresh) = (old.chunk_ms, fresh.chunk_ms);
         assert!(old <= 1.1 * fresh, "{name}: {old} ms for {fresh}");
     }
 }
