@@ -2,6 +2,7 @@
 //! What the agent must not do to links as they are: one test per mix that it once did
 //! harm to, each beside the same without it, over a few seeds.
 
+mod browsing;
 mod clocks;
 mod thin;
 

@@ -60,6 +60,7 @@ mod snack;
 mod snack_brake;
 mod stale;
 mod suppress;
+mod tail;
 mod train;
 mod twice;
 mod watch;

@@ -30,7 +30,7 @@ fn rig(sack: bool) -> Rig {
 }
 
 /// Twelve segments go, one arrives.
-fn cut_off(sack: bool) -> Rig {
+pub fn cut_off(sack: bool) -> Rig {
     let mut rig = rig(sack);
     rig.burst(200, 0, 1_000, 12);
     ack!(rig, 212, 1_000 => pass);
