@@ -3,24 +3,27 @@
 //! prints the mixes with and without the agent, of one seed (SEED=n) and in detail. MIXES=NAME,…
 //! chooses; `make mixes` (seeds.rs) compares many seeds.
 
-use lasthop_core::bindings::{LH_POLICY_MAC, LH_POLICY_SEQUENCE};
+use lasthop_core::bindings::{LH_MASK_OFF, LH_POLICY_MAC, LH_POLICY_SEQUENCE};
 use lasthop_core::{Config, scheme_by_name};
 
 use crate::case::Case;
 use crate::catalogue;
 use crate::run;
 
-/// The case under a scheme, with agents at both ends under `snack`, of which there are kinds; the
-/// environment sets what is tried of `rack` (SUPPRESS, CLOCK, GUARD: the parameter's number; TARGET_US,
-/// HOLD_MAX_MS). A name that says nothing here must not pass for no agent's figures.
+/// The case under a scheme, with agents at both ends under `snack`, of which there are kinds (`-open`: FH
+/// sees the blocks); the environment sets what is tried of `rack` (SUPPRESS, CLOCK, GUARD: the parameter's
+/// number; TARGET_US, HOLD_MAX_MS). A name that says nothing here must not pass for no agent's figures.
 pub fn under(case: &Case, scheme: &str) -> Case {
     let case = case.clone();
     if let Some(kind) = scheme.strip_prefix("snack") {
-        let kinds = ["", "-bare", "-mask", "-brake", "-brake-mask"];
+        let kinds = ["", "-bare", "-open", "-brake", "-brake-open"];
         assert!(kinds.contains(&kind), "{scheme}: snack has {kinds:?}");
         return case.with_ends(Config {
             brake: u32::from(kind.starts_with("-brake")),
-            sack_mask: u32::from(kind.ends_with("-mask")),
+            sack_mask: match kind.ends_with("-open") {
+                true => LH_MASK_OFF,
+                false => Config::snack().sack_mask,
+            },
             queue_guard: u32::from(kind != "-bare"),
             ..Config::snack()
         });
