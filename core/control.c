@@ -4,7 +4,6 @@
 
 #define LH_STEP_MOST 4 /* eighths of C */
 #define LH_C_LEAST_SEGS 2
-#define LH_C_MOST (1ULL << 30) /* as RFC 7323 section 2.3 */
 #define LH_C_START_SEGS 10 /* RFC 6928: a burst that any path has to bear */
 #define LH_STARVED_NS (20 * LH_MSEC)
 #define LH_DOUBT_INTERVALS 12 /* the law has brought a real queue to its aim by then */

@@ -54,6 +54,7 @@ struct lh_control {
 	u64 marked_ns; /* last CE mark */
 };
 
+#define LH_C_MOST (1ULL << 30) /* of C; as RFC 7323 section 2.3 */
 #define LH_DELACK_NS (40 * LH_MSEC) /* of the receiver, that is */
 #define LH_DELACK_MOST_NS (200 * LH_MSEC) /* RFC 8985 section 7.2's WCDelAckT */
 

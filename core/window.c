@@ -9,7 +9,7 @@ LH_INLINE u32 lh_control_granted(struct lh_env *env, const struct lh_flow *f)
 	u32 c = f->control.c_bytes;
 
 	if (p && lh_control_on_trial(env, f))
-		c = p->trial_more ? 2 * c : c / 2;
+		c = p->trial_more ? lh_min(2ULL * c, LH_C_MOST) : c / 2;
 	return f->una + lh_above_una(f) + c;
 }
 

@@ -43,6 +43,7 @@ pub const LH_KEEP_WINDOW: u32 = 4294967295;
 pub const LH_RELEASE_MOST: u32 = 8;
 pub const LH_REPAIR_REST_NS: u32 = 100000;
 pub const LH_REPAIR_FULL_NS: u32 = 1000000;
+pub const LH_C_MOST: u32 = 1073741824;
 pub const LH_DELACK_NS: u32 = 40000000;
 pub const LH_DELACK_MOST_NS: u32 = 200000000;
 pub const LH_SHADOW_QUEUES: u32 = 16;
