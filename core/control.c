@@ -275,8 +275,7 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 		return; /* nobody has sent meanwhile: what came then says nothing of how busy the hop was */
 	if (!least || least <= lh_lmin(env, f) + lh_doubt_aim(env, f) / 2 ||
 	    lh_trial_found_queue(env, p)) {
-		/* Twice C is twice the queue: less often. */
-		p->trials = lh_min(p->trials + 1 + p->trial_more, LH_TRIALS_MOST);
+		p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
 		return;
 	}
 	p->trials = 0;
