@@ -3,7 +3,7 @@
 //! nothing of them is lost.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -471,21 +471,22 @@ fn who_cannot_take_over_leaves_all_as_it_is() {
     assert_eq!(programs_attached(&served.bed), 2);
     let file = served.file();
     served.agent.stop().expect("stop");
-    let output = served.bed.run_in(Host::Bs, || {
+    let without_any = served.bed.run_in(Host::Bs, || {
         let mut command = Command::new("timeout");
-        command.args(["--preserve-status", "-s", "INT", "8"]);
+        command.args(["--preserve-status", "-s", "INT", "60"]);
         command.arg(find_binary("lasthop").expect("lasthop"));
         command
             .args(["daemon", "--take-over", "--config"])
             .arg(file);
-        command.output()
+        command.stdout(Stdio::piped()).spawn()
     });
-    let output = output.expect("namespace").expect("timeout");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && said.contains("attached to wl0"),
-        "{said}"
-    );
+    let mut child = without_any.expect("namespace").expect("timeout");
+    let mut said = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let attached =
+        |line: std::io::Result<String>| line.is_ok_and(|line| line.contains("attached to wl0"));
+    assert!(said.any(attached), "it begins as usual");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("SIGINT");
+    assert!(child.wait().expect("daemon").success());
 }
 
 /// A device that somebody else serves, or whose key can't be read, waits for that alone.
