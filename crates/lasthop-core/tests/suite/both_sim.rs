@@ -12,7 +12,9 @@ use lasthop_core::message::can;
 use lasthop_core::packet::{Ends, Tcp, checksum_ok, option};
 use lasthop_core::{Agent, Config, Key, Limits, MSEC_NS, Outcome, SEC_NS, Setup, parse};
 
-use crate::ends::{DEADLINE_NS, Piece, Random, Receiver, Sender, data_flags};
+use crate::ends::{
+    DEADLINE_NS, Piece, Random, Receiver, Sender, data_flags, timestamps, with_blocks,
+};
 use crate::rig::payload;
 use crate::sim::Path;
 
@@ -510,21 +512,11 @@ impl Both {
     }
 
     fn timestamps(&self, echo: u32) -> Vec<u8> {
-        match self.p.timestamps {
-            true => option::timestamps((self.now_ns / MSEC_NS) as u32, echo),
-            false => Vec::new(),
-        }
+        timestamps(self.p.timestamps, self.now_ns, echo)
     }
 
     fn reply(&mut self, ack: usize, blocks: &[Piece]) {
-        let wire: Vec<_> = blocks
-            .iter()
-            .map(|b| (self.seq(b.from), self.seq(b.to)))
-            .collect();
-        let mut options = self.timestamps(self.echo.1);
-        if !wire.is_empty() {
-            options.extend(option::sack(&wire));
-        }
+        let options = with_blocks(self.timestamps(self.echo.1), blocks, |at| self.seq(at));
         let tcp = Tcp {
             seq: OTHER,
             ack: self.seq(ack),

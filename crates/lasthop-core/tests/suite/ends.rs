@@ -5,6 +5,7 @@
 //! the data.
 
 use lasthop_core::bindings::*;
+use lasthop_core::packet::option;
 use lasthop_core::{MSEC_NS, SEC_NS};
 
 /// Small, seeded, and the same on every machine (splitmix64).
@@ -27,6 +28,23 @@ impl Random {
     pub fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1_000) < u64::from(per_mille)
     }
+}
+
+/// The option with the time of now, or nothing.
+pub fn timestamps(on: bool, now_ns: u64, echo: u32) -> Vec<u8> {
+    match on {
+        true => option::timestamps((now_ns / MSEC_NS) as u32, echo),
+        false => Vec::new(),
+    }
+}
+
+/// These options, and SACK blocks where there are any.
+pub fn with_blocks(mut options: Vec<u8>, blocks: &[Piece], seq: impl Fn(usize) -> u32) -> Vec<u8> {
+    let wire: Vec<_> = blocks.iter().map(|b| (seq(b.from), seq(b.to))).collect();
+    if !wire.is_empty() {
+        options.extend(option::sack(&wire));
+    }
+    options
 }
 
 /// A piece of the stream, [from, to).

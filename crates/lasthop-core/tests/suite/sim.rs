@@ -9,7 +9,9 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Agent, Config, Key, Limits, MSEC_NS, Outcome, SEC_NS, Segment, Setup, parse};
 
-use crate::ends::{DEADLINE_NS, Piece, Random, Receiver, Sender, data_flags};
+use crate::ends::{
+    DEADLINE_NS, Piece, Random, Receiver, Sender, data_flags, timestamps, with_blocks,
+};
 use crate::rig::payload;
 use crate::shadow::untouched;
 use crate::watch::Watch;
@@ -490,14 +492,7 @@ impl Sim {
             true => 1 + self.random.below(20) as usize,
             false => 0,
         };
-        let wire: Vec<_> = blocks
-            .iter()
-            .map(|b| (self.seq(b.from), self.seq(b.to)))
-            .collect();
-        let mut options = self.timestamps(self.echo.1);
-        if !wire.is_empty() {
-            options.extend(option::sack(&wire));
-        }
+        let options = with_blocks(self.timestamps(self.echo.1), blocks, |at| self.seq(at));
         let tcp = Tcp {
             seq: self.mh_seq,
             ack: self.seq(ack),
@@ -514,10 +509,7 @@ impl Sim {
 
     /// The option with the time of now, or nothing.
     fn timestamps(&self, echo: u32) -> Vec<u8> {
-        match self.p.timestamps {
-            true => option::timestamps((self.now_ns / MSEC_NS) as u32, echo),
-            false => Vec::new(),
-        }
+        timestamps(self.p.timestamps, self.now_ns, echo)
     }
 
     fn at_fh(&mut self, packet: &[u8]) {

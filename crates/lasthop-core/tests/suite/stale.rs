@@ -134,22 +134,32 @@ fn a_scheme_that_was_another_judges_no_queue() {
     assert_eq!(out.retransmits().len(), 1);
 }
 
+/// A bench at a receiver that meets a trial, whose last part begins now and is so long.
+fn on_trial(last_ms: u64) -> (Bench, u32) {
+    let mut b = of_a_receiver();
+    let (now_ns, place) = meets(&mut b);
+    let peer = b.host.peer_mut(place);
+    (peer.trial_ns, peer.trial_end_ns) = (now_ns, now_ns + last_ms * MSEC_NS);
+    (b, place)
+}
+
+/// So many segments from @seq on, acknowledged together after a while. @return where the next begins.
+fn round(b: &mut Bench, seq: u32, segs: u32, ms: u64) -> u32 {
+    for n in 0..segs {
+        b.data(seq + n * MSS, MSS);
+    }
+    b.now_ns += ms * MSEC_NS;
+    b.ack(seq + segs * MSS);
+    seq + segs * MSS
+}
+
 /// A trial in whose last part, or behind which, nothing came is not judged by what comes later.
 #[test]
 fn a_trial_that_ends_in_a_pause_says_nothing() {
     for (pause_ms, raised) in [(20, true), (1_000, false)] {
-        let mut b = of_a_receiver();
-        let (now_ns, place) = meets(&mut b);
-        let peer = b.host.peer_mut(place);
-        (peer.trial_ns, peer.trial_end_ns) = (now_ns, now_ns + 120 * MSEC_NS);
-        b.data(2 * MSS, MSS);
-        b.data(3 * MSS, MSS);
-        b.now_ns += 60 * MSEC_NS;
-        b.ack(4 * MSS);
-        b.data(4 * MSS, MSS);
-        b.data(5 * MSS, MSS);
-        b.now_ns += (60 + pause_ms) * MSEC_NS;
-        b.ack(6 * MSS);
+        let (mut b, _) = on_trial(120);
+        let seq = round(&mut b, 2 * MSS, 2, 60);
+        round(&mut b, seq, 2, 60 + pause_ms);
         let count = b.host.counter(LH_C_lmin_raised);
         assert_eq!(count == 1, raised, "{pause_ms} ms");
     }
@@ -160,21 +170,12 @@ fn a_trial_that_ends_in_a_pause_says_nothing() {
 #[test]
 fn twice_the_least_tells_a_longer_way_from_a_queue() {
     for (segs, raised) in [(2, false), (3, true)] {
-        let mut b = of_a_receiver();
-        let (now_ns, place) = meets(&mut b);
+        let (mut b, place) = on_trial(60);
         let peer = b.host.peer_mut(place);
-        (peer.trial_ns, peer.trial_end_ns) = (now_ns, now_ns + 60 * MSEC_NS);
         (peer.trial_more, peer.trial_first) = (1, 2 * MSS);
-        let mut seq = 2 * MSS;
-        // The first of these is where the last part begins; what came before counts for the first.
-        for (n, ms) in [(2, 50), (segs, 50)] {
-            for _ in 0..n {
-                b.data(seq, MSS);
-                seq += MSS;
-            }
-            b.now_ns += ms * MSEC_NS;
-            b.ack(seq);
-        }
+        // What the first of these delivers is where the count of the last part begins.
+        let seq = round(&mut b, 2 * MSS, 2, 50);
+        round(&mut b, seq, segs, 50);
         let count = b.host.counter(LH_C_lmin_raised);
         assert_eq!(count == 1, raised, "{segs}");
     }
