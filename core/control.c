@@ -185,11 +185,11 @@ LH_INLINE void lh_control_grow(struct lh_env *env, struct lh_flow *f)
 		c->c_bytes = lh_control_bounded(f, lh_min(c->c_bytes + env->ack.bytes, most));
 }
 
-LH_INLINE bool lh_control_on_trial(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE const struct lh_peer *lh_control_trial(struct lh_env *env, const struct lh_flow *f)
 {
-	struct lh_peer *p = lh_peer_of(env, f);
+	const struct lh_peer *p = lh_peer_of(env, f);
 
-	return p && p->trial_end_ns && env->now_ns < p->trial_end_ns;
+	return p && p->trial_end_ns && env->now_ns < p->trial_end_ns ? p : NULL;
 }
 
 /*
@@ -469,7 +469,7 @@ LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f)
 	c->age = lh_min(c->age + 1, LH_YOUNG_INTERVALS);
 	if (c->state == LH_CONTROL_HELD)
 		lh_control_doubt(env, f, lh_queue(env, f, c->least_ns), base);
-	if (c->state != LH_CONTROL_FREE && !c->settling && !lh_control_on_trial(env, f))
+	if (c->state != LH_CONTROL_FREE && !c->settling && !lh_control_trial(env, f))
 		lh_control_law(env, f, base, q);
 	c->settling = 0;
 	c->limited = c->limited << 1 & 2;

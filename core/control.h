@@ -72,8 +72,8 @@ LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f);
 /* Lets FH go where this ACK shows that there was no loss at all (lh_queue_refute). */
 LH_INLINE void lh_control_refute(struct lh_env *env, struct lh_flow *f);
 
-/* Whether all flows of the receiver are on trial, with half of C. */
-LH_INLINE bool lh_control_on_trial(struct lh_env *env, const struct lh_flow *f);
+/* The receiver, if all its flows are on trial, with half of C or twice; else NULL. */
+LH_INLINE const struct lh_peer *lh_control_trial(struct lh_env *env, const struct lh_flow *f);
 
 /* Deliveries, but for a while no sample: what is granted is so little that each segment
  * is alone, and may wait for a delayed ACK. */

@@ -107,7 +107,7 @@ LH_FUNC int lh_outage_pace(struct lh_env *env, struct lh_flow *f)
 	u64 most = lh_max(lh_lrto(env, f), LH_OUTAGE_EVERY_NS);
 
 	if (rate)
-		wire = lh_min(wire, lh_mss(f) * LH_SEC / rate);
+		wire = lh_min(wire, lh_rate_time(rate, lh_mss(f)));
 	apart = LH_OUTAGE_SHARE * wire;
 	f->outage.every_ns = lh_clamp64(apart, LH_OUTAGE_EVERY_NS, most);
 	/* Where nothing has come to anyone of late, what the hop carries is not known. */

@@ -162,12 +162,10 @@ LH_INLINE void lh_probe_judge(struct lh_env *env, struct lh_flow *f, const struc
  * twice the local round trip (RFC 8985 section 7.2), and a delayed ACK more for
  * a lone segment. While MH holds something above a hole it answers whatever
  * arrives at once (RFC 5681 section 4.2), so that little more than the last
- * sojourn is long enough.
+ * sojourn is long enough. @srtt: lh_probe_srtt().
  */
-LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f, u64 srtt)
 {
-	u64 srtt = lh_probe_srtt(env, f);
-
 	if (!srtt)
 		return LH_PROBE_BLIND_NS;
 	if (lh_gapped(f)) {
@@ -185,15 +183,16 @@ LH_INLINE u64 lh_probe_wait(struct lh_env *env, const struct lh_flow *f)
  * every half a second make 1,000 bytes a second, and of 136 losses 7 were probed before FH
  * sent them again.
  */
-LH_INLINE u64 lh_queued_until(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
+LH_INLINE u64 lh_queued_until(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e,
+			      u64 srtt)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 next, most = 2 * lh_probe_srtt(env, f);
+	u64 next;
 
 	if (!p || p->xmit_ns >= e->last_tx_ns)
 		return 0;
 	next = lh_rate_time_least(p->rate, 2 * lh_mss(f), LH_PROBE_SLACK_NS);
-	next = most ? lh_min(next, most) : next;
+	next = srtt ? lh_min(next, 2 * srtt) : next;
 	return lh_min(lh_max(p->delivered_ns, p->heard_ns) + next,
 		      e->last_tx_ns + LH_CFG(env)->lrto_max_ns);
 }
@@ -246,15 +245,17 @@ LH_INLINE u64 lh_probe_deadline(struct lh_env *env, const struct lh_flow *f, con
 {
 	u32 n = f->recovery.nr_probes,
 	    shift = n > LH_PROBES_EVEN ? lh_min(n - LH_PROBES_EVEN, 6) : 0;
-	u64 wait;
+	u64 srtt, wait;
 
 	if (!e || !lh_order_repairable(env, f, e))
 		return 0;
 	/* Where no ACK ever came by they take another way: nothing can be known. */
 	if (!(f->flags & LH_FLOW_FWD || e->flags & LH_SEG_EMPTY))
 		return 0;
-	wait = lh_min(lh_probe_wait(env, f) << shift, LH_CFG(env)->lrto_max_ns);
-	wait = lh_max(lh_max(f->delivery.last_ns, f->sent_ns) + wait, lh_queued_until(env, f, e));
+	srtt = lh_probe_srtt(env, f);
+	wait = lh_min(lh_probe_wait(env, f, srtt) << shift, LH_CFG(env)->lrto_max_ns);
+	wait = lh_max(lh_max(f->delivery.last_ns, f->sent_ns) + wait,
+		      lh_queued_until(env, f, e, srtt));
 	return lh_max(wait, lh_probes_until(env, f));
 }
 

@@ -5,10 +5,10 @@
 /* What the law grants: MH's bytes and C. */
 LH_INLINE u32 lh_control_granted(struct lh_env *env, const struct lh_flow *f)
 {
-	const struct lh_peer *p = lh_peer_of(env, f);
+	const struct lh_peer *p = lh_control_trial(env, f);
 	u32 c = f->control.c_bytes;
 
-	if (p && lh_control_on_trial(env, f))
+	if (p)
 		c = p->trial_more ? lh_min(2ULL * c, LH_C_MOST) : c / 2;
 	return f->una + lh_above_una(f) + c;
 }
