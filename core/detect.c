@@ -144,6 +144,7 @@ LH_INLINE bool lh_resend(struct lh_env *env, struct lh_flow *f, struct lh_seg *e
 {
 	if (!lh_send_again(env, f, e, why, out))
 		return false;
+	lh_queue_adds(env, f, e->end - e->seq);
 	if (why == LH_BY_ORDER)
 		lh_count_ordered(f, e);
 	e->n_local++;

@@ -82,7 +82,8 @@ struct lh_peer {
 	u32 longer; /* so many of those sojourns */
 	u32 own_delivered; /* delivered, when own_until_ns was reckoned last */
 	u32 trial_first; /* bytes in the first part of a trial of twice C; 0: it is not over */
-	u32 pad_2;
+	u32 backlog; /* bytes that the hop had to carry of what had gone to it, at backlog_ns (lh_queue_departs) */
+	u64 backlog_ns;
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 turn_ns; /* the next one waits so long for those of other receivers */

@@ -145,6 +145,19 @@ LH_INLINE u64 lh_order_pattern_until(struct lh_env *env, const struct lh_flow *f
 	return e->last_tx_ns + f->order.rtt_ns + wait;
 }
 
+/* Bytes that MH lacks below what it has reported. */
+LH_INLINE u32 lh_order_missing(const struct lh_flow *f)
+{
+	return f->sacked_max - f->una - f->delivery.sacked_bytes;
+}
+
+/* From @e up to there. What a repair that has come overtook may lie above, and what the other end of the hop
+ * asks for. */
+LH_INLINE u32 lh_order_range(const struct lh_flow *f, const struct lh_seg *e)
+{
+	return lh_after(f->sacked_max, e->seq) ? f->sacked_max - e->seq : 0;
+}
+
 /*
  * A slow start that overflows the queue loses every other segment from there on, the link
  * loses one here and there. So a while after the loss of @e it shows which one it was.
@@ -153,10 +166,7 @@ LH_INLINE u64 lh_order_pattern_until(struct lh_env *env, const struct lh_flow *f
 LH_INLINE enum lh_tried lh_order_pattern(struct lh_env *env, const struct lh_flow *f,
 					 const struct lh_seg *e)
 {
-	u32 missing = f->sacked_max - f->una - f->delivery.sacked_bytes, mss = lh_mss(f);
-	/* What a repair that has come overtook may lie above all that was SACKed, and what the other end of
-	 * the hop asks for. */
-	u32 range = lh_after(f->sacked_max, e->seq) ? f->sacked_max - e->seq : 0;
+	u32 missing = lh_order_missing(f), range = lh_order_range(f, e), mss = lh_mss(f);
 
 	if (missing >= lh_max(LH_PATTERN_LEAST * mss, range / 4))
 		return LH_TRIED_NOTHING;
@@ -172,6 +182,23 @@ LH_INLINE bool lh_order_starts(const struct lh_flow *f, const struct lh_peer *p)
 	return p && lh_queue_rising(p) && lh_flow_sack(f);
 }
 
+/*
+ * Whether @e is of a burst of which hardly anything has come, beside other flows of its receiver @p, if any, while the
+ * link has lost nothing of late. Of the bursts with which a page's connections begin the last ones find the queue full,
+ * and nothing comes of them that would show it. Repaired here FH was braked for it, and what overflowed from then on
+ * was the link's as well.
+ */
+LH_INLINE bool lh_order_burst_lost(struct lh_env *env, const struct lh_flow *f,
+				   const struct lh_seg *e, const struct lh_peer *p)
+{
+	u32 missing = lh_order_missing(f), range = lh_order_range(f, e);
+
+	if (!p || p->active < 2 || e->n_local || !LH_CFG(env)->queue_guard || !lh_flow_sack(f) ||
+	    lh_queue_lossy(env, f))
+		return false;
+	return missing >= lh_max(LH_PATTERN_LEAST * lh_mss(f), range / 2);
+}
+
 /* @e counts as lost: whose loss is it? @return LH_TRIED_OURS: the link's, and so ours to
  * repair; LH_TRIED_NOTHING: FH's, as without an agent. */
 LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow *f,
@@ -185,7 +212,7 @@ LH_INLINE enum lh_tried lh_order_judge(struct lh_env *env, const struct lh_flow 
 	if (!e->n_local && lh_queue_managed(env, f))
 		return LH_TRIED_NOTHING;
 	if (!lh_queue_overflowed(env, f, e))
-		return LH_TRIED_OURS;
+		return lh_order_burst_lost(env, f, e, p) ? LH_TRIED_NOTHING : LH_TRIED_OURS;
 	if (lh_order_starts(f, p))
 		return lh_order_pattern(env, f, e);
 	return LH_TRIED_NOTHING;

@@ -20,6 +20,7 @@
 #define LH_LONGER_TARGETS 2 /* the way is longer by more: as long a queue an AQM may keep */
 #define LH_RAISED_NS (30 * LH_SEC) /* twice within this time: it was made shorter in between */
 #define LH_FULL_PERIOD_NS (10 * LH_SEC)
+#define LH_BACKLOG_NS (10 * LH_SEC) /* no queue is longer */
 #define LH_FULL_GAP_NS (500 * LH_MSEC) /* a queue that overflows drains for so long at most */
 
 /* The time that the hop to @p, the flow's receiver or none, takes for @segs segments, or @least ns
@@ -268,6 +269,8 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 	if (!lh_window_editable(env, f) && lh_queue_lossy(env, f))
 		return false;
 	/* It takes as long to drain so far. */
+	if (e->behind)
+		return true;
 	slack = lh_queue_longest(p) / 4;
 	if (e->last_tx_ns + slack < p->full_from_ns)
 		return false;
@@ -275,6 +278,41 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 	if (p->full_seen_ns && lh_since(env->now_ns, p->full_seen_ns) < LH_FULL_GAP_NS)
 		return true;
 	return e->last_tx_ns <= p->full_tx_ns + slack;
+}
+
+LH_ENTRY int lh_queue_departs(struct lh_env *env, const struct lh_flow *f, u32 bytes)
+{
+	struct lh_peer *p;
+	u64 left, passed;
+	u32 full;
+
+	if (!env || !f || !(lh_policy(env) & LH_POLICY_CONTROL))
+		return 0;
+	p = lh_peer_of(env, f);
+	if (!p || !p->full_tx_ns)
+		return 0;
+	full = lh_max(p->full_now, p->full_before);
+	passed = lh_min(lh_since(env->now_ns, p->backlog_ns), LH_BACKLOG_NS);
+	left = lh_since(p->backlog, lh_rate_times(p->rate, passed));
+	/* More than the longest has overflowed it; twice, for that may not have been seen yet. */
+	p->backlog = lh_min(left, 2 * full) + bytes;
+	p->backlog_ns = env->now_ns;
+	/* A trifle is never full, nor what was longest too long ago. */
+	if (left < full - full / 4 || lh_queue_longest(p) < 2 * LH_CFG(env)->target_ns)
+		return 0;
+	return p->active > 1 && !(lh_queue_lossy(env, f) && lh_queue_roomy(env, f));
+}
+
+LH_INLINE void lh_queue_adds(struct lh_env *env, const struct lh_flow *f, u32 bytes)
+{
+	u32 i = f->peer;
+	struct lh_peer *p;
+
+	/* As lh_peer_of(), but never NULL: the verifier has less to look at. */
+	lh_barrier(i);
+	p = &LH_DEVICE(env)->peer[i & (LH_NR_PEERS(env) - 1)];
+	if (p->tag == f->peer_tag)
+		p->backlog += bytes;
 }
 
 /* Whether the segment of this call's sample departed after the queues had drained, as earlier samples showed

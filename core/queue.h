@@ -129,6 +129,18 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 				   const struct lh_seg *e);
 
 /*
+ * @bytes more of the flow's go to the hop. @return whether they meet a queue near the longest of late, by what has gone
+ * to the receiver of all its flows, and what the hop carries at its best rate of late: of what several send at once
+ * nothing may come through that shows it. One flow's own samples do; and on a hop that loses FH is braked for the doubt,
+ * where it can be (pages at 2 % took 5 % longer when each such loss was left to it). An entry of its own, for lack of
+ * room.
+ */
+LH_ENTRY int lh_queue_departs(struct lh_env *env, const struct lh_flow *f, u32 bytes);
+
+/* @bytes of the flow's go to the hop once more. */
+LH_INLINE void lh_queue_adds(struct lh_env *env, const struct lh_flow *f, u32 bytes);
+
+/*
  * Whether the longest queue has grown by half within a round trip or two, as in somebody's
  * slow start. Where it would end is not known yet: full is whatever it is now.
  */

@@ -39,7 +39,9 @@ struct lh_seg {
 	u32 tsval; /* of the cached copy, 0: the connection has no timestamps */
 	u8 n_local; /* local retransmissions since the sender last sent it */
 	u8 flags; /* enum lh_seg_flag */
-	u8 behind; /* lh_under_way() when a duplicate last made us repair it; watched: LH_MARK_* */
+	/* lh_under_way() when a duplicate last made us repair it; before any repair lh_queue_departs(); watched:
+	 * LH_MARK_* */
+	u8 behind;
 	u8 arrived; /* 1: the MAC has reported a copy as delivered; watched: a loss is booked */
 };
 

@@ -705,7 +705,7 @@ pub struct lh_seg {
     pub n_local: u8,
     #[doc = " enum lh_seg_flag"]
     pub flags: u8,
-    #[doc = " lh_under_way() when a duplicate last made us repair it; watched: LH_MARK_*"]
+    #[doc = " lh_under_way() when a duplicate last made us repair it; before any repair lh_queue_departs(); watched:\n LH_MARK_*"]
     pub behind: u8,
     #[doc = " 1: the MAC has reported a copy as delivered; watched: a loss is booked"]
     pub arrived: u8,
@@ -1640,7 +1640,9 @@ pub struct lh_peer {
     pub own_delivered: u32,
     #[doc = " bytes in the first part of a trial of twice C; 0: it is not over"]
     pub trial_first: u32,
-    pub pad_2: u32,
+    #[doc = " bytes that the hop had to carry of what had gone to it, at backlog_ns (lh_queue_departs)"]
+    pub backlog: u32,
+    pub backlog_ns: u64,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
     #[doc = " the next one waits so long for those of other receivers"]
@@ -1660,7 +1662,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 456usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 464usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1749,16 +1751,18 @@ const _: () = {
         [::core::mem::offset_of!(lh_peer, own_delivered) - 380usize];
     ["Offset of field: lh_peer::trial_first"]
         [::core::mem::offset_of!(lh_peer, trial_first) - 384usize];
-    ["Offset of field: lh_peer::pad_2"][::core::mem::offset_of!(lh_peer, pad_2) - 388usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 392usize];
-    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 400usize];
+    ["Offset of field: lh_peer::backlog"][::core::mem::offset_of!(lh_peer, backlog) - 388usize];
+    ["Offset of field: lh_peer::backlog_ns"]
+        [::core::mem::offset_of!(lh_peer, backlog_ns) - 392usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 400usize];
+    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 408usize];
     ["Offset of field: lh_peer::probes_until_ns"]
-        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 408usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 416usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 424usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 432usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 436usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 440usize];
+        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 416usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 424usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 432usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 440usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 444usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 448usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1802,7 +1806,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 470056usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 478248usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]

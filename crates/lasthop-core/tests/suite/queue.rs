@@ -306,13 +306,9 @@ fn the_end_of_a_slow_starts_burst_is_no_overflow() {
     assert_eq!(end_of_a_burst(&[40, 40, 40, 40], 2), (false, 1), "no start");
 }
 
-/// Of several flows nobody knows whose start it is; nor once all of them are silent, for what they sent has
-/// overflowed the queue.
-#[test]
-fn a_flow_that_waits_with_others_is_not_alone() {
-    let mut rig = rig(true);
-    let ends = Ends::v4(2);
-    let segment = |seq, ack, len| Tcp {
+/// A segment of the receiver's other flow.
+fn of_another(seq: u32, ack: u32, len: usize) -> (Ends, Tcp) {
+    let segment = Tcp {
         seq,
         ack,
         flags: LH_ACK,
@@ -320,18 +316,91 @@ fn a_flow_that_waits_with_others_is_not_alone() {
         payload: vec![7; len],
         ..Tcp::default()
     };
-    // The other one has got something before, and waits for more.
-    let first = segment(1, 1, 1_000).to_mh(&ends);
-    rig.agent.on_egress(&first, ns(110));
-    let ack = segment(1, 1_001, 0).to_fh(&ends);
-    rig.agent.on_ingress(&ack, ns(120));
+    (Ends::v4(2), segment)
+}
+
+/// It has got something.
+fn another_gets(rig: &mut Rig) {
+    let (ends, first) = of_another(1, 1, 1_000);
+    rig.agent.on_egress(&first.to_mh(&ends), ns(110));
+    let (ends, ack) = of_another(1, 1_001, 0);
+    rig.agent.on_ingress(&ack.to_fh(&ends), ns(120));
+}
+
+/// And waits for more.
+fn another_waits(rig: &mut Rig, ms: u64) {
+    let (ends, more) = of_another(1_001, 1, 1_000);
+    rig.agent.on_egress(&more.to_mh(&ends), ns(ms));
+}
+
+/// Of several flows nobody knows whose start it is; nor once all of them are silent, for what they sent has
+/// overflowed the queue.
+#[test]
+fn a_flow_that_waits_with_others_is_not_alone() {
+    let mut rig = rig(true);
+    another_gets(&mut rig);
     let (_, ms) = send_bursts(&mut rig, &[10, 20, 40], 2);
-    let more = segment(1_001, 1, 1_000).to_mh(&ends);
-    rig.agent.on_egress(&more, ns(ms));
+    another_waits(&mut rig, ms);
     while let Some(due) = rig.deadline().filter(|&due| due < ms + 300) {
         rig.timer(due + 1);
     }
     assert!(rig.flow().has(LH_FLOW_OVERFLOW));
+}
+
+/// The first burst of a flow, of which the first segment arrives, and what FH sends then, before anything has shown a
+/// queue. @return how many were sent again here.
+fn first_burst(burst: i64, others: bool) -> u64 {
+    let mut rig = rig(true);
+    another_gets(&mut rig);
+    if others {
+        another_waits(&mut rig, 190);
+    }
+    for k in 0..burst {
+        rig.data(200, k * 1_000, 1_000);
+    }
+    rig.ack(211, 1_000, &[]);
+    rig.data(260, burst * 1_000, 1_000);
+    rig.ack(271, 1_000, &[(burst * 1_000, burst * 1_000 + 1_000)]);
+    rig.count(LH_C_local_retransmits)
+}
+
+/// Of the bursts with which several begin those that come last find the queue full: nothing of them arrives that
+/// could show it. One flow alone has the queue for itself, and of two segments nothing can be told.
+#[test]
+fn a_burst_that_is_lost_beside_others_is_fhs() {
+    assert_eq!(first_burst(10, true), 0);
+    assert!(first_burst(10, false) > 0);
+    assert!(first_burst(3, true) > 0);
+}
+
+/// Bursts of 40 have shown how long the queue gets, a segment takes a millisecond. After a pause another flow sends so
+/// many at once, and behind them two are lost; then come two more, which meet no queue.
+/// @return how many were left to FH.
+fn lost_behind(another: u32) -> u64 {
+    let mut rig = rig(true);
+    another_gets(&mut rig);
+    let (seq, ms) = send_bursts(&mut rig, &[40, 40, 40, 40], 0);
+    let ms = ms + 2_000;
+    for k in 0..another {
+        let (ends, segment) = of_another(1_001 + k * 1_000, 1, 1_000);
+        rig.agent.on_egress(&segment.to_mh(&ends), ns(ms));
+    }
+    for (at, first) in [(ms, seq), (ms + 80, seq + 2_000)] {
+        rig.data(at, first, 1_000);
+        rig.data(at, first + 1_000, 1_000);
+    }
+    for k in 1..=2 {
+        let behind = (seq + 2_000, seq + 2_000 + k * 1_000);
+        rig.ack(ms + 90 + k as u64, seq, &[behind]);
+    }
+    rig.count(LH_C_overflow_suspected)
+}
+
+/// Nothing that met the full queue has come, and tells of it: what has gone to the hop does.
+#[test]
+fn what_has_departed_tells_of_the_queue() {
+    assert_eq!(lost_behind(30), 1);
+    assert_eq!(lost_behind(10), 0);
 }
 
 /// A burst of 40, of which the 37th gets lost: by three segments nothing can be told, and more will not come
