@@ -36,6 +36,7 @@
 #include "segment.h"
 #include "shadow.h"
 #include "share.h"
+#include "tail.h"
 #include "tell.h"
 #include "train.h"
 #include "wired.h"

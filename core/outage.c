@@ -385,8 +385,6 @@ LH_INLINE void lh_outage_heard(struct lh_env *env, struct lh_flow *f)
 	f->flags |= LH_FLOW_RECOVERY;
 }
 
-/* Of what the outage cannot have kept back if it left so long ago: later answers would
- * have come before this ACK. */
 LH_INLINE u64 lh_outage_horizon(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 srtt = lh_srtt(env, f);
@@ -394,7 +392,6 @@ LH_INLINE u64 lh_outage_horizon(struct lh_env *env, const struct lh_flow *f)
 	return lh_since(env->now_ns, srtt + srtt / 4 + LH_PROBE_SLACK_NS);
 }
 
-/* What had departed is lost, as far as it has had its time. */
 LH_INLINE void lh_outage_lost(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_outage *o = &f->outage;
@@ -464,30 +461,6 @@ LH_INLINE bool lh_outage_missed(struct lh_env *env, const struct lh_flow *f)
 	return e && !(e->flags & LH_SEG_SACKED);
 }
 
-/*
- * Whether a probe has brought what it repeated and nothing else, in the time that its answer takes: what had departed
- * before it has not come by then. A slow start that ends in a full queue loses the end of a window; each probe brought
- * a segment, and its ACK put off FH's own, which would have brought all (RFC 8985 section 7).
- */
-LH_INLINE bool lh_outage_tail(struct lh_env *env, const struct lh_flow *f)
-{
-	const struct lh_ack_sum *sum = &env->ack;
-	struct lh_peer *p = lh_peer_of(env, f);
-	u64 least = f->rtt.min_ns, took = lh_since(env->now_ns, sum->again_ns);
-	u64 flows;
-
-	if (!p || !p->rate)
-		return false;
-	/* On a narrow hop each segment is acknowledged by itself, for the next takes longer than a delayed ACK. */
-	flows = lh_max(lh_peer_flows(env, p), (u64)p->active);
-	if (lh_rate_lacks(p->rate, LH_DELACK_NS / 2, 2 * flows * lh_mss(f)))
-		return false;
-	return f->recovery.nr_probes && sum->nr_segs == 1 && f->una == f->recovery.probe_end &&
-	       f->una != f->max && !lh_gapped(f) && !env->view.dsack_ours &&
-	       (took >= least - least / 4 || f->recovery.nr_probes > 1) &&
-	       lh_outage_horizon(env, f) <= sum->again_ns + LH_DELACK_NS;
-}
-
 /* MH is heard in an outage, or after a silence that may have been one. An entry of its own: of hardly any ACK
  * this is so. */
 LH_ENTRY int lh_outage_ends(struct lh_env *env, struct lh_flow *f)
@@ -496,9 +469,7 @@ LH_ENTRY int lh_outage_ends(struct lh_env *env, struct lh_flow *f)
 		return 0;
 	if (f->outage.since_ns || lh_outage_missed(env, f))
 		lh_outage_over(env, f);
-	else if (lh_outage_tail(env, f))
-		lh_outage_lost(env, f);
-	else
+	else if (!lh_tail_ends(env, f))
 		return 0;
 	env->ack.ended = 1;
 	return 0;

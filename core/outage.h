@@ -145,4 +145,10 @@ LH_INLINE void lh_outage_rack_heard(struct lh_env *env, struct lh_flow *f);
 LH_INLINE void lh_outage_link(struct lh_env *env, struct lh_flow *f, u32 up,
 			      struct lh_actions *out);
 
+/* Of what an outage cannot have kept back if it left so long ago: later answers would have come before this ACK. */
+LH_INLINE u64 lh_outage_horizon(struct lh_env *env, const struct lh_flow *f);
+
+/* What had departed is lost, as far as it has had its time. */
+LH_INLINE void lh_outage_lost(struct lh_env *env, struct lh_flow *f);
+
 #endif /* LH_OUTAGE_H */

@@ -40,6 +40,7 @@
 #include "shadow.c"
 #include "share.c"
 #include "siphash.c"
+#include "tail.c"
 #include "tell.c"
 #include "train.c"
 #include "window.c"

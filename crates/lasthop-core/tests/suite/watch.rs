@@ -32,6 +32,8 @@ struct Sent {
     end: usize,
     n_local: u32,
     n_dup: u32,
+    /// Its last repair was the timer's.
+    probed: bool,
     sacked: bool,
 }
 
@@ -245,7 +247,7 @@ impl Watch {
         if self.una.is_none_or(|una| ack > una) {
             self.held_until_ns = None; // it stands for what was kept
         }
-        self.silence(flow.raw().rtt.srtt_ns, now_ns);
+        self.silence(ack, flow.raw().rtt.srtt_ns, now_ns);
         let current = self.una.is_none_or(|una| ack >= una);
         if current {
             self.learn(ack, s);
@@ -309,9 +311,11 @@ impl Watch {
     }
 
     /// After an outage whatever departed more than a round trip ago, and has not arrived, may
-    /// count as lost.
-    fn silence(&mut self, srtt_ns: u64, now_ns: u64) {
-        if self.quiet(srtt_ns, now_ns) {
+    /// count as lost; and where a probe has brought what it repeated, and nothing else.
+    fn silence(&mut self, ack: usize, srtt_ns: u64, now_ns: u64) {
+        let head = self.una.and_then(|una| self.sent.get(&una));
+        let probed = self.rack() && head.is_some_and(|head| head.probed && head.end == ack);
+        if probed || self.quiet(srtt_ns, now_ns) {
             self.lost_tx_ns = now_ns.saturating_sub(srtt_ns);
             self.over_ns = now_ns;
         }
@@ -566,6 +570,7 @@ impl Watch {
             let head = from <= una && (slack || probe);
             sent.n_local += 1;
             sent.n_dup += u32::from(by_ack);
+            sent.probed = !by_ack;
             assert!(head || sent.n_local <= self.config.max_local, "max_local");
             assert!(slack || by_order || sent.n_dup <= 2, "Click's limit");
             sent.last_tx_ns = now_ns;

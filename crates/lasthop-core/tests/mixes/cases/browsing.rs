@@ -2,7 +2,9 @@
 //! Pages, as they are loaded on other ways than the one that most cases share.
 
 use super::both;
-use crate::mixes::{beside_upload, browse};
+use crate::case::Case;
+use crate::mixes::{beside_upload, browse, narrow};
+use crate::run;
 
 /// The end of a slow start gets lost in a full queue, and nothing behind it tells. A probe in time repaired one segment,
 /// and kept FH's own from repairing all: by one a probe a page of 0.62 s took 0.81 s (one of eight 1.56 s), and beside
@@ -12,11 +14,46 @@ fn pages_wait_for_no_lost_end() {
     let way = (50.0, 30, 4);
     for (case, most) in [
         (browse(way, "cubic", 0.002), 1.1),
-        (beside_upload(browse(way, "cubic", 0.0)), 1.42),
+        (beside_upload(browse(way, "cubic", 0.0)), 1.15),
     ] {
         both(&case, |none, rack| {
             let (none, rack) = (none.page_median_ms(), rack.page_median_ms());
             assert!(rack <= most * none, "{rack} ms for {none}");
+        });
+    }
+}
+
+/// Nothing is lost but in the queue, and nothing that met it full comes through: for that FH was braked, and what
+/// overflowed from then on was repaired as the link's, or the end of a window a segment per probe. RTT p95 3.1 s for
+/// 0.26.
+#[test]
+fn a_page_beside_an_upload_is_not_held_up() {
+    let seeds = 1..=6;
+    for (way, cc, most) in [((2.0, 60, 10), "cubic", 6.5), ((50.0, 30, 4), "cubic", 1.3)] {
+        let case = beside_upload(browse(way, cc, 0.0));
+        let mean = |case: &Case| {
+            let rtts = seeds.clone().map(|seed| {
+                let case = Case {
+                    seed,
+                    ..case.clone()
+                };
+                run(&case).rtt_p95_ms
+            });
+            rtts.sum::<f64>() / 6.0
+        };
+        let (none, rack) = (mean(&case), mean(&case.with_agent()));
+        println!("{way:?} {none} {rack}");
+        assert!(rack <= most * none, "{rack} ms for {none}");
+    }
+}
+
+/// As many flows as a hop of 0.25 Mbit/s can't serve, and no loss: 0.66 of the bound for 0.81.
+#[test]
+fn twenty_flows_on_a_narrow_hop_lose_little() {
+    for cc in ["reno", "cubic"] {
+        both(&narrow(20, cc, 0.0), |none, rack| {
+            assert!(rack.mbit() >= 0.9 * none.mbit());
+            assert!(rack.rtt_p95_ms <= 1.4 * none.rtt_p95_ms);
         });
     }
 }
