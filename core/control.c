@@ -329,7 +329,7 @@ LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r, u64
 		lh_control_judge(env, f, p);
 	else if (p->trial_end_ns && env->now_ns >= p->trial_ns && lh_ack_at_once(&env->ack))
 		lh_trial_sample(env, f, p, r);
-	else if (p->trial_end_ns && !p->trial_first &&
+	else if (p->trial_end_ns && !p->trial_first && env->now_ns < p->trial_ns &&
 		 env->now_ns >= p->trial_ns - lh_since(p->trial_end_ns, p->trial_ns))
 		p->trial_first = lh_max(p->delivered - p->trial_delivered, 1U);
 	lh_queue_peer(env, f, p, r, target);

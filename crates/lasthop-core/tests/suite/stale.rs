@@ -180,3 +180,19 @@ fn twice_the_least_tells_a_longer_way_from_a_queue() {
         assert_eq!(count == 1, raised, "{segs}");
     }
 }
+
+/// What the first part of such a trial brought can't be made up for in its last.
+#[test]
+fn a_trial_whose_first_part_brought_nothing_tells_of_a_queue() {
+    let (mut b, place) = on_trial(60);
+    b.host.peer_mut(place).trial_more = 1;
+    let mut seq = round(&mut b, 2 * MSS, 2, 20);
+    // Of a single segment none is a sample of the last part, but each says that time has passed.
+    for _ in 0..12 {
+        seq = round(&mut b, seq, 1, 1);
+    }
+    seq = round(&mut b, seq, 20, 20);
+    round(&mut b, seq, 20, 30);
+    assert_eq!(b.host.peer_mut(place).trial_end_ns, 0, "it is over");
+    assert_eq!(b.host.counter(LH_C_lmin_raised), 0);
+}
