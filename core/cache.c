@@ -161,8 +161,8 @@ LH_INLINE void lh_seg_begin(struct lh_env *env, struct lh_flow *f, struct lh_seg
 	f->ring.nr_small += !!(flags & LH_SEG_SMALL);
 	if (lh_cached(f) == 1)
 		lh_share_gain(env, f);
-	e->behind =
-		lh_queue_departs(env, f, end - seq); /* beside others: this one is counted now */
+	/* After that this flow is counted as one of its receiver's. */
+	e->behind = lh_queue_departs(env, f, end - seq);
 }
 
 LH_INLINE bool lh_cache_insert(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
@@ -267,7 +267,8 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 		e->tsval = s->tsval;
 	lh_cache_fh_rtx(f, s->seq, s->end);
 	e->n_local = 0;
-	e->behind = lh_queue_departs(env, f, e->end - e->seq);
+	if (!(lh_policy(env) & LH_POLICY_SHADOW)) /* there a loss is booked in it */
+		e->behind = lh_queue_departs(env, f, e->end - e->seq);
 	e->last_tx_ns = env->now_ns;
 	lh_host_count(env, LH_C_refreshed_segments, 1);
 	if (keep || e->slot == LH_NO_SLOT)

@@ -268,9 +268,9 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 	/* A flow that C cannot hold keeps its queue full, and every loss looks like this. */
 	if (!lh_window_editable(env, f) && lh_queue_lossy(env, f))
 		return false;
-	/* It takes as long to drain so far. */
 	if (e->behind)
 		return true;
+	/* It takes as long to drain so far. */
 	slack = lh_queue_longest(p) / 4;
 	if (e->last_tx_ns + slack < p->full_from_ns)
 		return false;

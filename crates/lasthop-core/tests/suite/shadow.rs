@@ -257,6 +257,22 @@ fn the_end_of_a_burst_met_its_queue() {
     assert_eq!((sums.lost, sums.lost_full), (2, 2));
 }
 
+/// FH sends the end again, and what answers is the first of both: they are taken back from where they were booked.
+#[test]
+fn what_met_a_full_queue_is_taken_back_there() {
+    let mut rig = watched();
+    sends(&mut rig, 300, 10_000, 6);
+    acks(&mut rig, 330, 12_000, &[]);
+    acks(&mut rig, 332, 14_000, &[]);
+    sends(&mut rig, 335, 16_000, 2);
+    acks(&mut rig, 347, 14_000, &[(16_000, 18_000)]);
+    sends(&mut rig, 440, 14_000, 2);
+    assert_eq!(sums(&rig).lost_full, 2);
+    acks(&mut rig, 444, 18_000, &[]);
+    let sums = sums(&rig);
+    assert_eq!((sums.lost, sums.lost_full, sums.superfluous), (0, 0, 2));
+}
+
 /// The same of a receiver that acknowledges each segment, as in a start: its ACKs are prompt, for others had
 /// departed right behind what they tell of.
 #[test]
