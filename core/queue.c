@@ -192,6 +192,12 @@ LH_INLINE u64 lh_queue_longest(const struct lh_peer *p)
 	return lh_max(p->full_now_ns, p->full_before_ns);
 }
 
+/* The same in bytes. */
+LH_INLINE u32 lh_queue_longest_bytes(const struct lh_peer *p)
+{
+	return lh_max(p->full_now, p->full_before);
+}
+
 /* Whether the queue was near the longest of late, in time or in bytes, for the segment of
  * this call's sample, and no trifle; nor what a hop that pauses makes of none. */
 LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
@@ -204,7 +210,7 @@ LH_INLINE bool lh_queue_near_full(struct lh_env *env, const struct lh_flow *f,
 		return false;
 	if (p->queue_ns >= full - full / 4)
 		return true;
-	full = lh_max(p->full_now, p->full_before);
+	full = lh_queue_longest_bytes(p);
 	return p->ahead >= full - full / 4;
 }
 
@@ -291,7 +297,7 @@ LH_ENTRY int lh_queue_departs(struct lh_env *env, const struct lh_flow *f, u32 b
 	p = lh_peer_of(env, f);
 	if (!p || !p->full_tx_ns)
 		return 0;
-	full = lh_max(p->full_now, p->full_before);
+	full = lh_queue_longest_bytes(p);
 	passed = lh_min(lh_since(env->now_ns, p->backlog_ns), LH_BACKLOG_NS);
 	left = lh_since(p->backlog, lh_rate_times(p->rate, passed));
 	/* More than the longest has overflowed it; twice, for that may not have been seen yet. */
@@ -305,13 +311,9 @@ LH_ENTRY int lh_queue_departs(struct lh_env *env, const struct lh_flow *f, u32 b
 
 LH_INLINE void lh_queue_adds(struct lh_env *env, const struct lh_flow *f, u32 bytes)
 {
-	u32 i = f->peer;
-	struct lh_peer *p;
+	struct lh_peer *p = lh_peer_of(env, f);
 
-	/* As lh_peer_of(), but never NULL: the verifier has less to look at. */
-	lh_barrier(i);
-	p = &LH_DEVICE(env)->peer[i & (LH_NR_PEERS(env) - 1)];
-	if (p->tag == f->peer_tag)
+	if (p)
 		p->backlog += bytes;
 }
 

@@ -43,6 +43,16 @@ fn reaches(case: Case, seed: u64, least: f64) {
     assert!(rack.efficiency() >= least, "{seed}: {}", rack.efficiency());
 }
 
+/// What comes of the case with each of the first seeds.
+fn each_seed(case: &Case, seeds: u64) -> impl Iterator<Item = Report> {
+    (1..=seeds).map(|seed| {
+        run(&Case {
+            seed,
+            ..case.clone()
+        })
+    })
+}
+
 /// Milliseconds that a segment of each flow takes on a hop of 20 Mbit/s.
 fn round_of_segments_ms(flows: usize) -> f64 {
     flows as f64 * 0.606

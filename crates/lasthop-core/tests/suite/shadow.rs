@@ -242,9 +242,8 @@ fn trains_tell_the_rate() {
 }
 
 /// The end of a burst is lost in the queue that the burst has made, and what tells of it departs when that
-/// queue is empty again.
-#[test]
-fn the_end_of_a_burst_met_its_queue() {
+/// queue is empty again. FH sends it again.
+fn end_of_a_burst_again() -> Rig {
     let mut rig = watched();
     sends(&mut rig, 300, 10_000, 6);
     acks(&mut rig, 330, 12_000, &[]);
@@ -252,6 +251,12 @@ fn the_end_of_a_burst_met_its_queue() {
     sends(&mut rig, 335, 16_000, 2);
     acks(&mut rig, 347, 14_000, &[(16_000, 18_000)]);
     sends(&mut rig, 440, 14_000, 2);
+    rig
+}
+
+#[test]
+fn the_end_of_a_burst_met_its_queue() {
+    let mut rig = end_of_a_burst_again();
     acks(&mut rig, 452, 18_000, &[]);
     let sums = sums(&rig);
     assert_eq!((sums.lost, sums.lost_full), (2, 2));
@@ -260,13 +265,7 @@ fn the_end_of_a_burst_met_its_queue() {
 /// FH sends the end again, and what answers is the first of both: they are taken back from where they were booked.
 #[test]
 fn what_met_a_full_queue_is_taken_back_there() {
-    let mut rig = watched();
-    sends(&mut rig, 300, 10_000, 6);
-    acks(&mut rig, 330, 12_000, &[]);
-    acks(&mut rig, 332, 14_000, &[]);
-    sends(&mut rig, 335, 16_000, 2);
-    acks(&mut rig, 347, 14_000, &[(16_000, 18_000)]);
-    sends(&mut rig, 440, 14_000, 2);
+    let mut rig = end_of_a_burst_again();
     assert_eq!(sums(&rig).lost_full, 2);
     acks(&mut rig, 444, 18_000, &[]);
     let sums = sums(&rig);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Pages, as they are loaded on other ways than the one that most cases share.
 
-use super::both;
+use super::{both, each_seed};
 use crate::case::Case;
 use crate::mixes::{beside_upload, browse, narrow};
-use crate::run;
 
 /// The end of a slow start gets lost in a full queue, and nothing behind it tells. A probe in time repaired one segment,
 /// and kept FH's own from repairing all: by one a probe a page of 0.62 s took 0.81 s (one of eight 1.56 s), and beside
@@ -28,18 +27,12 @@ fn pages_wait_for_no_lost_end() {
 /// 0.26.
 #[test]
 fn a_page_beside_an_upload_is_not_held_up() {
-    let seeds = 1..=6;
-    for (way, cc, most) in [((2.0, 60, 10), "cubic", 6.5), ((50.0, 30, 4), "cubic", 1.3)] {
-        let case = beside_upload(browse(way, cc, 0.0));
+    const SEEDS: u64 = 6;
+    for (way, most) in [((2.0, 60, 10), 6.5), ((50.0, 30, 4), 1.3)] {
+        let case = beside_upload(browse(way, "cubic", 0.0));
         let mean = |case: &Case| {
-            let rtts = seeds.clone().map(|seed| {
-                let case = Case {
-                    seed,
-                    ..case.clone()
-                };
-                run(&case).rtt_p95_ms
-            });
-            rtts.sum::<f64>() / 6.0
+            let rtts = each_seed(case, SEEDS).map(|report| report.rtt_p95_ms);
+            rtts.sum::<f64>() / SEEDS as f64
         };
         let (none, rack) = (mean(&case), mean(&case.with_agent()));
         println!("{way:?} {none} {rack}");

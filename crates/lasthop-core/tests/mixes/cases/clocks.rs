@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! How long the machine has been running is nothing to the core, which keeps some times in fewer bits than it has.
 
-use super::ends;
+use super::{each_seed, ends};
 use crate::case::{Case, SEC};
 use crate::mixes::{link, moved, pieces, strides};
-use crate::run;
 
 /// Nanoseconds on the clock when it has wrapped in 16 bits of 2^20 ns, in 32 of microseconds, in 16 of 2^33 ns.
 const WRAPS_NS: [u64; 3] = [1 << 36, (1 << 32) * 1_000, 1 << 49];
@@ -19,18 +18,12 @@ struct Mean {
 }
 
 fn mean(case: &Case) -> Mean {
-    let reports = (1..=SEEDS).map(|seed| {
-        run(&Case {
-            seed,
-            ..case.clone()
-        })
-    });
     let mut mean = Mean {
         efficiency: 0.0,
         repairs: 0.0,
         chunk_ms: 0.0,
     };
-    for report in reports {
+    for report in each_seed(case, SEEDS) {
         println!("{}", report.line());
         mean.efficiency += report.efficiency() / SEEDS as f64;
         mean.repairs += report.repairs as f64 / SEEDS as f64;
