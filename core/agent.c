@@ -76,7 +76,7 @@ LH_ENTRY int lh_on_data(struct lh_env *env, struct lh_flow *f, const struct lh_s
 	}
 	/* Or late, which looks the same; a bare FIN, too. */
 	if (s->seq != s->end && !(s->flags & LH_SYN) && lh_before(s->seq, f->max))
-		lh_cache_fh_again(f, s->seq, s->end);
+		lh_cache_fh_again(env, f, s->seq, s->end);
 	if (lh_policy(env) & LH_POLICY_TELL) {
 		if (s->flags & LH_ACK)
 			lh_arrival_acked(f, s->ack);

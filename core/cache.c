@@ -39,11 +39,12 @@ LH_INLINE void lh_cache_again(struct lh_flow *f)
 }
 
 /* MH has said what it had to say of FH's copies before once it has what left after them, and as much again as is
- * under way, for the hop may reorder. */
-LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 left, u32 right)
+ * under way, for the hop may reorder; and not before the time that any answer takes, for a few may be under way. */
+LH_INLINE void lh_cache_fh_again(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
 {
 	struct lh_cache *c = &f->cache;
-	bool told = lh_after(2 * f->una - f->max, f->recovery.fh_past);
+	bool told = lh_after(2 * f->una - f->max, f->recovery.fh_past) &&
+		    lh_since(env->now_ns, f->recovery.fh_again_ns) >= lh_quiet(env, f);
 
 	if (!(f->flags & LH_FLOW_FH_RTX) || told) {
 		c->fh_rtx_start = left;
@@ -54,6 +55,7 @@ LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 left, u32 right)
 	if (lh_after(right, c->fh_rtx_end))
 		c->fh_rtx_end = right;
 	f->recovery.fh_past = f->max;
+	f->recovery.fh_again_ns = env->now_ns;
 	f->flags |= LH_FLOW_FH_RTX;
 	lh_cache_again(f);
 }
@@ -63,14 +65,6 @@ LH_INLINE void lh_cache_fh_unseen(struct lh_flow *f)
 	f->cache.fh_rtx_start = f->una - (1U << 29);
 	f->cache.fh_rtx_end = f->recovery.fh_past = f->una;
 	f->flags |= LH_FLOW_FH_RTX;
-}
-
-/* FH has sent [left, right) again, which MH lacks: its own repair is under way, and ours would be
- * a second one. */
-LH_INLINE void lh_cache_fh_rtx(struct lh_flow *f, u32 left, u32 right)
-{
-	lh_cache_block(f, left, right);
-	lh_cache_fh_again(f, left, right);
 }
 
 /* @e, which was SACKed, goes: the ACK that covers it books it, as uncached. What counts from an
@@ -114,7 +108,7 @@ LH_FUNC int lh_cache_mark_fh(struct lh_env *env, struct lh_flow *f, u32 left, u3
 	u32 pos = lh_cache_find(env, f, left);
 	int i;
 
-	lh_cache_fh_rtx(f, left, right);
+	lh_cache_block(f, left, right); /* FH's repair is under way, ours would be a second one */
 	lh_for (i, 64) {
 		struct lh_seg *s;
 
@@ -265,7 +259,7 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	e->end = s->end;
 	if (!keep)
 		e->tsval = s->tsval;
-	lh_cache_fh_rtx(f, s->seq, s->end);
+	lh_cache_block(f, s->seq, s->end);
 	e->n_local = 0;
 	if (!(lh_policy(env) & LH_POLICY_SHADOW)) /* there a loss is booked in it */
 		e->behind = lh_queue_departs(env, f, e->end - e->seq);

@@ -28,7 +28,7 @@ LH_INLINE void lh_cache_block(struct lh_flow *f, u32 left, u32 right);
 LH_INLINE void lh_cache_again(struct lh_flow *f);
 
 /* FH itself has sent [left, right) again: MH may report that to it. */
-LH_INLINE void lh_cache_fh_again(struct lh_flow *f, u32 left, u32 right);
+LH_INLINE void lh_cache_fh_again(struct lh_env *env, struct lh_flow *f, u32 left, u32 right);
 
 /* What came before una went by unseen: FH may have sent any of it again. */
 LH_INLINE void lh_cache_fh_unseen(struct lh_flow *f);

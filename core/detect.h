@@ -32,6 +32,7 @@ struct lh_recovery {
 	u64 own_dups_ns; /* when the last of them was caused */
 	u32 ordered; /* repairs by time order of late */
 	u32 repeated; /* those of them whose segment had been repaired before: its repair was lost */
+	u64 fh_again_ns; /* when FH last sent anything again; with LH_FLOW_FH_RTX */
 	u64 rest_ns; /* scheme sack: when the rest of a burst is to be repaired; 0: there is none */
 };
 

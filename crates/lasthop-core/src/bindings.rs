@@ -1037,13 +1037,15 @@ pub struct lh_recovery {
     pub ordered: u32,
     #[doc = " those of them whose segment had been repaired before: its repair was lost"]
     pub repeated: u32,
+    #[doc = " when FH last sent anything again; with LH_FLOW_FH_RTX"]
+    pub fh_again_ns: u64,
     #[doc = " scheme sack: when the rest of a burst is to be repaired; 0: there is none"]
     pub rest_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 80usize];
+    ["Size of lh_recovery"][::core::mem::size_of::<lh_recovery>() - 88usize];
     ["Alignment of lh_recovery"][::core::mem::align_of::<lh_recovery>() - 8usize];
     ["Offset of field: lh_recovery::nr_dup"][::core::mem::offset_of!(lh_recovery, nr_dup) - 0usize];
     ["Offset of field: lh_recovery::exp_dup"]
@@ -1080,8 +1082,10 @@ const _: () = {
         [::core::mem::offset_of!(lh_recovery, ordered) - 64usize];
     ["Offset of field: lh_recovery::repeated"]
         [::core::mem::offset_of!(lh_recovery, repeated) - 68usize];
+    ["Offset of field: lh_recovery::fh_again_ns"]
+        [::core::mem::offset_of!(lh_recovery, fh_again_ns) - 72usize];
     ["Offset of field: lh_recovery::rest_ns"]
-        [::core::mem::offset_of!(lh_recovery, rest_ns) - 72usize];
+        [::core::mem::offset_of!(lh_recovery, rest_ns) - 80usize];
 };
 #[doc = " moves una"]
 pub const LH_ACK_NEW: lh_ack_class = 0;
@@ -3091,7 +3095,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4408usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4416usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -3129,18 +3133,18 @@ const _: () = {
     ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 608usize];
     ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 640usize];
     ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 712usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 792usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 840usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 952usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 968usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3040usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3056usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3088usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3168usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3184usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 800usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 848usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 960usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 976usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3048usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3064usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3096usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3176usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3192usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3896usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4064usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3904usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4072usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3876,7 +3880,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 5000usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 5008usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3910,15 +3914,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4528usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4536usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4536usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4544usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4568usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4576usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4600usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4608usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4728usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4736usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {
