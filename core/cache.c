@@ -39,12 +39,12 @@ LH_INLINE void lh_cache_again(struct lh_flow *f)
 }
 
 /* MH has said what it had to say of FH's copies before once it has what left after them, and as much again as is
- * under way, for the hop may reorder; and not before the time that any answer takes, for a few may be under way. */
+ * under way, for the hop may reorder; and, as a few may be under way, not before a second more than answers take. */
 LH_INLINE void lh_cache_fh_again(struct lh_env *env, struct lh_flow *f, u32 left, u32 right)
 {
 	struct lh_cache *c = &f->cache;
 	bool told = lh_after(2 * f->una - f->max, f->recovery.fh_past) &&
-		    lh_since(env->now_ns, f->recovery.fh_again_ns) >= lh_quiet(env, f);
+		    lh_since(env->now_ns, f->recovery.fh_again_ns) >= LH_SEC + lh_quiet(env, f);
 
 	if (!(f->flags & LH_FLOW_FH_RTX) || told) {
 		c->fh_rtx_start = left;

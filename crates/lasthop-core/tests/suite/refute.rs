@@ -188,7 +188,7 @@ fn what_is_waited_for_is_shown() {
 
 /// FH has sent the last segment again, and nothing else: what it hears of another's second copy it would take
 /// for its own, and for a reduction in vain (RFC 3708, RFC 8985 section 7.4.2). What it sent again before is
-/// forgotten once MH has said what it had to say of that.
+/// forgotten once MH has said what it had to say of that, and a second more.
 #[test]
 fn fh_hears_of_its_own_copies_alone() {
     let mut rig = rig(true);
@@ -207,5 +207,10 @@ fn fh_hears_of_its_own_copies_alone() {
     ack!(rig, 314, 10_000 => pass);
     rig.data(320, 9_000, 1_000);
     assert_eq!(blocks(&mut rig, 331, 10_000, 9_000), 1);
-    assert_eq!(blocks(&mut rig, 332, 10_000, 4_000), 0);
+    assert_eq!(blocks(&mut rig, 332, 10_000, 4_000), 1); // it may have been late
+    rig.burst(1_500, 10_000, 1_000, 5);
+    ack!(rig, 1_514, 15_000 => pass);
+    rig.data(1_520, 14_000, 1_000);
+    assert_eq!(blocks(&mut rig, 1_531, 15_000, 14_000), 1);
+    assert_eq!(blocks(&mut rig, 1_532, 15_000, 9_000), 0);
 }
