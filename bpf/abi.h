@@ -152,7 +152,7 @@ struct lh_setup {
 	u32 realtime; /* 1: PREEMPT_RT: flows' timers are user space's, and runs may preempt each other */
 	u32 port; /* of messages between agents, 0: none are heard or sent */
 	u32 shared; /* 1: agents with other rules, and the same mark, serve the device as well */
-	u64 can; /* enum lh_can, lhc_can(config.scheme) */
+	u64 can; /* enum lh_can, lhc_can(policy) */
 	u64 stale_ns; /* heartbeat older than this: pass everything */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The few kernel types and constants that the programs use, instead of a
- * vmlinux.h of 150,000 lines: the UAPI context, and one kernel struct by
- * CO-RE. Dates: the kernel release that brought a thing.
+ * vmlinux.h of 150,000 lines: the UAPI context, and some fields of kernel
+ * structs by CO-RE. Numbers: the kernel release that brought a thing.
  */
 #ifndef LH_KERNEL_H
 #define LH_KERNEL_H

@@ -18,6 +18,8 @@
  *   HELD -> LETTING   no such loss for lossy_for_ns
  *   LETTING -> HELD   such a loss
  *   LETTING -> FREE   FH does not use the window up
+ *   HELD, LETTING -> FREE  nothing was lost, as DSACKs tell (lh_control_refute)
+ *   HELD -> FREE      the flows are too many to be braked (lh_queue_crowded)
  *
  * Units as in queue.h.
  */

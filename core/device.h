@@ -17,13 +17,13 @@
 #define LH_DEVICE_BINS 64 /* a power of two: what the link could do in the last 6 s */
 #define LH_PEERS 1024 /* a power of two */
 
-/* One receiver on the link. Entry 0 serves those that found no place. */
 /* How many there were in the newest bin of LH_BIN_NS, and in the one before. */
 struct lh_tally {
 	u64 bin; /* its number */
 	u32 now, before;
 };
 
+/* One receiver on the link. */
 struct lh_peer {
 	u8 addr[16]; /* as in lh_flow_key.mh */
 	u64 seen_ns; /* last new flow or sample, or ACK to a second */
@@ -119,7 +119,7 @@ struct lh_device {
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes[LH_DEVICE_BINS]; /* delivered in bin n: bytes[n % LH_DEVICE_BINS] */
 	u64 flows[LH_DEVICE_BINS]; /* flows that delivered in it */
-	struct lh_peer peer[LH_PEERS];
+	struct lh_peer peer[LH_PEERS]; /* [0] is nobody's: a flow without a place has that index */
 };
 
 /* The flow's receiver, NULL: it found no place, or has lost it to another. */

@@ -25,8 +25,8 @@ LH_INLINE void lh_order_patience(struct lh_env *env, struct lh_flow *f, u64 step
 	lh_host_count(env, LH_C_reordered, 1);
 }
 
-/* It or its repair, @e, has come, and none of the timer's: MH's DSACK tells whether both do. One such segment at a time
- * is enough, for as long as the other copy may take. */
+/* The original of @e has come, or its repair, which was no probe: MH's DSACK will tell if both do. One such segment at a
+ * time is enough, for as long as the other copy may take. */
 LH_INLINE void lh_order_doubt(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
 	struct lh_order *o = &f->order;

@@ -46,9 +46,9 @@ LH_INLINE void lh_order_arrived(struct lh_env *env, struct lh_flow *f);
 LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e);
 
 /*
- * By then the repair may have come first, and only MH's DSACK @s tells that the other one was late as well. Of detours
- * of 12 ms, where the hop takes 10 there and back, nothing was ever learned, and each went out twice: 7,703 repairs for
- * 2,687 losses.
+ * Where the repair had the time to be the cause, only MH's DSACK @s tells that the original was late, and has come as
+ * well (lh_order_doubt). Without it nothing was ever learned of detours of 12 ms, where the hop takes 10 there and back,
+ * and each segment that took one went out twice: 7,703 repairs for 2,687 losses.
  */
 LH_INLINE void lh_order_twice(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s);
 
@@ -66,7 +66,7 @@ LH_INLINE enum lh_tried lh_order_whose(struct lh_env *env, struct lh_flow *f,
 LH_INLINE bool lh_order_disturbed(const struct lh_flow *f);
 
 /* Repairs up to @budget of the segments that time order calls lost: those of the first chunk, and
- * from f->order_at on. */
+ * from f->order.at on. */
 LH_FUNC int lh_order_repair(struct lh_env *env, struct lh_flow *f, u32 budget,
 			    struct lh_actions *out);
 

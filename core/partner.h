@@ -86,7 +86,7 @@ LH_INLINE void lh_partner_hello(const struct lh_partner *partner, u64 can, u64 n
 LH_INLINE bool lh_partner_up(const struct lh_partner *partner, u64 now_ns);
 
 /*
- * The partner that frames from layer-2 address @hw come through; with zeros (a device
+ * The partner that frames from layer-2 address @from->hw come through; with zeros (a device
  * without layer 2) the first one. @return index + 1, 0: none is up.
  */
 LH_ENTRY int lh_partners_find(const struct lh_partners *t, const struct lh_sender *from,

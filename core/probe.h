@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Probes of scheme `rack` (docs/design/schemes.md, 5.6): the end of what is under way is sent once more when MH is
- * silent, for nothing behind it tells of its loss (RFC 8985 section 7); and what tells that MH was merely late.
+ * Probes of scheme `rack` (docs/design/schemes.md, 5.6): the oldest segment is sent once more when MH is silent, for
+ * nothing that comes may tell of its loss (RFC 8985 section 7, which sends the newest; docs/decisions.md, D92, says why
+ * not here); and what tells that MH was merely late.
  */
 #ifndef LH_PROBE_H
 #define LH_PROBE_H

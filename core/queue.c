@@ -91,7 +91,7 @@ LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 
 	return true;
 }
 
-/* The same by a rate that is @less bytes per second less than the measured one. */
+/* lh_queue_crowded() by a rate that is @less bytes per second less than the measured one. */
 LH_INLINE bool lh_queue_crowded_by(struct lh_env *env, const struct lh_flow *f, u64 less)
 {
 	struct lh_peer *p = lh_peer_of(env, f);

@@ -63,9 +63,9 @@ LH_INLINE u64 lh_queue_pause(const struct lh_flow *f);
 LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 q);
 
 /*
- * Whether the flows are so many that a share is less than two segments per round trip,
- * even if the queue held as much again as three quarters of the way does. Nobody can
- * be braked further then; what overflows is FH's.
+ * Whether the flows are so many that a share is less than four thirds of a segment per
+ * unloaded round trip: two segments, if the queue held half as much again as the way
+ * does. Nobody can be braked further then; what overflows is FH's.
  */
 LH_INLINE bool lh_queue_crowded(struct lh_env *env, const struct lh_flow *f);
 

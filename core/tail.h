@@ -9,11 +9,11 @@
 #include "types.h"
 
 /*
- * The end of a window may have been lost: it is repaired. On a narrow hop one alone says nothing yet, but that all is
- * overdue does; whose loss that is, is open there. Where the link has lost nothing of late it is the queue's, and FH's:
- * repaired here it made a start on 2 Mbit/s overflow again (182 drops instead of 152 of four flows), and probe by probe
- * FH had to wait for four seconds.
- * @return whether it was.
+ * The end of a window may have been lost: it is repaired. On a narrow hop, where MH acknowledges each segment by itself,
+ * one such answer says nothing yet; that the next segment is long overdue does, but not whose loss that is. Where the
+ * link has lost nothing of late it is the queue's, and FH's: repaired here it made a start on 2 Mbit/s overflow again
+ * (182 drops of four flows instead of 152), and a probe for each segment had FH wait for four seconds.
+ * @return whether it was lost.
  */
 LH_INLINE bool lh_tail_ends(struct lh_env *env, struct lh_flow *f);
 

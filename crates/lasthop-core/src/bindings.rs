@@ -1506,7 +1506,7 @@ impl Default for lh_shadow_device {
         }
     }
 }
-#[doc = " One receiver on the link. Entry 0 serves those that found no place. */\n/* How many there were in the newest bin of LH_BIN_NS, and in the one before."]
+#[doc = " How many there were in the newest bin of LH_BIN_NS, and in the one before."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_tally {
@@ -1524,6 +1524,7 @@ const _: () = {
     ["Offset of field: lh_tally::now"][::core::mem::offset_of!(lh_tally, now) - 8usize];
     ["Offset of field: lh_tally::before"][::core::mem::offset_of!(lh_tally, before) - 12usize];
 };
+#[doc = " One receiver on the link."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_peer {
@@ -1805,6 +1806,7 @@ pub struct lh_device {
     pub bytes: [u64; 64usize],
     #[doc = " flows that delivered in it"]
     pub flows: [u64; 64usize],
+    #[doc = " [0] is nobody's: a flow without a place has that index"]
     pub peer: [lh_peer; 1024usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -4032,7 +4034,7 @@ pub struct lh_setup {
     pub port: u32,
     #[doc = " 1: agents with other rules, and the same mark, serve the device as well"]
     pub shared: u32,
-    #[doc = " enum lh_can, lhc_can(config.scheme)"]
+    #[doc = " enum lh_can, lhc_can(policy)"]
     pub can: u64,
     #[doc = " heartbeat older than this: pass everything"]
     pub stale_ns: u64,
