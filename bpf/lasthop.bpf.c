@@ -370,7 +370,7 @@ LH_ENTRY int lh_clone_ack(struct __sk_buff *skb, u32 copies)
 	u32 mark = skb->mark;
 	int i;
 
-	skb->mark = (mark & ~lh_setup.mark_mask) | lh_setup.mark_value;
+	skb->mark = lh_with_ours(mark);
 	bpf_for (i, 0, 3) {
 		if ((u32)i >= copies)
 			break;
