@@ -23,7 +23,7 @@
 	CHOICE(clock, LH_CLOCK_AUTO, LH_CLOCK_ALWAYS, "off auto always", \
 	       "Scheme `rack`: the window controller limits what a sender may have under way while losses of the link are hidden from it, and so keeps the queue short. A sender whose losses all look like overflows of the queue sees them, and is left alone; \"always\" keeps the queue short for those, too, at some cost to short transfers. \"off\" or false: nobody is limited; then only ECN slows a sender down whose losses are hidden.") \
 	TIME(target, 4 * LH_MSEC, LH_MSEC / 2, LH_SEC, \
-	     "Scheme `rack`: the standing queue that the window controller aims at; it aims higher, up to four times so much, on a link whose delay varies by itself. The default is below the 5 ms at which CoDel drops (RFC 8289).") \
+	     "Scheme `rack`: the standing queue that the window controller aims at; it aims higher, up to five times so much, on a link whose delay varies by itself or whose segments take long, and for a connection that has just begun. The default is below the 5 ms at which CoDel drops (RFC 8289).") \
 	CHOICE(suppress, LH_SUPPRESS_AUTO, LH_SUPPRESS_OFF, "auto on off", \
 	       "Scheme `rack`: which duplicate ACKs are kept from the sender. \"auto\": those of connections that the controller or ECN can slow down, but for senders that wait long enough by themselves (SACK and timestamps, a round trip long against the link's own); \"on\": all that may be; \"off\": none.") \
 	COUNT(slack_bursts, 1, 1, 3, \
@@ -67,7 +67,7 @@
 	FLAG(strict_window, 0, \
 	     "true: every duplicate ACK that changes the window passes; false: only those that the sender is about to need.") \
 	FLAG(queue_guard, 1, \
-	     "true: a loss that looks like an overflow of the queue before the link (the queue stands, and the sender has just put more in flight than before) is left to the sender, which must slow down. false: every loss is hidden, as in the papers.") \
+	     "true: a loss that looks like an overflow of the queue before the link is left to the sender, which must slow down: with `rack` or `brake` one that departed when the queue was near its longest, else one while the queue stands and the sender has just put more in flight than before. false: every loss is hidden, as in the papers.") \
 	FLAG(brake, 0, \
 	     "Schemes `sack`, `snack`, `csnoop` and `dproxy`: true: the window controller of `rack` (`clock`, `target`) limits a sender whose losses are hidden, and losses that look like an overflow of the hop's queue are left to it. false: as published, nothing brakes such a sender, and what its growth makes the hop's queue drop is repaired as well.") \
 	TIME(lrto_floor, 80 * LH_MSEC, LH_MSEC, 10 * LH_SEC, \

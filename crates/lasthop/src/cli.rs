@@ -391,7 +391,8 @@ pub struct Report {
 ///
 /// For what the device's carrier doesn't show: an association lost or won, a handoff, a modem. The
 /// carrier is heeded without this. Schemes `rack` and `slack` act on it (down: no need to wait for
-/// repairs to fail; up: the oldest segment goes out at once), others take no notice.
+/// repairs to fail; up: the oldest segment goes out at once), `dproxy` asks for nothing while the link
+/// is down, others take no notice.
 #[derive(Args)]
 #[command(
     after_help = "Example, an action script for wpa_cli -a:\n  #!/bin/sh\n  case $2 in\n  CONNECTED) lasthop link \"$1\" up ;;\n  DISCONNECTED) lasthop link \"$1\" down ;;\n  esac"
