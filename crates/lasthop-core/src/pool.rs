@@ -163,11 +163,6 @@ impl Pool {
         (self.chunks.len() - self.free_chunks.len()) as u32
     }
 
-    /// Most slots that may be lent.
-    pub fn max_slots(&self) -> u32 {
-        self.limits.slots
-    }
-
     /// All counters, indexed by `LH_C_*`.
     pub fn counters(&self) -> &[u64] {
         &self.counters

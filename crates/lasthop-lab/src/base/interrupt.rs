@@ -3,8 +3,7 @@
 //! out is the ordinary one, through the destructors that remove namespaces and processes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -36,19 +35,4 @@ pub fn check() -> Result<()> {
         bail!("interrupted");
     }
     Ok(())
-}
-
-/// Sleeps until `deadline`.
-///
-/// # Errors
-/// The user asked to stop meanwhile.
-pub fn sleep_until(deadline: Instant) -> Result<()> {
-    loop {
-        check()?;
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        thread::sleep(left.min(POLL));
-    }
 }

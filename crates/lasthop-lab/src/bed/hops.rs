@@ -43,14 +43,6 @@ impl TestBed {
         self.emulator(Host::Air.name())?.set(change)
     }
 
-    /// Changes one direction of the wired part; as [`TestBed::set_air`].
-    ///
-    /// # Errors
-    /// The emulator does not answer, or refuses.
-    pub fn set_wan(&self, change: &Value) -> Result<()> {
-        self.emulator(Host::Wan.name())?.set(change)
-    }
-
     /// Schedules an outage of all lossy hops in both directions, its times counted from `zero`.
     /// A periodic one comes back for as long as `horizon`.
     ///
