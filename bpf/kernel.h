@@ -35,7 +35,6 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_STACK = 23, /* 4.20 */
 	BPF_MAP_TYPE_RINGBUF = 27, /* 5.8 */
 };
@@ -56,9 +55,7 @@ enum { /* of bpf_ringbuf_output() */
 /* Verdicts of TCX programs (6.6); TCX_NEXT lets other programs run. */
 enum tcx_action_base {
 	TCX_NEXT = -1,
-	TCX_PASS = 0,
 	TCX_DROP = 2,
-	TCX_REDIRECT = 7,
 };
 
 enum {

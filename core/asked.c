@@ -23,7 +23,7 @@ LH_INLINE bool lh_asked_young(struct lh_env *env, const struct lh_flow *f, const
 	if (!e->n_local && !(e->flags & LH_SEG_FH_RTX))
 		guard_ns /= 2;
 	else if (lh_braked(env))
-		guard_ns += lh_queue(env, f, f->queue.recent_ns[0]) / 2;
+		guard_ns += lh_queue(env, f->queue.recent_ns[0]) / 2;
 	return lh_since(f->asked.at_ns, e->last_tx_ns) < guard_ns;
 }
 
@@ -76,7 +76,7 @@ LH_INLINE enum lh_tried lh_asked_whose(struct lh_env *env, struct lh_flow *f,
  * in any case (lh_order_pattern()); ACKs that come meanwhile may tell sooner. */
 LH_INLINE u64 lh_asked_patience(struct lh_env *env, const struct lh_flow *f, const struct lh_seg *e)
 {
-	u64 end = e->last_tx_ns + f->order.rtt_ns + lh_lmin(env, f);
+	u64 end = e->last_tx_ns + f->order.rtt_ns + lh_lmin(env);
 
 	return end > env->now_ns ? lh_max((end - env->now_ns) / 8, LH_REPAIR_FULL_NS)
 				 : LH_REPAIR_FULL_NS;

@@ -273,7 +273,7 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 		return;
 	if (lh_since(env->now_ns, end) > end - p->trial_ns)
 		return; /* nobody has sent meanwhile: what came then says nothing of how busy the hop was */
-	if (!least || least <= lh_lmin(env, f) + lh_doubt_aim(env, f) / 2 ||
+	if (!least || least <= lh_lmin(env) + lh_doubt_aim(env, f) / 2 ||
 	    lh_trial_found_queue(env, p)) {
 		p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
 		return;
@@ -362,7 +362,7 @@ LH_INLINE void lh_control_note(struct lh_env *env, struct lh_flow *f, u64 r, u64
 	c->sum_ns += r;
 	c->nr_samples++;
 	c->least_ns = lh_least(c->least_ns, r);
-	if (r > lh_lmin(env, f) + target / 8)
+	if (r > lh_lmin(env) + target / 8)
 		f->queue.busy_ns = env->now_ns;
 }
 
@@ -413,7 +413,7 @@ LH_INLINE u64 lh_control_base(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 base = lh_base_here(env, f);
 
-	return base ? base : 4 * lh_lmin(env, f);
+	return base ? base : 4 * lh_lmin(env);
 }
 
 LH_INLINE void lh_control_sample(struct lh_env *env, struct lh_flow *f, u64 r)
@@ -437,7 +437,7 @@ LH_INLINE void lh_control_resume(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	struct lh_control *c = &f->control;
-	u64 lmin = lh_lmin(env, f);
+	u64 lmin = lh_lmin(env);
 	int i;
 
 	c->doubt = c->settling = c->limited = 0;
@@ -460,7 +460,7 @@ LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f)
 	/* No target is less than the configured one. */
 	if (!c->nr_samples || age < base + LH_CFG(env)->target_ns || age < base + lh_target(env, f))
 		return;
-	q = lh_since(lh_queue(env, f, c->sum_ns / c->nr_samples), lh_unsteady(env));
+	q = lh_since(lh_queue(env, c->sum_ns / c->nr_samples), lh_unsteady(env));
 	f->queue.gap_ns = f->queue.gap_ns
 				  ? f->queue.gap_ns - f->queue.gap_ns / 4 + f->queue.gap_now_ns / 4
 				  : f->queue.gap_now_ns;
@@ -468,7 +468,7 @@ LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f)
 	c->least_before_ns = c->least_ns;
 	c->age = lh_min(c->age + 1, LH_YOUNG_INTERVALS);
 	if (c->state == LH_CONTROL_HELD)
-		lh_control_doubt(env, f, lh_queue(env, f, c->least_ns), base);
+		lh_control_doubt(env, f, lh_queue(env, c->least_ns), base);
 	if (c->state != LH_CONTROL_FREE && !c->settling && !lh_control_trial(env, f))
 		lh_control_law(env, f, base, q);
 	c->settling = 0;

@@ -49,7 +49,7 @@ LH_INLINE void lh_own_dups_add(struct lh_env *env, struct lh_flow *f)
 
 LH_INLINE void lh_own_dups_expect(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
-	u64 lmin = lh_lmin(env, f), r = lh_max(f->rtt.srtt_ns, lmin);
+	u64 lmin = lh_lmin(env), r = lh_max(f->rtt.srtt_ns, lmin);
 	u64 age = env->now_ns - e->last_tx_ns;
 	bool again = e->n_local || (e->flags & LH_SEG_FH_RTX);
 	bool unasked = e->n_local && e->behind >= 2 && 2 * f->recovery.nr_dup <= e->behind;

@@ -20,7 +20,7 @@ LH_INLINE u64 lh_reo(struct lh_env *env, const struct lh_flow *f)
 /* Something was late: by @step more is to be waited. */
 LH_INLINE void lh_order_patience(struct lh_env *env, struct lh_flow *f, u64 step)
 {
-	f->order.reo_ns = lh_min(lh_reo(env, f) + step, 2 * lh_lmin(env, f));
+	f->order.reo_ns = lh_min(lh_reo(env, f) + step, 2 * lh_lmin(env));
 	f->order.reo_seen_ns = env->now_ns;
 	lh_host_count(env, LH_C_reordered, 1);
 }
@@ -30,7 +30,7 @@ LH_INLINE void lh_order_patience(struct lh_env *env, struct lh_flow *f, u64 step
 LH_INLINE void lh_order_doubt(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
 	struct lh_order *o = &f->order;
-	u16 now = env->now_ns >> LH_DOUBT_SHIFT, wait = 3 * lh_lmin(env, f) >> LH_DOUBT_SHIFT;
+	u16 now = env->now_ns >> LH_DOUBT_SHIFT, wait = 3 * lh_lmin(env) >> LH_DOUBT_SHIFT;
 
 	if (!lh_flow_sack(f) || e->end == f->recovery.probe_end || f->recovery.nr_probes > 1)
 		return;
@@ -43,7 +43,7 @@ LH_INLINE void lh_order_doubt(struct lh_env *env, struct lh_flow *f, const struc
 
 LH_INLINE void lh_order_late(struct lh_env *env, struct lh_flow *f, const struct lh_seg *e)
 {
-	u64 lmin = lh_lmin(env, f), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
+	u64 lmin = lh_lmin(env), age = env->now_ns - e->last_tx_ns, step = lmin / 4;
 
 	if ((e->flags & (LH_SEG_FH_RTX | LH_SEG_SACKED)) || e->n_local > 1)
 		return;
@@ -67,7 +67,7 @@ LH_INLINE void lh_order_twice(struct lh_env *env, struct lh_flow *f, const struc
 	f->order.doubt = 0;
 	if (f->outage.ended_ns && lh_since(env->now_ns, f->outage.ended_ns) < LH_REO_KEPT_NS)
 		return;
-	lh_order_patience(env, f, lh_lmin(env, f) / 4);
+	lh_order_patience(env, f, lh_lmin(env) / 4);
 }
 
 LH_INLINE void lh_order_arrived(struct lh_env *env, struct lh_flow *f)
@@ -134,7 +134,7 @@ LH_INLINE u64 lh_order_pattern_until(struct lh_env *env, const struct lh_flow *f
 				     const struct lh_seg *e)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 wait = lh_lmin(env, f), pattern;
+	u64 wait = lh_lmin(env), pattern;
 
 	if (p) {
 		/* Others' segments stand between its own: on a slow hop none of these may come within Lmin. */

@@ -103,7 +103,7 @@ LH_INLINE u64 lh_outage_at(struct lh_env *env, const struct lh_flow *f, const st
  */
 LH_FUNC int lh_outage_pace(struct lh_env *env, struct lh_flow *f)
 {
-	u64 rate = lh_device_rate(env, LH_DEVICE_BINS), wire = lh_lmin(env, f), apart;
+	u64 rate = lh_device_rate(env, LH_DEVICE_BINS), wire = lh_lmin(env), apart;
 	u64 most = lh_max(lh_lrto(env, f), LH_OUTAGE_EVERY_NS);
 
 	if (rate)

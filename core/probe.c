@@ -203,7 +203,7 @@ LH_INLINE u64 lh_queued_until(struct lh_env *env, const struct lh_flow *f, const
  */
 LH_INLINE u64 lh_probe_takes(struct lh_env *env, const struct lh_flow *f, const struct lh_peer *p)
 {
-	u64 wire = lh_lmin(env, f), takes = lh_rate_time(p->rate, lh_mss(f));
+	u64 wire = lh_lmin(env), takes = lh_rate_time(p->rate, lh_mss(f));
 	bool thin = lh_since(env->now_ns, p->empty_ns) < LH_PROBES_THIN_NS;
 
 	if (!takes)

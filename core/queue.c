@@ -75,14 +75,14 @@ LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
 	return lh_aim_of(env, f, lh_target(env, f));
 }
 
-LH_INLINE u64 lh_queue(struct lh_env *env, const struct lh_flow *f, u64 r)
+LH_INLINE u64 lh_queue(struct lh_env *env, u64 r)
 {
-	return lh_since(r, lh_lmin(env, f));
+	return lh_since(r, lh_lmin(env));
 }
 
 LH_INLINE bool lh_queue_stands(struct lh_env *env, const struct lh_flow *f, u64 q)
 {
-	u64 above = lh_lmin(env, f) + lh_unsteady(env) + q;
+	u64 above = lh_lmin(env) + lh_unsteady(env) + q;
 	int i;
 
 	for (i = 0; i < LH_RECENT_SAMPLES; i++)
@@ -239,9 +239,9 @@ LH_INLINE void lh_queue_empty(struct lh_env *env, struct lh_flow *f, struct lh_p
  * 75 ms the first loss of the link at 560 of 600 ms, 1 %, ended the start for good: 0.23
  * of the bound with Reno at 5 Mbit/s, and 0.92 by this.
  */
-LH_INLINE u64 lh_aqm_interval(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_aqm_interval(struct lh_env *env)
 {
-	u64 lmin = lh_lmin(env, f);
+	u64 lmin = lh_lmin(env);
 
 	return lh_max(LH_AQM_INTERVAL_NS, lmin - lmin / 4);
 }
@@ -256,7 +256,7 @@ LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f)
 		return false;
 	if (p && p->above_ns)
 		all = lh_max(p->above_ns, p->empty_ns);
-	interval = lh_aqm_interval(env, f);
+	interval = lh_aqm_interval(env);
 	return (mine && lh_since(env->now_ns, mine) >= interval) ||
 	       (all && lh_since(env->now_ns, all) >= interval);
 }
@@ -424,7 +424,7 @@ LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	struct lh_device *d = LH_DEVICE(env);
 	struct lh_peer *p = lh_peer_of(env, f);
-	u64 q = lh_queue(env, f, r);
+	u64 q = lh_queue(env, r);
 	int i;
 
 	for (i = LH_RECENT_SAMPLES - 1; i > 0; i--)
@@ -446,11 +446,11 @@ LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
 
 /* What of the @bytes that were delivered since a segment departed had queued before it, when it met a queue of
  * @q ns: the rest was under way on the hop, which of a long one that is used at all is nearly everything. */
-LH_INLINE u32 lh_queue_bytes(struct lh_env *env, const struct lh_flow *f, u32 bytes, u64 q)
+LH_INLINE u32 lh_queue_bytes(struct lh_env *env, u32 bytes, u64 q)
 {
 	if (q < LH_CFG(env)->target_ns)
 		return 0; /* a trifle */
-	return bytes * (q >> 10) / lh_max((lh_lmin(env, f) + q) >> 10, 1);
+	return bytes * (q >> 10) / lh_max((lh_lmin(env) + q) >> 10, 1);
 }
 
 LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
@@ -466,7 +466,7 @@ LH_INLINE bool lh_queue_rising(const struct lh_peer *p)
  */
 LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_peer *p, u64 r)
 {
-	u64 q = lh_queue(env, f, r), age = lh_since(env->now_ns, p->full_since_ns);
+	u64 q = lh_queue(env, r), age = lh_since(env->now_ns, p->full_since_ns);
 	bool newest = env->ack.sample_ns >= p->newest_tx_ns;
 
 	lh_queue_above(env, f, &p->above_ns, q);
@@ -482,7 +482,7 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 	q = lh_since(q, lh_unsteady(env));
 	p->queue_ns = q;
 	p->queue_at_ns = env->now_ns;
-	p->ahead = lh_queue_bytes(env, f, p->delivered - env->ack.sample_delivered, q);
+	p->ahead = lh_queue_bytes(env, p->delivered - env->ack.sample_delivered, q);
 	if (lh_since(env->now_ns, p->full_mark_at_ns) > lh_base_here(env, f)) {
 		p->full_mark_before_ns = p->full_mark_ns;
 		p->full_mark_ns = lh_queue_longest(p);

@@ -53,7 +53,7 @@ LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t);
 LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f);
 
 /* The queue that a sojourn of @r on the hop shows. */
-LH_INLINE u64 lh_queue(struct lh_env *env, const struct lh_flow *f, u64 r);
+LH_INLINE u64 lh_queue(struct lh_env *env, u64 r);
 
 /* What a pause of the hop's own adds to sojourns, at the most. */
 LH_INLINE u64 lh_queue_pause(const struct lh_flow *f);

@@ -15,7 +15,7 @@
 #define LH_TRAIN_NS (10 * LH_MSEC)
 #define LH_TRAIN_SEGS 8
 
-LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_lmin(struct lh_env *env)
 {
 	return env->lmin_ns;
 }
@@ -120,7 +120,7 @@ LH_INLINE bool lh_repair_arrived(struct lh_env *env, const struct lh_flow *f,
 				 const struct lh_seg *e)
 {
 	/* Who takes one sample per ACK notes no others. */
-	u64 lmin = lh_lmin(env, f);
+	u64 lmin = lh_lmin(env);
 	u64 r = lh_policy(env) & LH_POLICY_RTT_PER_ACK ? f->rtt.srtt_ns : f->queue.recent_ns[0];
 	u64 queue = lh_since(r, lmin);
 
@@ -152,7 +152,7 @@ LH_INLINE void lh_delivered(struct lh_env *env, struct lh_flow *f, const struct 
 	if (e->n_local || (e->flags & LH_SEG_FH_RTX))
 		sum->again_ns = lh_max(sum->again_ns, e->last_tx_ns);
 	if (e->n_local) {
-		if (env->now_ns - e->last_tx_ns < lh_lmin(env, f) / 2)
+		if (env->now_ns - e->last_tx_ns < lh_lmin(env) / 2)
 			sum->early = 1;
 		if (lh_repair_arrived(env, f, e))
 			lh_latest(&sum->rtx_xmit_ns, &sum->rtx_xmit_end, e);
@@ -407,7 +407,7 @@ LH_INLINE void lh_rate_sample(struct lh_env *env, struct lh_flow *f, u64 r)
 {
 	u64 bytes, least, age;
 
-	if (r < lh_lmin(env, f) + LH_TRAIN_QUEUE_NS) {
+	if (r < lh_lmin(env) + LH_TRAIN_QUEUE_NS) {
 		f->delivery.train_ns = 0;
 		return;
 	}
@@ -449,7 +449,7 @@ LH_INLINE u32 lh_stride(const struct lh_delivery *d)
  * the ACK of it. */
 LH_INLINE bool lh_ack_is_late(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 lmin = lh_lmin(env, f), way = lmin + lh_unsteady(env) + f->back.now_ns;
+	u64 lmin = lh_lmin(env), way = lmin + lh_unsteady(env) + f->back.now_ns;
 
 	return lmin && lh_since(env->now_ns, env->ack.first_ns) >= way + LH_DELACK_NS / 2;
 }
@@ -475,7 +475,7 @@ LH_INLINE void lh_stride_sample(struct lh_env *env, struct lh_flow *f, u32 n)
  * had left soon behind its own would have come meanwhile, and then it would cover them. */
 LH_INLINE bool lh_ack_waited(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 late = lh_since(env->now_ns - env->ack.sample_ns, lh_lmin(env, f));
+	u64 late = lh_since(env->now_ns - env->ack.sample_ns, lh_lmin(env));
 	const struct lh_seg *next = lh_oldest(env, f);
 
 	return !next || lh_since(next->last_tx_ns, env->ack.sample_ns) >= late / 2;
@@ -525,7 +525,7 @@ LH_INLINE void lh_ack_judge(struct lh_env *env, struct lh_flow *f)
  */
 LH_INLINE void lh_gap_sample(struct lh_env *env, struct lh_flow *f)
 {
-	u64 lmin = lh_lmin(env, f), way = lh_max(lmin, f->control.least_before_ns);
+	u64 lmin = lh_lmin(env), way = lh_max(lmin, f->control.least_before_ns);
 	u64 from = env->ack.sample_ns + way + f->back.now_ns;
 
 	from = lh_max(LH_DEVICE(env)->delivered_ns, from);
@@ -580,13 +580,13 @@ LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	if (r > LH_RTT_MAX_NS)
 		return 0;
 	sum->own_ns =
-		lh_queue_own(env, p, sum->sample_ns, lh_since(r, lh_lmin(env, f) + f->back.now_ns));
+		lh_queue_own(env, p, sum->sample_ns, lh_since(r, lh_lmin(env) + f->back.now_ns));
 	lh_ack_judge(env, f);
 	if (!lh_prompt(f, sum)) {
 		/* What is the delay's and what the queue's, others may have shown of late. */
 		if (p && lh_since(env->now_ns, p->queue_at_ns) < LH_PEER_BUSY_NS)
-			r = lh_min(r, lh_lmin(env, f) + lh_unsteady(env) + p->queue_ns +
-					      f->back.now_ns);
+			r = lh_min(r,
+				   lh_lmin(env) + lh_unsteady(env) + p->queue_ns + f->back.now_ns);
 		else if (r >= f->queue.recent_ns[0])
 			return 0;
 	}

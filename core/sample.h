@@ -65,7 +65,7 @@ struct lh_ack_sum {
 
 /* The unloaded local round trip towards this flow's receiver, 0: unknown. An ACK asks for it ten times, so
  * that it is kept in @env. */
-LH_INLINE u64 lh_lmin(struct lh_env *env, const struct lh_flow *f);
+LH_INLINE u64 lh_lmin(struct lh_env *env);
 
 /* What the hop adds to that by itself, where no queue of ours stands: batches and jitter, in the mean
  * (lh_queue_idle). Kept as well. */

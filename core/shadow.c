@@ -33,9 +33,9 @@ LH_INLINE enum lh_shadow_sender lh_shadow_sender_of(const struct lh_flow *f)
 
 /* Whether what departed at @tx_ns can't have been acknowledged yet, however short the queue has become: of
  * what was sent twice MH had the first copy, then. */
-LH_INLINE bool lh_shadow_too_soon(struct lh_env *env, const struct lh_flow *f, u64 tx_ns)
+LH_INLINE bool lh_shadow_too_soon(struct lh_env *env, u64 tx_ns)
 {
-	u64 lmin = lh_lmin(env, f);
+	u64 lmin = lh_lmin(env);
 
 	return lh_since(env->now_ns, tx_ns) < lmin - lmin / 8;
 }
@@ -59,7 +59,7 @@ LH_INLINE u64 lh_shadow_sample(struct lh_env *env, struct lh_flow *f)
 
 	if (again_ns <= env->ack.sample_ns)
 		return lh_shadow_followed(env, f) ? env->ack.sample_ns : 0;
-	if (!lh_gapped(f) || lh_shadow_too_soon(env, f, again_ns))
+	if (!lh_gapped(f) || lh_shadow_too_soon(env, again_ns))
 		return 0;
 	return again_ns;
 }
@@ -75,7 +75,7 @@ LH_INLINE void lh_shadow_look(struct lh_env *env, struct lh_flow *f)
 
 	if (tx_ns) {
 		r = lh_since(env->now_ns, tx_ns);
-		q = lh_queue(env, f, lh_since(r, f->back.now_ns));
+		q = lh_queue(env, lh_since(r, f->back.now_ns));
 		longest = lh_max(longest, q);
 	} else if (lh_ack_at_once(&env->ack)) {
 		tx_ns = env->ack.sample_ns;
@@ -246,7 +246,7 @@ LH_FUNC int lh_shadow_flight(struct lh_env *env, struct lh_flow *f, u32 end, u64
 	w->sums.rounds++;
 	w->sums.wired_ns += wired_ns;
 	w->sums.local_ns += f->rtt.srtt_ns;
-	w->sums.unloaded_ns += lh_lmin(env, f);
+	w->sums.unloaded_ns += lh_lmin(env);
 	if ((s32)flight <= 0 || w->recovers == LH_SHADOW_RECOVERS)
 		return 0;
 	if (w->recovers == LH_SHADOW_RECOVERED) {
@@ -316,7 +316,7 @@ LH_INLINE void lh_shadow_delivered(struct lh_env *env, struct lh_flow *f, const 
 
 	if (e->flags & LH_SEG_LOST) {
 		w->sums.mistaken++;
-	} else if (e->arrived && lh_shadow_too_soon(env, f, e->last_tx_ns)) {
+	} else if (e->arrived && lh_shadow_too_soon(env, e->last_tx_ns)) {
 		lh_shadow_take_back(env, f, e->behind);
 		w->booked++; /* its DSACK is still to come */
 	} else if (!(e->flags & LH_SEG_FH_RTX) && e->last_tx_ns >= w->newest_ns) {
@@ -348,7 +348,7 @@ LH_INLINE void lh_shadow_train(struct lh_env *env, struct lh_flow *f)
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 left_ns = w->newest_ns;
 	u32 own = w->newest_departed - w->train_departed, all;
-	bool goes_on = w->train_at_ns && left_ns + lh_lmin(env, f) <= w->train_at_ns;
+	bool goes_on = w->train_at_ns && left_ns + lh_lmin(env) <= w->train_at_ns;
 
 	w->newest_ns = 0;
 	if (!left_ns || !lh_ack_at_once(&env->ack) || (w->train_at_ns && (s32)own <= 0))
@@ -436,7 +436,7 @@ LH_INLINE void lh_shadow_back(struct lh_env *env, struct lh_flow *f, const struc
 		__sync_fetch_and_add(&d->back_lost, (u64)(gap + part - 1) / part);
 		w->back_gap_ns = env->now_ns;
 	} else if (w->back_end && (s32)gap < 0 && lh_after(s->end, s->seq) &&
-		   lh_since(env->now_ns, w->back_gap_ns) < lh_lmin(env, f) / 2) {
+		   lh_since(env->now_ns, w->back_gap_ns) < lh_lmin(env) / 2) {
 		__sync_fetch_and_add(&d->back_lost, -1ULL); /* it was only late */
 	}
 	if (!w->back_end || lh_after(s->end, w->back_end))

@@ -17,7 +17,7 @@ LH_INLINE bool lh_tail_narrow(struct lh_env *env, const struct lh_flow *f, struc
 LH_INLINE bool lh_tail_overdue(struct lh_env *env, const struct lh_flow *f, const struct lh_peer *p)
 {
 	const struct lh_seg *e = lh_head(env, f);
-	u64 most = lh_lmin(env, f) + 2 * lh_queue_longest(p) + LH_DELACK_NS;
+	u64 most = lh_lmin(env) + 2 * lh_queue_longest(p) + LH_DELACK_NS;
 
 	return e && lh_since(env->now_ns, e->last_tx_ns) >= most &&
 	       f->max - f->una >= LH_TAIL_LEAST * lh_mss(f);

@@ -84,7 +84,7 @@ LH_INLINE void lh_control_window(struct lh_env *env, struct lh_flow *f, const st
 LH_INLINE u64 lh_control_mark_queue(struct lh_env *env, const struct lh_flow *f, u64 base)
 {
 	u64 most = lh_max(base / 2, lh_target(env, f));
-	u64 full = lh_max(LH_QUEUE_RTTS * lh_lmin(env, f), LH_QUEUE_LEAST_NS);
+	u64 full = lh_max(LH_QUEUE_RTTS * lh_lmin(env), LH_QUEUE_LEAST_NS);
 
 	return (f->flags & LH_FLOW_RTX) ? lh_min(full, most) : most;
 }
@@ -100,7 +100,7 @@ LH_INLINE void lh_control_mark(struct lh_env *env, struct lh_flow *f, const stru
 	if (!LH_CFG(env)->clock || !lh_queue_lossy(env, f) || lh_control_usable(env, f) ||
 	    !s->ecn || s->ecn == 3 || !s->payload_bytes)
 		return;
-	base = lh_max(lh_base(env, f), 4 * lh_lmin(env, f));
+	base = lh_max(lh_base(env, f), 4 * lh_lmin(env));
 	if (lh_since(env->now_ns, f->delivery.last_ns) > base + f->queue.recent_ns[0])
 		return; /* what samples have shown before a pause stands no more */
 	if (env->now_ns - c->marked_ns < 2 * (base + f->queue.recent_ns[0]) ||

@@ -23,7 +23,7 @@ LH_INLINE u64 lh_wired(const struct lh_flow *f)
 
 LH_INLINE u64 lh_base_here(struct lh_env *env, const struct lh_flow *f)
 {
-	u64 wired = lh_wired(f), lmin = lh_lmin(env, f);
+	u64 wired = lh_wired(f), lmin = lh_lmin(env);
 
 	return wired && lmin ? wired + lmin : 0;
 }

@@ -206,7 +206,7 @@ LH_INLINE u32 lh_rack_window(struct lh_env *env, struct lh_flow *f)
 		o->back_ns = o->lost_ns = 0;
 		return 0;
 	}
-	if (sent && env->now_ns - sent > lh_lmin(env, f) + 2 * lh_target_steady(env, f))
+	if (sent && env->now_ns - sent > lh_lmin(env) + 2 * lh_target_steady(env, f))
 		return lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
 	return lh_clamp64(2 * env->ack.nr_segs, 2, LH_OUTAGE_BURST);
 }
