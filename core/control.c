@@ -61,10 +61,33 @@ LH_INLINE u64 lh_control_most(const struct lh_flow *f)
 	return 2ULL * lh_max(f->control.round_bytes, now) + LH_C_START_SEGS * lh_mss(f);
 }
 
+/*
+ * Whether the hop has carried less than seven eighths of its best in this interval, and its queue was gone in it:
+ * what stood were bursts, as those of slow starts over a long way, and the hop is idle until the next. Held to what
+ * these delivered a page of 40 objects took 5.0 s over 250 ms, 20 of them local, and 3.9 without agent. Of several
+ * flows that have just begun, for one that has the hop to itself idles it by C that is too large as well; and of
+ * intervals longer than those that lh_control_spare() goes by.
+ */
+LH_INLINE bool lh_control_idle(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_control *c = &f->control;
+	const struct lh_peer *p = lh_peer_of(env, f);
+	u64 passed = lh_since(env->now_ns, c->interval_ns), best;
+
+	if (!p || p->active < 2 || !c->interval_ns || c->age >= LH_YOUNG_INTERVALS ||
+	    passed < 2 * LH_BIN_NS)
+		return false;
+	best = lh_rate_times(p->rate, passed);
+	return p->delivered - c->round_peer < best - best / 8 &&
+	       (!p->above_ns || p->above_ns > c->interval_ns);
+}
+
 LH_INLINE void lh_control_restart(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_control *c = &f->control;
+	const struct lh_peer *p = lh_peer_of(env, f);
 
+	c->round_peer = p ? p->delivered : 0;
 	c->round_bytes = f->delivery.bytes - c->round_delivered;
 	c->round_delivered = f->delivery.bytes;
 	c->interval_ns = env->now_ns;
@@ -155,12 +178,12 @@ LH_INLINE int lh_control_law(struct lh_env *env, struct lh_flow *f, u64 base, u6
 			lh_control_free(env, f);
 		return 0;
 	}
-	c->calm = q < lh_target(env, f) / 4;
+	c->calm = c->idle || q < lh_target(env, f) / 4;
 	if (q < 2 * lh_aim(env, f) && now < lh_control_known(env, f, base))
 		goal = lh_control_known(env, f, base);
 	if (!c->calm) {
 		c->step = 0;
-	} else if (lh_control_spare(env, f)) {
+	} else if (c->idle || lh_control_spare(env, f)) {
 		goal = lh_max(goal, lh_control_most(f));
 	} else if (c->limited) {
 		goal = lh_max(goal, now + now * c->step / 8);
@@ -181,7 +204,7 @@ LH_INLINE void lh_control_grow(struct lh_env *env, struct lh_flow *f)
 	u64 most = lh_min(lh_control_most(f), c->goal_bytes);
 
 	if (c->state == LH_CONTROL_HELD && c->c_bytes < most &&
-	    !lh_queue_stands(env, f, lh_aim(env, f)))
+	    (c->idle || !lh_queue_stands(env, f, lh_aim(env, f))))
 		c->c_bytes = lh_control_bounded(f, lh_min(c->c_bytes + env->ack.bytes, most));
 }
 
@@ -466,6 +489,7 @@ LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f)
 				  : f->queue.gap_now_ns;
 	f->queue.gap_now_ns = 0;
 	c->least_before_ns = c->least_ns;
+	c->idle = lh_control_idle(env, f);
 	c->age = lh_min(c->age + 1, LH_YOUNG_INTERVALS);
 	if (c->state == LH_CONTROL_HELD)
 		lh_control_doubt(env, f, lh_queue(env, c->least_ns), base);

@@ -45,6 +45,7 @@ struct lh_control {
 	u8 step; /* how much C grows next where no queue is left, in eighths of C */
 	u8 old_edge; /* 1: FH still spends a window that was granted before C */
 	u8 age; /* intervals since the flow began, or went on after a pause */
+	u8 idle; /* 1: in the last interval the hop was idle for a time (lh_control_idle) */
 	u32 goal_bytes; /* up to which C grows with what MH gets in this interval */
 	u32 round_bytes; /* MH got in the last interval */
 	u32 round_delivered; /* lh_delivery.bytes when this interval began */
@@ -53,6 +54,7 @@ struct lh_control {
 	u64 least_ns; /* of the interval's samples */
 	u64 least_before_ns; /* of the last interval's */
 	u32 nr_samples; /* in the interval */
+	u32 round_peer; /* lh_peer.delivered then */
 	u64 marked_ns; /* last CE mark */
 };
 

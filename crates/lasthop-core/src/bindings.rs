@@ -1164,6 +1164,8 @@ pub struct lh_control {
     pub old_edge: u8,
     #[doc = " intervals since the flow began, or went on after a pause"]
     pub age: u8,
+    #[doc = " 1: in the last interval the hop was idle for a time (lh_control_idle)"]
+    pub idle: u8,
     #[doc = " up to which C grows with what MH gets in this interval"]
     pub goal_bytes: u32,
     #[doc = " MH got in the last interval"]
@@ -1180,13 +1182,15 @@ pub struct lh_control {
     pub least_before_ns: u64,
     #[doc = " in the interval"]
     pub nr_samples: u32,
+    #[doc = " lh_peer.delivered then"]
+    pub round_peer: u32,
     #[doc = " last CE mark"]
     pub marked_ns: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_control"][::core::mem::size_of::<lh_control>() - 72usize];
+    ["Size of lh_control"][::core::mem::size_of::<lh_control>() - 80usize];
     ["Alignment of lh_control"][::core::mem::align_of::<lh_control>() - 8usize];
     ["Offset of field: lh_control::c_bytes"][::core::mem::offset_of!(lh_control, c_bytes) - 0usize];
     ["Offset of field: lh_control::state"][::core::mem::offset_of!(lh_control, state) - 4usize];
@@ -1199,23 +1203,26 @@ const _: () = {
     ["Offset of field: lh_control::old_edge"]
         [::core::mem::offset_of!(lh_control, old_edge) - 10usize];
     ["Offset of field: lh_control::age"][::core::mem::offset_of!(lh_control, age) - 11usize];
+    ["Offset of field: lh_control::idle"][::core::mem::offset_of!(lh_control, idle) - 12usize];
     ["Offset of field: lh_control::goal_bytes"]
-        [::core::mem::offset_of!(lh_control, goal_bytes) - 12usize];
+        [::core::mem::offset_of!(lh_control, goal_bytes) - 16usize];
     ["Offset of field: lh_control::round_bytes"]
-        [::core::mem::offset_of!(lh_control, round_bytes) - 16usize];
+        [::core::mem::offset_of!(lh_control, round_bytes) - 20usize];
     ["Offset of field: lh_control::round_delivered"]
-        [::core::mem::offset_of!(lh_control, round_delivered) - 20usize];
+        [::core::mem::offset_of!(lh_control, round_delivered) - 24usize];
     ["Offset of field: lh_control::interval_ns"]
-        [::core::mem::offset_of!(lh_control, interval_ns) - 24usize];
-    ["Offset of field: lh_control::sum_ns"][::core::mem::offset_of!(lh_control, sum_ns) - 32usize];
+        [::core::mem::offset_of!(lh_control, interval_ns) - 32usize];
+    ["Offset of field: lh_control::sum_ns"][::core::mem::offset_of!(lh_control, sum_ns) - 40usize];
     ["Offset of field: lh_control::least_ns"]
-        [::core::mem::offset_of!(lh_control, least_ns) - 40usize];
+        [::core::mem::offset_of!(lh_control, least_ns) - 48usize];
     ["Offset of field: lh_control::least_before_ns"]
-        [::core::mem::offset_of!(lh_control, least_before_ns) - 48usize];
+        [::core::mem::offset_of!(lh_control, least_before_ns) - 56usize];
     ["Offset of field: lh_control::nr_samples"]
-        [::core::mem::offset_of!(lh_control, nr_samples) - 56usize];
+        [::core::mem::offset_of!(lh_control, nr_samples) - 64usize];
+    ["Offset of field: lh_control::round_peer"]
+        [::core::mem::offset_of!(lh_control, round_peer) - 68usize];
     ["Offset of field: lh_control::marked_ns"]
-        [::core::mem::offset_of!(lh_control, marked_ns) - 64usize];
+        [::core::mem::offset_of!(lh_control, marked_ns) - 72usize];
 };
 #[doc = " nothing was lost that could tell"]
 pub const LH_SHADOW_SENDER_UNKNOWN: lh_shadow_sender = 0;
@@ -3097,7 +3104,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4416usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4424usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -3134,19 +3141,19 @@ const _: () = {
     ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 576usize];
     ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 608usize];
     ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 640usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 712usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 800usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 848usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 960usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 976usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3048usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3064usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3096usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3176usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3192usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 720usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 808usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 856usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 968usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 984usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3056usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3072usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3104usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3184usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3200usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3904usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4072usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3912usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4080usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3882,7 +3889,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 5008usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 5016usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3916,15 +3923,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4536usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4544usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4544usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4552usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4576usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4584usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4608usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4616usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4736usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4744usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -67,6 +67,16 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
             }
         }
     }
+    for (rtt, local) in [(200, 10), (300, 250)] {
+        for n in [2, 4] {
+            for cc in CCS {
+                for loss in [0.0, 0.01, 0.05] {
+                    let case = Case::new(20.0, rtt, local, loss).flows(n, cc);
+                    show(&format!("far-{local}-{n}-{cc}-{loss}"), &case);
+                }
+            }
+        }
+    }
     for n in [8, 20, 50, 100] {
         for cc in CCS {
             for loss in [0.0, 0.02] {

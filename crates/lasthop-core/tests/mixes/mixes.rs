@@ -39,8 +39,14 @@ pub fn page(cc: &'static str, loss: f64) -> Case {
 }
 
 /// Ways on which pages are loaded: Mbit/s, ms, of which local.
-pub const BROWSED: [(f64, u64, u64); 4] =
-    [(2.0, 60, 10), (10.0, 30, 4), (10.0, 120, 30), (50.0, 30, 4)];
+pub const BROWSED: [(f64, u64, u64); 6] = [
+    (2.0, 60, 10),
+    (10.0, 30, 4),
+    (10.0, 120, 30),
+    (10.0, 250, 20),
+    (10.0, 350, 300),
+    (50.0, 30, 4),
+];
 
 /// The same on another way.
 pub fn browse((mbit, rtt, local): (f64, u64, u64), cc: &'static str, loss: f64) -> Case {
