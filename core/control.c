@@ -62,32 +62,26 @@ LH_INLINE u64 lh_control_most(const struct lh_flow *f)
 }
 
 /*
- * Whether the hop has carried less than seven eighths of its best in this interval, and its queue was gone in it:
- * what stood were bursts, as those of slow starts over a long way, and the hop is idle until the next. Held to what
- * these delivered a page of 40 objects took 5.0 s over 250 ms, 20 of them local, and 3.9 without agent. Of several
- * flows that have just begun, for one that has the hop to itself idles it by C that is too large as well; and of
- * intervals longer than those that lh_control_spare() goes by.
+ * Whether the queue was gone in this interval: what stood were bursts, as those of slow starts over a long way, and
+ * the hop is idle until the next. Held to what these delivered a page of 40 objects took 5.0 s over 250 ms, 20 of them
+ * local, and 3.9 without agent. Of several flows that have just begun, for one that has the hop to itself idles it by C
+ * that is too large as well; and of intervals longer than those that lh_control_spare() goes by.
  */
 LH_INLINE bool lh_control_idle(struct lh_env *env, const struct lh_flow *f)
 {
 	const struct lh_control *c = &f->control;
 	const struct lh_peer *p = lh_peer_of(env, f);
-	u64 passed = lh_since(env->now_ns, c->interval_ns), best;
 
 	if (!p || p->active < 2 || !c->interval_ns || c->age >= LH_YOUNG_INTERVALS ||
-	    passed < 2 * LH_BIN_NS)
+	    lh_since(env->now_ns, c->interval_ns) < 2 * LH_BIN_NS)
 		return false;
-	best = lh_rate_times(p->rate, passed);
-	return p->delivered - c->round_peer < best - best / 8 &&
-	       (!p->above_ns || p->above_ns > c->interval_ns);
+	return !p->above_ns || p->above_ns > c->interval_ns;
 }
 
 LH_INLINE void lh_control_restart(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_control *c = &f->control;
-	const struct lh_peer *p = lh_peer_of(env, f);
 
-	c->round_peer = p ? p->delivered : 0;
 	c->round_bytes = f->delivery.bytes - c->round_delivered;
 	c->round_delivered = f->delivery.bytes;
 	c->interval_ns = env->now_ns;

@@ -54,7 +54,6 @@ struct lh_control {
 	u64 least_ns; /* of the interval's samples */
 	u64 least_before_ns; /* of the last interval's */
 	u32 nr_samples; /* in the interval */
-	u32 round_peer; /* lh_peer.delivered then */
 	u64 marked_ns; /* last CE mark */
 };
 

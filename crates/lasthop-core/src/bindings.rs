@@ -1182,8 +1182,6 @@ pub struct lh_control {
     pub least_before_ns: u64,
     #[doc = " in the interval"]
     pub nr_samples: u32,
-    #[doc = " lh_peer.delivered then"]
-    pub round_peer: u32,
     #[doc = " last CE mark"]
     pub marked_ns: u64,
 }
@@ -1219,8 +1217,6 @@ const _: () = {
         [::core::mem::offset_of!(lh_control, least_before_ns) - 56usize];
     ["Offset of field: lh_control::nr_samples"]
         [::core::mem::offset_of!(lh_control, nr_samples) - 64usize];
-    ["Offset of field: lh_control::round_peer"]
-        [::core::mem::offset_of!(lh_control, round_peer) - 68usize];
     ["Offset of field: lh_control::marked_ns"]
         [::core::mem::offset_of!(lh_control, marked_ns) - 72usize];
 };
