@@ -60,10 +60,11 @@ LH_INLINE void lh_cache_fh_again(struct lh_env *env, struct lh_flow *f, u32 left
 	lh_cache_again(f);
 }
 
-LH_INLINE void lh_cache_fh_unseen(struct lh_flow *f)
+LH_INLINE void lh_cache_fh_unseen(struct lh_env *env, struct lh_flow *f)
 {
 	f->cache.fh_rtx_start = f->una - (1U << 29);
 	f->cache.fh_rtx_end = f->recovery.fh_past = f->una;
+	f->recovery.fh_again_ns = env->now_ns;
 	f->flags |= LH_FLOW_FH_RTX;
 }
 

@@ -31,7 +31,7 @@ LH_INLINE void lh_cache_again(struct lh_flow *f);
 LH_INLINE void lh_cache_fh_again(struct lh_env *env, struct lh_flow *f, u32 left, u32 right);
 
 /* What came before una went by unseen: FH may have sent any of it again. */
-LH_INLINE void lh_cache_fh_unseen(struct lh_flow *f);
+LH_INLINE void lh_cache_fh_unseen(struct lh_env *env, struct lh_flow *f);
 
 /*
  * The oldest that are cached go, down to @keep, @most at a time: nobody has asked for them in

@@ -42,23 +42,22 @@ LH_INLINE void lh_flow_start(struct lh_flow *f, u32 seq)
 }
 
 /* The same in mid-stream. */
-LH_INLINE void lh_flow_join(struct lh_flow *f, u32 seq)
+LH_INLINE void lh_flow_join(struct lh_env *env, struct lh_flow *f, u32 seq)
 {
 	lh_flow_start(f, seq);
-	lh_cache_fh_unseen(f);
+	lh_cache_fh_unseen(env, f);
 }
 
 LH_INLINE void lh_resync(struct lh_env *env, struct lh_flow *f, u32 ack)
 {
 	lh_cache_flush(env, f);
-	f->una = f->max = f->sacked_max = f->rtt.end = ack;
+	lh_flow_join(env, f, ack);
 	f->progress_ns = env->now_ns;
 	f->recovery.nr_dup = f->recovery.exp_dup = f->recovery.own_dups = 0;
 	f->delivery.sacked_bytes = f->nr_sacked = 0;
 	f->mac.lost_end = f->mac.lost_start;
 	f->mac.timer_ns = 0;
 	lh_sack_forget(f);
-	lh_cache_fh_unseen(f);
 	f->flags &= ~(LH_FLOW_OVERFLOW | LH_FLOW_RECOVERY | LH_FLOW_DUP_DRIVEN | LH_FLOW_WITHHOLDS |
 		      LH_FLOW_ABANDONED | LH_FLOW_BLOCKED | LH_FLOW_RTX);
 }
@@ -292,7 +291,7 @@ LH_INLINE bool lh_track_fh(struct lh_env *env, struct lh_flow *f, const struct l
 		f->flags |= LH_FLOW_TSVAL_FH;
 	}
 	if (!(f->flags & LH_FLOW_STARTED))
-		lh_flow_join(f, s->seq);
+		lh_flow_join(env, f, s->seq);
 	lh_wired_data(env, f, s);
 	lh_wired_handshake(env, f);
 	if ((f->flags & LH_FLOW_FIN_MH) && !lh_before(s->ack, f->conn.fin_mh))
@@ -372,7 +371,7 @@ LH_ENTRY int lh_pick_up(struct lh_env *env, struct lh_flow *f, const struct lh_s
 		return 0;
 	end = f->claim.end;
 	lh_flow_reset(env, f);
-	lh_flow_join(f, s->ack);
+	lh_flow_join(env, f, s->ack);
 	f->max = f->fh.end = end;
 	f->fh.edge = end + LH_UNHEARD_BYTES;
 	f->fh.known = 1;
@@ -426,7 +425,7 @@ LH_INLINE bool lh_track_mh(struct lh_env *env, struct lh_flow *f, const struct l
 	if (s->nr_sack)
 		f->flags |= LH_FLOW_SACK_SEEN;
 	if (!(f->flags & LH_FLOW_STARTED))
-		lh_flow_join(f, s->ack);
+		lh_flow_join(env, f, s->ack);
 	/* The answer to FH's SYN-ACK: a local sample without queue or data. */
 	if (f->conn.syn_tx_ns && s->ack == f->una + 1) {
 		lh_rtt_sample(env, f, env->now_ns - f->conn.syn_tx_ns);
