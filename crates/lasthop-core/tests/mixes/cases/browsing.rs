@@ -4,6 +4,16 @@
 use super::{both, each_seed};
 use crate::case::Case;
 use crate::mixes::{beside_upload, browse, narrow};
+use crate::report::Report;
+
+/// The mean of a figure over the first seeds, without agent and with it.
+fn means(case: &Case, seeds: u64, figure: impl Fn(&Report) -> f64) -> (f64, f64) {
+    let mean = |case: &Case| {
+        let figures = each_seed(case, seeds).map(|report| figure(&report));
+        figures.sum::<f64>() / seeds as f64
+    };
+    (mean(case), mean(&case.with_agent()))
+}
 
 /// The end of a slow start gets lost in a full queue, and nothing behind it tells. A probe in time repaired one segment,
 /// and kept FH's own from repairing all: by one a probe a page of 0.62 s took 0.81 s (one of eight 1.56 s), and beside
@@ -27,14 +37,9 @@ fn pages_wait_for_no_lost_end() {
 /// 0.26.
 #[test]
 fn a_page_beside_an_upload_is_not_held_up() {
-    const SEEDS: u64 = 6;
     for (way, most) in [((2.0, 60, 10), 6.5), ((50.0, 30, 4), 1.3)] {
         let case = beside_upload(browse(way, "cubic", 0.0));
-        let mean = |case: &Case| {
-            let rtts = each_seed(case, SEEDS).map(|report| report.rtt_p95_ms);
-            rtts.sum::<f64>() / SEEDS as f64
-        };
-        let (none, rack) = (mean(&case), mean(&case.with_agent()));
+        let (none, rack) = means(&case, 6, |report| report.rtt_p95_ms);
         println!("{way:?} {none} {rack}");
         assert!(rack <= most * none, "{rack} ms for {none}");
     }
@@ -44,14 +49,9 @@ fn a_page_beside_an_upload_is_not_held_up() {
 /// starts passed for a standing queue on a hop that was idle for most of the round trip: 1.30 and 1.33 times as long.
 #[test]
 fn a_page_over_a_long_way_is_not_held_up() {
-    const SEEDS: u64 = 4;
     for way in [(10.0, 250, 20), (10.0, 350, 300)] {
         let case = browse(way, "cubic", 0.002);
-        let mean = |case: &Case| {
-            let pages = each_seed(case, SEEDS).map(|report| report.page_median_ms());
-            pages.sum::<f64>() / SEEDS as f64
-        };
-        let (none, rack) = (mean(&case), mean(&case.with_agent()));
+        let (none, rack) = means(&case, 4, Report::page_median_ms);
         println!("{way:?} {none} {rack}");
         assert!(rack <= 1.15 * none, "{rack} ms for {none}");
     }
