@@ -317,7 +317,7 @@ LH_INLINE void lh_track_mh_answer(struct lh_env *env, struct lh_flow *f, const s
 		if (f->conn.syn_tx_ns)
 			lh_rtt_sample(env, f, env->now_ns - f->conn.syn_tx_ns);
 		lh_cache_flush(env, f); /* the SYN */
-		f->una = f->max = f->sacked_max = f->rtt.end = s->ack;
+		lh_flow_start(f, s->ack);
 		f->progress_ns = env->now_ns;
 	}
 	f->conn.syn_tx_ns = 0;
