@@ -15,6 +15,9 @@ use crate::trace::RateTrace;
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
 const MAX_DELAY_NS: u64 = 3_600_000_000_000;
 const MAX_QUEUE_FRAMES: usize = 1_000_000;
+const MAX_POLICE_BURST_BYTES: u64 = 1 << 40;
+/// Of Ethernet, without its check sequence.
+const FULL_FRAME_BYTES: u64 = 1514;
 const MAX_BURST_FRAMES: f64 = 1e6;
 /// Entries of a list; the control socket carries as many.
 pub(crate) const MAX_LIST_ENTRIES: usize = 65_536;
@@ -88,6 +91,10 @@ pub struct DirectionConfig {
     /// Frames that may wait (tail drop; with `fq_codel` half of the longest queue goes); the one
     /// in transmission is not counted.
     pub queue_frames: usize,
+    /// Rate in bit/s of a policer in front of the queue, which drops what is beyond it; 0 is none.
+    pub police_bps: u64,
+    /// Bytes that it lets pass at once after a pause: the depth of its bucket.
+    pub police_burst_bytes: u64,
     /// Queue discipline; it can't change while the relay runs.
     pub aqm: Aqm,
     /// A pure ACK takes the place of an older one of its connection that still waits, as long as
@@ -129,6 +136,8 @@ impl Default for DirectionConfig {
             reorder_delay_ns: 0,
             batch_ns: 0,
             queue_frames: 1000,
+            police_bps: 0,
+            police_burst_bytes: 0,
             aqm: Aqm::default(),
             ack_thin: 0,
             loss: 0.0,
@@ -378,6 +387,12 @@ impl DirectionConfig {
     fn problem_of_numbers(&self) -> Option<(&'static str, String)> {
         for (key, value, max) in [
             ("rate_bps", self.rate_bps, MAX_RATE_BPS),
+            ("police_bps", self.police_bps, MAX_RATE_BPS),
+            (
+                "police_burst_bytes",
+                self.police_burst_bytes,
+                MAX_POLICE_BURST_BYTES,
+            ),
             ("delay_ns", self.delay_ns, MAX_DELAY_NS),
             ("jitter_ns", self.jitter_ns, MAX_DELAY_NS),
             ("reorder_delay_ns", self.reorder_delay_ns, MAX_DELAY_NS),
@@ -393,6 +408,13 @@ impl DirectionConfig {
                 "queue_frames",
                 format!("must be 1 to {MAX_QUEUE_FRAMES}, is {is}"),
             ));
+        }
+        if self.police_bps > 0 && self.police_burst_bytes < FULL_FRAME_BYTES {
+            let is = self.police_burst_bytes;
+            let problem = format!(
+                "must be {FULL_FRAME_BYTES} at least with police_bps, is {is}: no full frame would pass"
+            );
+            return Some(("police_burst_bytes", problem));
         }
         for (key, probability) in [
             ("loss", self.loss),

@@ -26,6 +26,7 @@ fn every_error_names_its_key_in_one_line() {
         (r#"{"ber":2}"#, "a_to_b.ber"),
         (r#"{"queue_frames":0}"#, "a_to_b.queue_frames"),
         (r#"{"rate_bps":10000000000000}"#, "a_to_b.rate_bps"),
+        (r#"{"police_bps":8000}"#, "a_to_b.police_burst_bytes"),
         (r#"{"delay_ns":10000000000000}"#, "a_to_b.delay_ns"),
         (r#"{"outages_ns":[[5,5]]}"#, "a_to_b.outages_ns"),
         (r#"{"jitter_ns":10000000000000}"#, "a_to_b.jitter_ns"),

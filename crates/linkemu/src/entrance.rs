@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-//! The near end of a link: the queue, and what becomes of frames that do not get beyond it.
+//! The near end of a link: the policer, the queue, and what becomes of frames that do not get beyond it.
 
 use crate::config::{Direction, DirectionConfig};
 use crate::exits::{Exits, Fate};
+use crate::policer::Policer;
 use crate::queue::{self, Discipline, Waiting};
 
 /// A queue whose drops leave by themselves.
 pub(crate) struct Entrance<T> {
+    policer: Policer,
     queue: Box<dyn Discipline<T>>,
     ack_thin: u32,
     /// What the discipline has dropped, on its way out; empty between calls.
@@ -16,6 +18,7 @@ pub(crate) struct Entrance<T> {
 impl<T: Send + 'static> Entrance<T> {
     pub fn new(config: &DirectionConfig, seed: u64, direction: Direction) -> Self {
         Self {
+            policer: Policer::new(config),
             queue: queue::build(config, seed, direction),
             ack_thin: config.ack_thin,
             dropped: Vec::new(),
@@ -23,14 +26,18 @@ impl<T: Send + 'static> Entrance<T> {
     }
 
     pub fn configure(&mut self, config: &DirectionConfig) {
+        self.policer.configure(config);
         self.queue.configure(config);
         self.ack_thin = config.ack_thin;
     }
 
-    /// Takes a frame at its arrival, or gives it back for want of room. Others that make room for
+    /// Takes a frame at its arrival, or gives it back for want of room or as the policer says. Others that make room for
     /// it leave by `exits`.
     pub fn push(&mut self, frame: Waiting<T>, exits: &mut Exits<T>) -> Result<(), Waiting<T>> {
         let arrival_ns = frame.arrival_ns;
+        if !self.policer.lets_pass(&frame.meta, arrival_ns) {
+            return Err(frame);
+        }
         let frame = match self.thin(frame) {
             Ok(old) => {
                 exits.leave(old, Fate::Thinned, arrival_ns);

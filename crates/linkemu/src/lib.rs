@@ -43,6 +43,7 @@ mod links;
 pub mod mac;
 mod model;
 mod outbox;
+mod policer;
 mod pool;
 mod port;
 mod queue;

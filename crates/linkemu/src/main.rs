@@ -36,6 +36,7 @@ Keys of a direction, all optional:
   loss, burst_loss and burst_frames (a share of the frames is lost in bursts of a
     mean length), ber, loss_every, outages_ns ([[start, end], ...] since the relay began),
   lossless_non_ip (true: ARP and neighbour discovery are never lost)
+  police_bps and police_burst_bytes (a policer drops what is beyond the rate)
   aqm ("fifo", "codel" of RFC 8289, "fq_codel" of RFC 8290), ack_thin (a pure ACK
     takes the place of an older one that waits, for at most so many)
   stations: [{"addresses": ["10.0.0.2", "fd00::2"], "rate_bps", "loss",

@@ -64,7 +64,7 @@ pub const FIELDS: [Field; 82] = [
     Field::new(
         "rate_mbit",
         "Mbit/s",
-        "rate of the lossy hop in the data direction (`--rate`, `--rate-up`), the mean of one that varies (`--rate-wave`, `--rate-trace`); with `--host-rate` of all hosts together",
+        "rate of the lossy hop in the data direction (`--rate`, `--rate-up`), the mean of one that varies (`--rate-wave`, `--rate-trace`), no more than `--police` lets pass; with `--host-rate` of all hosts together",
     ),
     Field::new(
         "sender",

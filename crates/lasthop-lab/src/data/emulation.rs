@@ -124,6 +124,7 @@ fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
         let steps = wave.rates_bps.iter();
         steps.map(|rate_bps| (*rate_bps, wave.step_ns)).collect()
     });
+    let police = variation.police.filter(|_| way == Way::Down);
     Ok(DirectionConfig {
         rate_bps: match link.mac {
             Some(_) => 0,
@@ -137,6 +138,8 @@ fn air_direction(link: &LinkOptions, way: Way) -> Result<DirectionConfig> {
         reorder: variation.reorder.map_or(0.0, |reorder| reorder.share),
         reorder_delay_ns: variation.reorder.map_or(0, |reorder| reorder.delay_ns),
         queue_frames: link.queue_packets_of(way) as usize,
+        police_bps: police.map_or(0, |police| police.rate_bps),
+        police_burst_bytes: police.map_or(0, |police| police.burst_bytes()),
         loss: link.random_loss(way),
         burst_loss: link.burst(way).map_or(0.0, |burst| burst.loss),
         burst_frames: link.burst(way).map_or(1.0, |burst| burst.mean_packets),
@@ -183,6 +186,17 @@ mod tests {
         air.validate().unwrap();
         let [down, up] = [&air.a_to_b, &air.b_to_a].map(|way| (way.burst_loss, way.burst_frames));
         assert_eq!((down, up), ((0.05, 4.0), (0.01, 2.0)));
+    }
+
+    #[test]
+    fn a_policer_stands_on_the_way_down() {
+        let link = crate::data::words::link("--rate 100mbit --police 10mbit,50ms").unwrap();
+        let air = air_config(&link).unwrap();
+        air.validate().unwrap();
+        let [down, up] = [&air.a_to_b, &air.b_to_a].map(|c| (c.police_bps, c.police_burst_bytes));
+        assert_eq!((down, up), ((10_000_000, 62_500), (0, 0)));
+        let means = [Way::Down, Way::Up].map(|way| link.mean_rate_bps(way));
+        assert_eq!(means, [10_000_000, 100_000_000]);
     }
 
     #[test]

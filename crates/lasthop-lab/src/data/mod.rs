@@ -15,6 +15,7 @@ pub mod mac;
 pub mod neighbour;
 pub mod outage;
 pub mod page;
+pub mod police;
 pub mod profile;
 pub mod queue;
 pub mod return_path;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::units;
 use crate::data::lte;
+use crate::data::police::Police;
 use crate::data::segment::FULL_FRAME_BYTES;
 use crate::data::way::Way;
 
@@ -186,6 +187,10 @@ pub struct Variation {
     #[arg(long = "rate-trace-up", value_name = "FILE")]
     pub rate_trace_up: Option<TraceFile>,
 
+    /// A policer drops what comes from BS to MH beyond RATE, but for bursts of TIME at that rate: 10mbit,50ms
+    #[arg(long, value_name = "RATE,TIME")]
+    pub police: Option<Police>,
+
     /// Unloaded round trip of each flow in turn, as the flows appear: 20ms,50ms,200ms. The wired
     /// part delays FH's frames by what is missing to it, so --rtt must be the least of them
     #[arg(long = "flow-rtt", value_name = "LIST", value_delimiter = ',', value_parser = units::duration_ns)]
@@ -251,6 +256,7 @@ impl Variation {
         if self.batch_ns > 0 {
             parts.push(format!("batches of {}", time(self.batch_ns)));
         }
+        parts.extend(self.police.map(|police| police.to_string()));
         if !self.flow_rtt_ns.is_empty() {
             let rtts: Vec<String> = self.flow_rtt_ns.iter().copied().map(time).collect();
             parts.push(format!("flows' rtt {}", rtts.join("/")));

@@ -32,6 +32,7 @@ pub(super) fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         rate_wave,
         rate_trace,
         rate_trace_up,
+        police,
         flow_rtt_ns,
     } = &link.variation;
     let ReturnPath {
@@ -64,6 +65,7 @@ pub(super) fn of_test_bed(options: &CompareOptions) -> Option<&'static str> {
         (rate_wave.is_some(), "rate-wave"),
         (rate_trace.is_some(), "rate-trace"),
         (rate_trace_up.is_some(), "rate-trace-up"),
+        (police.is_some(), "police"),
         (!flow_rtt_ns.is_empty(), "flow-rtt"),
         (traffic.family == Family::V6, "family 6"),
         (traffic.opener != Default::default(), "opener"),

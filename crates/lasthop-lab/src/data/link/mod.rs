@@ -253,7 +253,11 @@ impl LinkOptions {
     /// Mean rate of the lossy hop in one direction.
     pub fn mean_rate_bps(&self, way: Way) -> u64 {
         let varying = self.variation.mean_rate_bps(way);
-        varying.unwrap_or(self.constant_rate_bps(way))
+        let rate_bps = varying.unwrap_or(self.constant_rate_bps(way));
+        match (way, self.variation.police) {
+            (Way::Down, Some(police)) => rate_bps.min(police.rate_bps),
+            _ => rate_bps,
+        }
     }
 
     /// A medium has a rate of its own, and one for all.
