@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flow.h"
+#include "limit.h"
 #include "queue.h"
 
 #define LH_STEP_MOST 4 /* eighths of C */
@@ -9,8 +10,6 @@
 #define LH_DOUBT_INTERVALS 12 /* the law has brought a real queue to its aim by then */
 #define LH_DOUBT_TARGETS 2 /* times the configured target */
 #define LH_TRIAL_INTERVALS 3 /* the third sees what the first has changed */
-#define LH_TRIALS_MOST 4
-#define LH_TRIAL_MOST_NS (2 * LH_SEC) /* an interval of it */
 
 LH_INLINE bool lh_control_usable(struct lh_env *env, const struct lh_flow *f)
 {
@@ -243,8 +242,10 @@ LH_INLINE void lh_trial_sample(struct lh_env *env, const struct lh_flow *f, stru
 {
 	u64 behind = lh_behind_its_own(env, f, p);
 
-	if (!p->trial_least_ns)
+	if (!p->trial_least_ns) {
 		p->trial_delivered = p->delivered;
+		p->trial_copied = p->copied;
+	}
 	if (behind > lh_queue_pause(f)) /* no batch of the hop's, and no thin flow's rate */
 		r = lh_since(r, behind);
 	p->trial_least_ns = lh_least(p->trial_least_ns, r);
@@ -278,7 +279,24 @@ LH_INLINE bool lh_trial_brought_more(const struct lh_peer *p)
 
 LH_INLINE bool lh_trial_found_queue(struct lh_env *env, const struct lh_peer *p)
 {
-	return p->trial_more ? !lh_trial_brought_more(p) : lh_trial_busy(env, p);
+	return p->trial == LH_TRIAL_TWICE ? !lh_trial_brought_more(p) : lh_trial_busy(env, p);
+}
+
+LH_INLINE void lh_trial_begin(struct lh_env *env, struct lh_peer *p, u32 trial, u64 settles,
+			      u64 lasts)
+{
+	p->trial = trial;
+	p->trial_first = 0;
+	p->trial_delivered = p->delivered;
+	p->trial_copied = p->copied;
+	p->trial_least_ns = 0;
+	p->trial_ns = env->now_ns + settles;
+	p->trial_end_ns = p->trial_ns + lasts;
+}
+
+LH_INLINE void lh_trial_vain(struct lh_peer *p)
+{
+	p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
 }
 
 /* The trial is over: what stands although every C was halved, or doubled for more to come, is the way itself. */
@@ -290,9 +308,13 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 		return;
 	if (lh_since(env->now_ns, end) > end - p->trial_ns)
 		return; /* nobody has sent meanwhile: what came then says nothing of how busy the hop was */
+	if (p->trial == LH_TRIAL_LIMIT) {
+		lh_limit_judge(env, f);
+		return;
+	}
 	if (!least || least <= lh_lmin(env) + lh_doubt_aim(env, f) / 2 ||
 	    lh_trial_found_queue(env, p)) {
-		p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
+		lh_trial_vain(p);
 		return;
 	}
 	p->trials = 0;
@@ -327,12 +349,10 @@ LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u6
 	if (c->doubt < LH_DOUBT_INTERVALS << lh_min(p->trials, LH_TRIALS_MOST))
 		return;
 	c->doubt = 0;
-	p->trial_more = c->c_bytes < 2 * LH_C_LEAST_SEGS * lh_mss(f);
-	p->trial_first = 0;
-	p->trial_delivered = p->delivered;
-	p->trial_least_ns = 0;
-	p->trial_ns = env->now_ns + (LH_TRIAL_INTERVALS - 1) * interval;
-	p->trial_end_ns = env->now_ns + LH_TRIAL_INTERVALS * interval;
+	lh_trial_begin(env, p,
+		       c->c_bytes < 2 * LH_C_LEAST_SEGS * lh_mss(f) ? LH_TRIAL_TWICE
+								    : LH_TRIAL_HALF,
+		       (LH_TRIAL_INTERVALS - 1) * interval, interval);
 }
 
 /* A sample @r of the receiver's. @target: lh_target(). */
@@ -424,8 +444,6 @@ LH_INLINE void lh_control_blind(struct lh_env *env, struct lh_flow *f)
 	lh_control_restart(env, f);
 }
 
-/* The unloaded round trip to reckon with; without a wired sample, where no window is
- * edited, a guess. */
 LH_INLINE u64 lh_control_base(struct lh_env *env, const struct lh_flow *f)
 {
 	u64 base = lh_base_here(env, f);
@@ -485,10 +503,12 @@ LH_INLINE void lh_control_interval(struct lh_env *env, struct lh_flow *f)
 	c->least_before_ns = c->least_ns;
 	c->idle = lh_control_idle(env, f, age);
 	c->age = lh_min(c->age + 1, LH_YOUNG_INTERVALS);
-	if (c->state == LH_CONTROL_HELD)
-		lh_control_doubt(env, f, lh_queue(env, c->least_ns), base);
-	if (c->state != LH_CONTROL_FREE && !c->settling && !lh_control_trial(env, f))
-		lh_control_law(env, f, base, q);
+	if (!lh_limit_interval(env, f, q)) {
+		if (c->state == LH_CONTROL_HELD)
+			lh_control_doubt(env, f, lh_queue(env, c->least_ns), base);
+		if (c->state != LH_CONTROL_FREE && !c->settling && !lh_control_trial(env, f))
+			lh_control_law(env, f, base, q);
+	}
 	c->settling = 0;
 	c->limited = c->limited << 1 & 2;
 	lh_control_restart(env, f);

@@ -54,9 +54,12 @@ struct lh_control {
 	u64 least_ns; /* of the interval's samples */
 	u64 least_before_ns; /* of the last interval's */
 	u32 nr_samples; /* in the interval */
+	u32 trial_bytes; /* C in LH_TRIAL_LIMIT, 0: as it is */
 	u64 marked_ns; /* last CE mark */
 };
 
+#define LH_TRIALS_MOST 4
+#define LH_TRIAL_MOST_NS (2 * LH_SEC) /* an interval of it */
 #define LH_C_MOST (1ULL << 30) /* of C; as RFC 7323 section 2.3 */
 #define LH_DELACK_NS (40 * LH_MSEC) /* of the receiver, that is */
 #define LH_DELACK_MOST_NS (200 * LH_MSEC) /* RFC 8985 section 7.2's WCDelAckT */
@@ -68,6 +71,12 @@ LH_INLINE bool lh_control_usable(struct lh_env *env, const struct lh_flow *f);
  * segment. */
 LH_INLINE u32 lh_above_una(const struct lh_flow *f);
 
+/* C of @c bytes, no less than what lets MH acknowledge. */
+LH_INLINE u32 lh_control_bounded(const struct lh_flow *f, u64 c);
+
+/* The unloaded round trip to reckon with; without a wired sample, where no window is edited, a guess. */
+LH_INLINE u64 lh_control_base(struct lh_env *env, const struct lh_flow *f);
+
 /* Begins to hold FH if a loss of the link was repaired in this call, and is about to be hidden
  * from it. */
 LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f);
@@ -75,8 +84,16 @@ LH_INLINE void lh_control_deprive(struct lh_env *env, struct lh_flow *f);
 /* Lets FH go where this ACK shows that there was no loss at all (lh_queue_refute). */
 LH_INLINE void lh_control_refute(struct lh_env *env, struct lh_flow *f);
 
-/* The receiver, if all its flows are on trial, with half of C or twice; else NULL. */
+/* The receiver, if all its flows are on trial (enum lh_trial); else NULL. */
 LH_INLINE const struct lh_peer *lh_control_trial(struct lh_env *env, const struct lh_flow *f);
+
+/* Begins a trial (enum lh_trial) for all flows of the receiver @p, which shows after @settles ns what comes of it, and ends after
+ * @lasts more. */
+LH_INLINE void lh_trial_begin(struct lh_env *env, struct lh_peer *p, u32 trial, u64 settles,
+			      u64 lasts);
+
+/* It has found nothing: the next one comes twice as late. */
+LH_INLINE void lh_trial_vain(struct lh_peer *p);
 
 /* Deliveries, but for a while no sample: what is granted is so little that each segment
  * is alone, and may wait for a delayed ACK. */

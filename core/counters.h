@@ -42,6 +42,7 @@
 	X(clock_engaged, "times that the window controller began to limit a flow") \
 	X(clock_released, "times that it let the flow go") \
 	X(lmin_raised, "times that the unloaded local round trip of a receiver was found to have grown") \
+	X(limits_found, "times that a receiver was found to get no more than a policer, or a queue of a few packets, lets pass") \
 	X(ce_marks, "data packets marked Congestion Experienced") \
 	X(outages, "times that a connection was found cut off: repairs fail and the receiver is silent, or the link is down") \
 	X(slack_bursts, "times that the last ACK was sent again three times (or a kept one released) before the sender's timeout") \

@@ -23,6 +23,13 @@ struct lh_tally {
 	u32 now, before;
 };
 
+/* What C is for all of a receiver's flows, to see what follows from it. */
+enum lh_trial {
+	LH_TRIAL_HALF, /* half of it: is the queue ours (control.c)? */
+	LH_TRIAL_TWICE, /* twice, where there is no half */
+	LH_TRIAL_LIMIT, /* a little less than what they get: is less of it lost (limit.h)? */
+};
+
 /* One receiver on the link. */
 struct lh_peer {
 	u8 addr[16]; /* as in lh_flow_key.mh */
@@ -31,8 +38,8 @@ struct lh_peer {
 	u32 tag; /* hash of addr: whether the place is still ours */
 	u8 trials; /* that found a real queue, since the last that did not */
 	u8 guessed; /* 1: lmin_now_ns is a handshake's, whose packets are small */
-	u8 trial_more; /* 1: the trial is of twice C, and not of half of it */
-	u8 pad;
+	u8 trial; /* enum lh_trial: what it is of */
+	u8 tight; /* 1: its flows are too many for its limit to be braked by it (limit.h) */
 	/* The unloaded local round trip: the least sample of this and of the
 	 * previous period (sample.h); 0: none. */
 	u64 lmin_now_ns, lmin_before_ns;
@@ -84,6 +91,22 @@ struct lh_peer {
 	u32 trial_first; /* bytes in the first part of a trial of twice C; 0: it is not over */
 	u32 backlog; /* bytes that the hop had to carry of what had gone to it, at backlog_ns (lh_queue_departs) */
 	u64 backlog_ns;
+	/* What gets lost, and a limit of the hop's (limit.h). */
+	u32 copied; /* bytes sent again, modulo 2^32 */
+	u32 span_copied, span_delivered; /* both when the present span began */
+	u32 lost,
+		lost_mean; /* what of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT */
+	u64 span_ns; /* when it began; 0: there is none */
+	u64 span_rate; /* delivered in the last one, bytes per second */
+	u32 trial_copied; /* copied, at the first sample of a trial's last part */
+	u32 trial_lost; /* lost_mean before a trial */
+	u64 trial_rate; /* span_rate before it */
+	u64 limit_rate; /* bytes per second; 0: there is none */
+	u64 limit_ns; /* when more was lost last */
+	u32 limit_lost; /* lost in the trial that found the limit */
+	/* Spans in a row in which so much was lost as only a limit explains; where one is known, in which it was
+	 * reached. */
+	u32 heavy;
 	/* Outages (outage.h). */
 	u64 probe_ns; /* last probe, by whichever flow */
 	u64 turn_ns; /* the next one waits so long for those of other receivers */

@@ -267,7 +267,11 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 slack;
 
-	if (!p || !p->full_tx_ns || e->n_local || !LH_CFG(env)->queue_guard)
+	if (!p || e->n_local || !LH_CFG(env)->queue_guard)
+		return false;
+	if (p->tight)
+		return true;
+	if (!p->full_tx_ns)
 		return false;
 	if (f->control.state == LH_CONTROL_HELD && f->control.doubt < LH_DEFIED_INTERVALS)
 		return false;
@@ -313,8 +317,10 @@ LH_INLINE void lh_queue_adds(struct lh_env *env, const struct lh_flow *f, u32 by
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 
-	if (p)
+	if (p) {
 		p->backlog += bytes;
+		p->copied += bytes;
+	}
 }
 
 /* Whether the segment of this call's sample departed after the queues had drained, as earlier samples showed

@@ -22,6 +22,7 @@
 #include "handoff.c"
 #include "hold.c"
 #include "lifecycle.c"
+#include "limit.c"
 #include "mac.c"
 #include "message.c"
 #include "order.c"

@@ -3,30 +3,44 @@
 #include "control.h"
 
 /* What the law grants: MH's bytes and C. */
-LH_INLINE u32 lh_control_granted(struct lh_env *env, const struct lh_flow *f)
+LH_ENTRY u32 lh_control_granted(struct lh_env *env, const struct lh_flow *f)
 {
-	const struct lh_peer *p = lh_control_trial(env, f);
-	u32 c = f->control.c_bytes;
+	const struct lh_peer *p;
+	u32 c;
 
-	if (p)
-		c = p->trial_more ? lh_min(2ULL * c, LH_C_MOST) : c / 2;
+	if (!env || !f)
+		return 0;
+	p = lh_control_trial(env, f);
+	c = f->control.c_bytes;
+	if (p && p->trial == LH_TRIAL_LIMIT)
+		c = f->control.trial_bytes ? f->control.trial_bytes : c;
+	else if (p)
+		c = p->trial == LH_TRIAL_TWICE ? lh_min(2ULL * c, LH_C_MOST) : c / 2;
 	return f->una + lh_above_una(f) + c;
 }
 
-LH_INLINE u32 lh_control_edge(struct lh_env *env, const struct lh_flow *f, u32 own)
+/* The edge to show of one @granted, where MH's is @own. */
+LH_INLINE u32 lh_control_edge_of(const struct lh_flow *f, u32 granted, u32 own)
 {
-	u32 edge = lh_control_granted(env, f), unit = 1U << (f->conn.wscale_mh & 15);
+	u32 edge = granted, unit = 1U << (f->conn.wscale_mh & 15);
 	u32 step = lh_max((u32)lh_mss(f), unit), least = f->una + lh_mss(f) + unit;
 
 	if (f->una == f->max && lh_before(f->hold.fwd_edge, least)) {
 		edge = lh_after(edge, least) ? edge : least;
 		step = 0;
 	}
-	if (f->control.state == LH_CONTROL_FREE || !lh_before(edge, own))
+	if (!lh_before(edge, own))
 		return own;
 	if (lh_before(edge, f->hold.fwd_edge + step))
 		edge = f->hold.fwd_edge;
 	return lh_before(edge, own) ? edge : own;
+}
+
+LH_INLINE u32 lh_control_edge(struct lh_env *env, const struct lh_flow *f, u32 own)
+{
+	if (f->control.state == LH_CONTROL_FREE)
+		return own;
+	return lh_control_edge_of(f, lh_control_granted(env, f), own);
 }
 
 /*
@@ -46,10 +60,10 @@ LH_INLINE u32 lh_control_header(const struct lh_flow *f, u32 ack, u32 edge, u32 
 
 /* The edge for a duplicate that FH is to see as one: without SACK that is an ACK
  * whose window is the last one's too (RFC 5681 section 2). */
-LH_INLINE u32 lh_control_edge_same(struct lh_env *env, const struct lh_flow *f, u32 own)
+LH_INLINE u32 lh_control_edge_same(const struct lh_flow *f, u32 granted, u32 own)
 {
-	if (lh_flow_sack(f) || f->control.state == LH_CONTROL_FREE)
-		return lh_control_edge(env, f, own);
+	if (lh_flow_sack(f))
+		return lh_control_edge_of(f, granted, own);
 	return lh_before(f->hold.fwd_edge, own) && lh_after(f->hold.fwd_edge, f->una)
 		       ? f->hold.fwd_edge
 		       : own;
@@ -58,7 +72,7 @@ LH_INLINE u32 lh_control_edge_same(struct lh_env *env, const struct lh_flow *f, 
 LH_INLINE void lh_control_window(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 				 bool same, struct lh_actions *out)
 {
-	u32 own = env->view.edge, edge, header;
+	u32 own = env->view.edge, granted, edge, header;
 
 	if (f->control.state == LH_CONTROL_FREE) {
 		f->control.old_edge = 1; /* what it spends is MH's own window */
@@ -66,9 +80,9 @@ LH_INLINE void lh_control_window(struct lh_env *env, struct lh_flow *f, const st
 	}
 	if (!lh_control_usable(env, f) || s->ack != f->una || !s->window)
 		return;
-	f->control.old_edge =
-		lh_before(lh_control_granted(env, f) + 2 * lh_mss(f), f->hold.fwd_edge);
-	edge = same ? lh_control_edge_same(env, f, own) : lh_control_edge(env, f, own);
+	granted = lh_control_granted(env, f);
+	f->control.old_edge = lh_before(granted + 2 * lh_mss(f), f->hold.fwd_edge);
+	edge = same ? lh_control_edge_same(f, granted, own) : lh_control_edge_of(f, granted, own);
 	header = lh_control_header(f, s->ack, edge, s->window);
 	if (header != s->window)
 		out->window = header;
@@ -123,7 +137,9 @@ LH_INLINE void lh_release(struct lh_env *env, struct lh_flow *f, struct lh_actio
 		out->held_window = f->hold.last_window;
 		return;
 	}
-	edge = lh_control_edge_same(env, f, f->hold.own_edge);
+	edge = f->hold.own_edge;
+	if (f->control.state != LH_CONTROL_FREE)
+		edge = lh_control_edge_same(f, lh_control_granted(env, f), edge);
 	out->held_window = lh_control_header(f, f->una, edge,
 					     lh_min((f->hold.own_edge - f->una) >> shift, 0xffffU));
 	f->hold.fwd_edge = lh_kept_edge(f, f->una + (out->held_window << shift));

@@ -43,6 +43,8 @@ pub const LH_KEEP_WINDOW: u32 = 4294967295;
 pub const LH_RELEASE_MOST: u32 = 8;
 pub const LH_REPAIR_REST_NS: u32 = 100000;
 pub const LH_REPAIR_FULL_NS: u32 = 1000000;
+pub const LH_TRIALS_MOST: u32 = 4;
+pub const LH_TRIAL_MOST_NS: u32 = 2000000000;
 pub const LH_C_MOST: u32 = 1073741824;
 pub const LH_DELACK_NS: u32 = 40000000;
 pub const LH_DELACK_MOST_NS: u32 = 200000000;
@@ -1182,6 +1184,8 @@ pub struct lh_control {
     pub least_before_ns: u64,
     #[doc = " in the interval"]
     pub nr_samples: u32,
+    #[doc = " C in LH_TRIAL_LIMIT, 0: as it is"]
+    pub trial_bytes: u32,
     #[doc = " last CE mark"]
     pub marked_ns: u64,
 }
@@ -1217,6 +1221,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_control, least_before_ns) - 56usize];
     ["Offset of field: lh_control::nr_samples"]
         [::core::mem::offset_of!(lh_control, nr_samples) - 64usize];
+    ["Offset of field: lh_control::trial_bytes"]
+        [::core::mem::offset_of!(lh_control, trial_bytes) - 68usize];
     ["Offset of field: lh_control::marked_ns"]
         [::core::mem::offset_of!(lh_control, marked_ns) - 72usize];
 };
@@ -1527,6 +1533,14 @@ const _: () = {
     ["Offset of field: lh_tally::now"][::core::mem::offset_of!(lh_tally, now) - 8usize];
     ["Offset of field: lh_tally::before"][::core::mem::offset_of!(lh_tally, before) - 12usize];
 };
+#[doc = " half of it: is the queue ours (control.c)?"]
+pub const LH_TRIAL_HALF: lh_trial = 0;
+#[doc = " twice, where there is no half"]
+pub const LH_TRIAL_TWICE: lh_trial = 1;
+#[doc = " a little less than what they get: is less of it lost (limit.h)?"]
+pub const LH_TRIAL_LIMIT: lh_trial = 2;
+#[doc = " What C is for all of a receiver's flows, to see what follows from it."]
+pub type lh_trial = ::core::ffi::c_uint;
 #[doc = " One receiver on the link."]
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1543,9 +1557,10 @@ pub struct lh_peer {
     pub trials: u8,
     #[doc = " 1: lmin_now_ns is a handshake's, whose packets are small"]
     pub guessed: u8,
-    #[doc = " 1: the trial is of twice C, and not of half of it"]
-    pub trial_more: u8,
-    pub pad: u8,
+    #[doc = " enum lh_trial: what it is of"]
+    pub trial: u8,
+    #[doc = " 1: its flows are too many for its limit to be braked by it (limit.h)"]
+    pub tight: u8,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
     pub lmin_now_ns: u64,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
@@ -1651,6 +1666,33 @@ pub struct lh_peer {
     #[doc = " bytes that the hop had to carry of what had gone to it, at backlog_ns (lh_queue_departs)"]
     pub backlog: u32,
     pub backlog_ns: u64,
+    #[doc = " bytes sent again, modulo 2^32"]
+    pub copied: u32,
+    #[doc = " both when the present span began"]
+    pub span_copied: u32,
+    #[doc = " both when the present span began"]
+    pub span_delivered: u32,
+    pub lost: u32,
+    #[doc = " what of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT"]
+    pub lost_mean: u32,
+    #[doc = " when it began; 0: there is none"]
+    pub span_ns: u64,
+    #[doc = " delivered in the last one, bytes per second"]
+    pub span_rate: u64,
+    #[doc = " copied, at the first sample of a trial's last part"]
+    pub trial_copied: u32,
+    #[doc = " lost_mean before a trial"]
+    pub trial_lost: u32,
+    #[doc = " span_rate before it"]
+    pub trial_rate: u64,
+    #[doc = " bytes per second; 0: there is none"]
+    pub limit_rate: u64,
+    #[doc = " when more was lost last"]
+    pub limit_ns: u64,
+    #[doc = " lost in the trial that found the limit"]
+    pub limit_lost: u32,
+    #[doc = " Spans in a row in which so much was lost as only a limit explains; where one is known, in which it was\n reached."]
+    pub heavy: u32,
     #[doc = " last probe, by whichever flow"]
     pub probe_ns: u64,
     #[doc = " the next one waits so long for those of other receivers"]
@@ -1670,7 +1712,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 464usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 544usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1678,9 +1720,8 @@ const _: () = {
     ["Offset of field: lh_peer::tag"][::core::mem::offset_of!(lh_peer, tag) - 32usize];
     ["Offset of field: lh_peer::trials"][::core::mem::offset_of!(lh_peer, trials) - 36usize];
     ["Offset of field: lh_peer::guessed"][::core::mem::offset_of!(lh_peer, guessed) - 37usize];
-    ["Offset of field: lh_peer::trial_more"]
-        [::core::mem::offset_of!(lh_peer, trial_more) - 38usize];
-    ["Offset of field: lh_peer::pad"][::core::mem::offset_of!(lh_peer, pad) - 39usize];
+    ["Offset of field: lh_peer::trial"][::core::mem::offset_of!(lh_peer, trial) - 38usize];
+    ["Offset of field: lh_peer::tight"][::core::mem::offset_of!(lh_peer, tight) - 39usize];
     ["Offset of field: lh_peer::lmin_now_ns"]
         [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 40usize];
     ["Offset of field: lh_peer::lmin_before_ns"]
@@ -1762,15 +1803,36 @@ const _: () = {
     ["Offset of field: lh_peer::backlog"][::core::mem::offset_of!(lh_peer, backlog) - 388usize];
     ["Offset of field: lh_peer::backlog_ns"]
         [::core::mem::offset_of!(lh_peer, backlog_ns) - 392usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 400usize];
-    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 408usize];
+    ["Offset of field: lh_peer::copied"][::core::mem::offset_of!(lh_peer, copied) - 400usize];
+    ["Offset of field: lh_peer::span_copied"]
+        [::core::mem::offset_of!(lh_peer, span_copied) - 404usize];
+    ["Offset of field: lh_peer::span_delivered"]
+        [::core::mem::offset_of!(lh_peer, span_delivered) - 408usize];
+    ["Offset of field: lh_peer::lost"][::core::mem::offset_of!(lh_peer, lost) - 412usize];
+    ["Offset of field: lh_peer::lost_mean"][::core::mem::offset_of!(lh_peer, lost_mean) - 416usize];
+    ["Offset of field: lh_peer::span_ns"][::core::mem::offset_of!(lh_peer, span_ns) - 424usize];
+    ["Offset of field: lh_peer::span_rate"][::core::mem::offset_of!(lh_peer, span_rate) - 432usize];
+    ["Offset of field: lh_peer::trial_copied"]
+        [::core::mem::offset_of!(lh_peer, trial_copied) - 440usize];
+    ["Offset of field: lh_peer::trial_lost"]
+        [::core::mem::offset_of!(lh_peer, trial_lost) - 444usize];
+    ["Offset of field: lh_peer::trial_rate"]
+        [::core::mem::offset_of!(lh_peer, trial_rate) - 448usize];
+    ["Offset of field: lh_peer::limit_rate"]
+        [::core::mem::offset_of!(lh_peer, limit_rate) - 456usize];
+    ["Offset of field: lh_peer::limit_ns"][::core::mem::offset_of!(lh_peer, limit_ns) - 464usize];
+    ["Offset of field: lh_peer::limit_lost"]
+        [::core::mem::offset_of!(lh_peer, limit_lost) - 472usize];
+    ["Offset of field: lh_peer::heavy"][::core::mem::offset_of!(lh_peer, heavy) - 476usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 480usize];
+    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 488usize];
     ["Offset of field: lh_peer::probes_until_ns"]
-        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 416usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 424usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 432usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 440usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 444usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 448usize];
+        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 496usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 504usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 512usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 520usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 524usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 528usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1815,7 +1877,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 478248usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 560168usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
@@ -2105,58 +2167,59 @@ pub const LH_C_windows_edited: lh_counter = 29;
 pub const LH_C_clock_engaged: lh_counter = 30;
 pub const LH_C_clock_released: lh_counter = 31;
 pub const LH_C_lmin_raised: lh_counter = 32;
-pub const LH_C_ce_marks: lh_counter = 33;
-pub const LH_C_outages: lh_counter = 34;
-pub const LH_C_slack_bursts: lh_counter = 35;
-pub const LH_C_slack_inapplicable: lh_counter = 36;
-pub const LH_C_freezes: lh_counter = 37;
-pub const LH_C_handoff_acks: lh_counter = 38;
-pub const LH_C_holes: lh_counter = 39;
-pub const LH_C_holes_untold: lh_counter = 40;
-pub const LH_C_holes_given_up: lh_counter = 41;
-pub const LH_C_holes_absent: lh_counter = 42;
-pub const LH_C_told_options: lh_counter = 43;
-pub const LH_C_told_messages: lh_counter = 44;
-pub const LH_C_told_absent: lh_counter = 45;
-pub const LH_C_waited: lh_counter = 46;
-pub const LH_C_sequenced: lh_counter = 47;
-pub const LH_C_unsequenced: lh_counter = 48;
-pub const LH_C_overcrowded: lh_counter = 49;
-pub const LH_C_release_errors: lh_counter = 50;
-pub const LH_C_copies_dropped: lh_counter = 51;
-pub const LH_C_asked: lh_counter = 52;
-pub const LH_C_mac_delivered: lh_counter = 53;
-pub const LH_C_mac_undelivered: lh_counter = 54;
-pub const LH_C_mac_given_up: lh_counter = 55;
-pub const LH_C_mac_strangers: lh_counter = 56;
-pub const LH_C_bypass_not_tcp: lh_counter = 57;
-pub const LH_C_bypass_fragment: lh_counter = 58;
-pub const LH_C_bypass_malformed: lh_counter = 59;
-pub const LH_C_bypass_filtered: lh_counter = 60;
-pub const LH_C_bypass_table_full: lh_counter = 61;
-pub const LH_C_bypass_unanswered: lh_counter = 62;
-pub const LH_C_bypass_lock: lh_counter = 63;
-pub const LH_C_bypass_stale: lh_counter = 64;
-pub const LH_C_bypass_checksum: lh_counter = 65;
-pub const LH_C_bypass_unacceptable: lh_counter = 66;
-pub const LH_C_resynchronised: lh_counter = 67;
-pub const LH_C_flows_created: lh_counter = 68;
-pub const LH_C_flows_removed: lh_counter = 69;
-pub const LH_C_timer_kicks: lh_counter = 70;
-pub const LH_C_messages_accepted: lh_counter = 71;
-pub const LH_C_messages_malformed: lh_counter = 72;
-pub const LH_C_messages_version: lh_counter = 73;
-pub const LH_C_messages_key: lh_counter = 74;
-pub const LH_C_messages_forged: lh_counter = 75;
-pub const LH_C_messages_own: lh_counter = 76;
-pub const LH_C_messages_replayed: lh_counter = 77;
-pub const LH_C_messages_unconfirmed: lh_counter = 78;
-pub const LH_C_messages_limited: lh_counter = 79;
-pub const LH_C_messages_full: lh_counter = 80;
-pub const LH_C_messages_off_link: lh_counter = 81;
-pub const LH_C_messages_sent: lh_counter = 82;
-pub const LH_C_messages_unsent: lh_counter = 83;
-pub const LH_NR_COUNTERS: lh_counter = 84;
+pub const LH_C_limits_found: lh_counter = 33;
+pub const LH_C_ce_marks: lh_counter = 34;
+pub const LH_C_outages: lh_counter = 35;
+pub const LH_C_slack_bursts: lh_counter = 36;
+pub const LH_C_slack_inapplicable: lh_counter = 37;
+pub const LH_C_freezes: lh_counter = 38;
+pub const LH_C_handoff_acks: lh_counter = 39;
+pub const LH_C_holes: lh_counter = 40;
+pub const LH_C_holes_untold: lh_counter = 41;
+pub const LH_C_holes_given_up: lh_counter = 42;
+pub const LH_C_holes_absent: lh_counter = 43;
+pub const LH_C_told_options: lh_counter = 44;
+pub const LH_C_told_messages: lh_counter = 45;
+pub const LH_C_told_absent: lh_counter = 46;
+pub const LH_C_waited: lh_counter = 47;
+pub const LH_C_sequenced: lh_counter = 48;
+pub const LH_C_unsequenced: lh_counter = 49;
+pub const LH_C_overcrowded: lh_counter = 50;
+pub const LH_C_release_errors: lh_counter = 51;
+pub const LH_C_copies_dropped: lh_counter = 52;
+pub const LH_C_asked: lh_counter = 53;
+pub const LH_C_mac_delivered: lh_counter = 54;
+pub const LH_C_mac_undelivered: lh_counter = 55;
+pub const LH_C_mac_given_up: lh_counter = 56;
+pub const LH_C_mac_strangers: lh_counter = 57;
+pub const LH_C_bypass_not_tcp: lh_counter = 58;
+pub const LH_C_bypass_fragment: lh_counter = 59;
+pub const LH_C_bypass_malformed: lh_counter = 60;
+pub const LH_C_bypass_filtered: lh_counter = 61;
+pub const LH_C_bypass_table_full: lh_counter = 62;
+pub const LH_C_bypass_unanswered: lh_counter = 63;
+pub const LH_C_bypass_lock: lh_counter = 64;
+pub const LH_C_bypass_stale: lh_counter = 65;
+pub const LH_C_bypass_checksum: lh_counter = 66;
+pub const LH_C_bypass_unacceptable: lh_counter = 67;
+pub const LH_C_resynchronised: lh_counter = 68;
+pub const LH_C_flows_created: lh_counter = 69;
+pub const LH_C_flows_removed: lh_counter = 70;
+pub const LH_C_timer_kicks: lh_counter = 71;
+pub const LH_C_messages_accepted: lh_counter = 72;
+pub const LH_C_messages_malformed: lh_counter = 73;
+pub const LH_C_messages_version: lh_counter = 74;
+pub const LH_C_messages_key: lh_counter = 75;
+pub const LH_C_messages_forged: lh_counter = 76;
+pub const LH_C_messages_own: lh_counter = 77;
+pub const LH_C_messages_replayed: lh_counter = 78;
+pub const LH_C_messages_unconfirmed: lh_counter = 79;
+pub const LH_C_messages_limited: lh_counter = 80;
+pub const LH_C_messages_full: lh_counter = 81;
+pub const LH_C_messages_off_link: lh_counter = 82;
+pub const LH_C_messages_sent: lh_counter = 83;
+pub const LH_C_messages_unsent: lh_counter = 84;
+pub const LH_NR_COUNTERS: lh_counter = 85;
 pub type lh_counter = ::core::ffi::c_uint;
 #[doc = " What the ACK of this call is beside its class, looked at once."]
 #[repr(C)]
@@ -2474,12 +2537,12 @@ const _: () = {
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
 pub struct lh_counters {
     #[doc = " indexed by enum lh_counter"]
-    pub n: [u64; 84usize],
+    pub n: [u64; 85usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 672usize];
+    ["Size of lh_counters"][::core::mem::size_of::<lh_counters>() - 680usize];
     ["Alignment of lh_counters"][::core::mem::align_of::<lh_counters>() - 8usize];
     ["Offset of field: lh_counters::n"][::core::mem::offset_of!(lh_counters, n) - 0usize];
 };
@@ -4121,18 +4184,18 @@ pub struct lh_of_cpu {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_of_cpu"][::core::mem::size_of::<lh_of_cpu>() - 960usize];
+    ["Size of lh_of_cpu"][::core::mem::size_of::<lh_of_cpu>() - 968usize];
     ["Alignment of lh_of_cpu"][::core::mem::align_of::<lh_of_cpu>() - 8usize];
     ["Offset of field: lh_of_cpu::counters"][::core::mem::offset_of!(lh_of_cpu, counters) - 0usize];
     ["Offset of field: lh_of_cpu::slots_taken"]
-        [::core::mem::offset_of!(lh_of_cpu, slots_taken) - 672usize];
+        [::core::mem::offset_of!(lh_of_cpu, slots_taken) - 680usize];
     ["Offset of field: lh_of_cpu::chunks_taken"]
-        [::core::mem::offset_of!(lh_of_cpu, chunks_taken) - 680usize];
+        [::core::mem::offset_of!(lh_of_cpu, chunks_taken) - 688usize];
     ["Offset of field: lh_of_cpu::nr_spare"]
-        [::core::mem::offset_of!(lh_of_cpu, nr_spare) - 688usize];
-    ["Offset of field: lh_of_cpu::spare"][::core::mem::offset_of!(lh_of_cpu, spare) - 692usize];
+        [::core::mem::offset_of!(lh_of_cpu, nr_spare) - 696usize];
+    ["Offset of field: lh_of_cpu::spare"][::core::mem::offset_of!(lh_of_cpu, spare) - 700usize];
     ["Offset of field: lh_of_cpu::spares_asked"]
-        [::core::mem::offset_of!(lh_of_cpu, spares_asked) - 952usize];
+        [::core::mem::offset_of!(lh_of_cpu, spares_asked) - 960usize];
 };
 impl Default for lh_of_cpu {
     fn default() -> Self {

@@ -4,7 +4,7 @@
 use lasthop_core::Config;
 use lasthop_core::bindings::LH_ROLE_MOBILE;
 
-use crate::lane::Discipline;
+use crate::lane::{Discipline, Policer};
 use crate::unsteady::Unsteady;
 use crate::wire::{Carries, FRAME};
 
@@ -120,6 +120,8 @@ pub struct Case {
     pub stations: Vec<Station>,
     /// (bit/s, for so long), over and over, in place of `bps`.
     pub wave: Vec<(f64, u64)>,
+    /// On the way down, before the link.
+    pub policer: Option<Policer>,
     /// (from, by so much each way): the hop becomes longer.
     pub longer_ns: Option<(u64, u64)>,
     /// Nothing is lost on the way down before.
@@ -157,6 +159,7 @@ impl Default for Case {
             wired_queue: 4000,
             stations: Vec::new(),
             wave: Vec::new(),
+            policer: None,
             longer_ns: None,
             loss_from_ns: 0,
             unsteady: Unsteady::default(),

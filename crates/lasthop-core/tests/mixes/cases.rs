@@ -4,6 +4,7 @@
 
 mod browsing;
 mod clocks;
+mod limits;
 mod thin;
 
 use lasthop_core::Config;

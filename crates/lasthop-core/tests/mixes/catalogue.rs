@@ -5,8 +5,8 @@ use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
     BROWSED, PIECES, RECEIVERS, arrivals, beside_datagrams, beside_flow, beside_upload, browse,
-    carries, detours, liars, link, long_hop, longer, managed, moved, narrow, page, pieces, roams,
-    slow, stations, strides, unsteady, upload, wave,
+    carries, detours, liars, link, long_hop, longer, managed, moved, narrow, page, pieces, policed,
+    policed_fades, policed_page, roams, short, slow, stations, strides, unsteady, upload, wave,
 };
 use crate::wire::Carries;
 
@@ -107,6 +107,36 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
     }
     for loss in [0.0, 0.02] {
         show(&format!("upload-{loss}"), &upload(loss));
+    }
+    for queue in [3, 10, 30] {
+        for n in [1, 4] {
+            for cc in CCS {
+                for loss in [0.0, 0.01] {
+                    let case = short(queue, loss).flows(n, cc);
+                    show(&format!("short-{queue}-{n}-{cc}-{loss}"), &case);
+                }
+            }
+        }
+    }
+    for burst_ms in [10, 50, 200] {
+        for cc in ["cubic", "bbr"] {
+            for loss in [0.0, 0.01] {
+                let name = format!("policed-page-{burst_ms}-{cc}-{loss}");
+                show(&name, &policed_page(burst_ms, cc, loss));
+            }
+        }
+        for n in [1, 4] {
+            let name = format!("policed-fades-{burst_ms}-{n}");
+            show(&name, &policed_fades(burst_ms, n));
+        }
+        for n in [1, 4, 20] {
+            for cc in CCS {
+                for loss in [0.0, 0.01] {
+                    let name = format!("policed-{burst_ms}-{n}-{cc}-{loss}");
+                    show(&name, &policed(burst_ms, loss).flows(n, cc));
+                }
+            }
+        }
     }
     for queue in [30, 110, 250] {
         for loss in [0.0, 0.02] {

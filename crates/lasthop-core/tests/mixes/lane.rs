@@ -187,6 +187,33 @@ pub struct LaneCounts {
     pub bytes: u64,
 }
 
+/// A policer: what finds too few tokens is dropped, and nothing waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Policer {
+    pub bps: f64,
+    pub burst_bytes: f64,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    policer: Policer,
+    bytes: f64,
+    at_ns: u64,
+}
+
+impl Bucket {
+    fn takes(&mut self, bytes: u32, now_ns: u64) -> bool {
+        let more = (now_ns - self.at_ns) as f64 * self.policer.bps / 8e9;
+        self.at_ns = now_ns;
+        self.bytes = (self.bytes + more).min(self.policer.burst_bytes);
+        let takes = self.bytes >= f64::from(bytes);
+        if takes {
+            self.bytes -= f64::from(bytes);
+        }
+        takes
+    }
+}
+
 #[derive(Debug)]
 pub struct Lane {
     /// (bit/s, from): the rate over time, over and over with `period_ns`.
@@ -197,6 +224,7 @@ pub struct Lane {
     /// Before that nothing is lost.
     pub loss_from_ns: u64,
     pub timing: Timing,
+    bucket: Option<Bucket>,
     queue: Queue,
     busy: bool,
     random: Random,
@@ -213,6 +241,7 @@ impl Lane {
             loss: 0.0,
             loss_from_ns: 0,
             timing: Timing::new(Unsteady::default(), 0, 0),
+            bucket: None,
             queue: Queue {
                 discipline,
                 limit,
@@ -238,8 +267,20 @@ impl Lane {
         self.queue.len
     }
 
+    pub fn police(&mut self, policer: Policer) {
+        self.bucket = Some(Bucket {
+            policer,
+            bytes: policer.burst_bytes,
+            at_ns: 0,
+        });
+    }
+
     pub fn push(&mut self, packet: Packet, now_ns: u64) {
-        if !self.queue.push(packet, now_ns) {
+        let passes = match &mut self.bucket {
+            Some(bucket) => bucket.takes(packet.bytes, now_ns),
+            None => true,
+        };
+        if !passes || !self.queue.push(packet, now_ns) {
             self.counts.queue_dropped += 1;
         }
     }

@@ -2,7 +2,7 @@
 //! The mixes themselves, for the cases that assert and for the table that shows.
 
 use crate::case::{Case, Datagrams, FlowSpec, MS, Pages, SEC, Station};
-use crate::lane::Discipline;
+use crate::lane::{Discipline, Policer};
 use crate::unsteady::Unsteady;
 use crate::wire::{Carries, Random};
 
@@ -334,4 +334,42 @@ pub fn unsteady(cc: &'static str, loss: f64) -> [(&'static str, Case); 7] {
         ("mobile", mobile),
         ("satellite", satellite),
     ]
+}
+
+/// A line of 100 Mbit/s whose owner drops what is beyond 10, but for so many milliseconds' worth.
+pub fn policed(burst_ms: u64, loss: f64) -> Case {
+    let bps = 10e6;
+    Case {
+        policer: Some(Policer {
+            bps,
+            burst_bytes: bps * burst_ms as f64 / 8e3,
+        }),
+        ..Case::new(100.0, 50, 10, loss)
+    }
+}
+
+/// A page's on such a line.
+pub fn policed_page(burst_ms: u64, cc: &'static str, loss: f64) -> Case {
+    Case {
+        pages: page(cc, loss).pages,
+        warmup_ns: 0,
+        duration_ns: 200 * SEC,
+        ..policed(burst_ms, loss)
+    }
+}
+
+/// One that loses 10 % besides, from some time on.
+pub fn policed_fades(burst_ms: u64, flows: usize) -> Case {
+    Case {
+        loss_from_ns: 12 * SEC,
+        ..policed(burst_ms, 0.1).flows(flows, "cubic")
+    }
+}
+
+/// A hop of 50 Mbit/s with room for so few packets.
+pub fn short(queue: usize, loss: f64) -> Case {
+    Case {
+        queue,
+        ..Case::new(50.0, 50, 10, loss)
+    }
 }

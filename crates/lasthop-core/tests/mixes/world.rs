@@ -151,6 +151,9 @@ impl World {
                 seed ^ (10 + i as u64),
             );
             lane.loss = s.loss;
+            if let Some(policer) = case.policer {
+                lane.police(policer);
+            }
             lane.loss_from_ns = SEC + case.loss_from_ns;
             lane.timing = Timing::new(case.unsteady, seed ^ (20 + i as u64), seed ^ 5);
             if !case.wave.is_empty() {

@@ -172,7 +172,7 @@ fn twice_the_least_tells_a_longer_way_from_a_queue() {
     for (segs, raised) in [(2, false), (3, true)] {
         let (mut b, place) = on_trial(60);
         let peer = b.host.peer_mut(place);
-        (peer.trial_more, peer.trial_first) = (1, 2 * MSS);
+        (peer.trial, peer.trial_first) = (LH_TRIAL_TWICE as u8, 2 * MSS);
         // What the first of these delivers is where the count of the last part begins.
         let seq = round(&mut b, 2 * MSS, 2, 50);
         round(&mut b, seq, segs, 50);
@@ -185,7 +185,7 @@ fn twice_the_least_tells_a_longer_way_from_a_queue() {
 #[test]
 fn a_trial_whose_first_part_brought_nothing_tells_of_a_queue() {
     let (mut b, place) = on_trial(60);
-    b.host.peer_mut(place).trial_more = 1;
+    b.host.peer_mut(place).trial = LH_TRIAL_TWICE as u8;
     let mut seq = round(&mut b, 2 * MSS, 2, 20);
     // Of a single segment none is a sample of the last part, but each says that time has passed.
     for _ in 0..12 {

@@ -18,6 +18,7 @@ mod faults;
 mod footprint;
 mod handoff;
 mod late;
+mod limits;
 mod local;
 mod many;
 mod observe;
