@@ -297,7 +297,6 @@ impl Proxy {
             self.ended.clone(),
         )
         .await;
-        self.connections.forget(ends);
         self.moved_bytes.fetch_add(
             relayed.from_client_bytes + relayed.from_server_bytes,
             Ordering::Relaxed,
@@ -315,6 +314,8 @@ impl Proxy {
                 End::Ended => "ended",
             },
         }));
+        // Once none is left the proxy sums up and ends: by then this one is counted and told.
+        self.connections.forget(ends);
     }
 
     /// Until there are no connections.
