@@ -94,8 +94,8 @@ struct lh_peer {
 	/* What gets lost, and a limit of the hop's (limit.h). */
 	u32 copied; /* bytes sent again, modulo 2^32 */
 	u32 span_copied, span_delivered; /* both when the present span began */
-	u32 lost,
-		lost_mean; /* what of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT */
+	/* What of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT. */
+	u32 lost, lost_mean;
 	u64 span_ns; /* when it began; 0: there is none */
 	u64 span_rate; /* delivered in the last one, bytes per second */
 	u32 trial_copied; /* copied, at the first sample of a trial's last part */
@@ -103,7 +103,7 @@ struct lh_peer {
 	u64 trial_rate; /* span_rate before it */
 	u64 limit_rate; /* bytes per second; 0: there is none */
 	u64 limit_ns; /* when more was lost last */
-	u32 limit_lost; /* lost in the trial that found the limit */
+	u32 limit_lost; /* what is lost below it, smoothed */
 	/* Spans in a row in which so much was lost as only a limit explains; where one is known, in which it was
 	 * reached. */
 	u32 heavy;

@@ -1672,8 +1672,9 @@ pub struct lh_peer {
     pub span_copied: u32,
     #[doc = " both when the present span began"]
     pub span_delivered: u32,
+    #[doc = " What of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT."]
     pub lost: u32,
-    #[doc = " what of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT"]
+    #[doc = " What of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT."]
     pub lost_mean: u32,
     #[doc = " when it began; 0: there is none"]
     pub span_ns: u64,
@@ -1689,7 +1690,7 @@ pub struct lh_peer {
     pub limit_rate: u64,
     #[doc = " when more was lost last"]
     pub limit_ns: u64,
-    #[doc = " lost in the trial that found the limit"]
+    #[doc = " what is lost below it, smoothed"]
     pub limit_lost: u32,
     #[doc = " Spans in a row in which so much was lost as only a limit explains; where one is known, in which it was\n reached."]
     pub heavy: u32,
