@@ -14,6 +14,8 @@
 #define LH_LIMIT_HEAVY 6U /* spans, doubled for each trial in vain */
 /* So much more than usual gets lost where it is reached. */
 #define LH_LIMIT_EXCESS (LH_LOST_UNIT / 16)
+/* For so many spans at the most where C has grown up to it; more in a row tell of a worse link. */
+#define LH_LIMIT_PROBED 2
 /* Reached in more spans than that in a row, it is none: C has long been below it. */
 #define LH_LIMIT_WRONG 16
 #define LH_LIMIT_CAUTION_NS                                                                        \
@@ -63,7 +65,8 @@ LH_INLINE void lh_limit_follow(struct lh_env *env, struct lh_peer *p)
 	} else {
 		p->limit_rate = lh_max(p->limit_rate, p->span_rate);
 	}
-	p->limit_lost += p->lost / 8 - p->limit_lost / 8;
+	if (!lh_limit_reached(p) || p->heavy > LH_LIMIT_PROBED)
+		p->limit_lost += p->lost / 8 - p->limit_lost / 8;
 }
 
 /* C of a trial, bytes: a little less than what MH gets. */
