@@ -11,22 +11,36 @@
 /* A limit is tried where more gets lost than links lose: where FH is not told of it a half of all does. 20 % at
  * random are 31 % in hardly any span, and not in six in a row. */
 #define LH_LIMIT_DOUBT (LH_LOST_UNIT * 5 / 16)
-#define LH_LIMIT_HEAVY 6U /* spans, doubled for each trial in vain */
+#define LH_LIMIT_HEAVY                                                                             \
+	6U /* spans, doubled for each trial in vain, of which there are LH_TRIALS_MOST */
 /* So much more than usual gets lost where it is reached. */
 #define LH_LIMIT_EXCESS (LH_LOST_UNIT / 16)
 /* For so many spans at the most where C has grown up to it; more in a row tell of a worse link. */
 #define LH_LIMIT_PROBED 2
 /* Reached in more spans than that in a row, it is none: C has long been below it. */
 #define LH_LIMIT_WRONG 16
-#define LH_LIMIT_CAUTION_NS                                                                        \
-	(2 * LH_SEC) /* since it was reached: C grows by steps four times as small */
-#define LH_LIMIT_ENDS_NS                                                                           \
-	(20 * LH_SEC) /* and what has not been reached for so long is no limit any more */
+/* So long after it was reached C grows by a quarter of its steps. */
+#define LH_LIMIT_CAUTION_NS (2 * LH_SEC)
+/* Not reached for so long, it is no limit any more. */
+#define LH_LIMIT_ENDS_NS (20 * LH_SEC)
 #define LH_LIMIT_SHARE 4 /* segments per round trip: C is two at the least */
 
 LH_INLINE bool lh_limit_reached(const struct lh_peer *p)
 {
 	return p->lost >= p->limit_lost + LH_LIMIT_EXCESS;
+}
+
+/* What share of all was sent again. */
+LH_INLINE u64 lh_lost_share(u32 delivered, u32 copied)
+{
+	return (u64)copied * LH_LOST_UNIT / ((u64)delivered + copied + 1);
+}
+
+/* What the flow's share of @rate makes in an unloaded round trip, bytes. */
+LH_INLINE u64 lh_limit_share(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p,
+			     u64 rate)
+{
+	return lh_rate_times(rate / lh_peer_flows(env, p), lh_base(env, f));
 }
 
 /* The present span is over: what came in it, and what had to be sent again. */
@@ -38,7 +52,7 @@ LH_INLINE void lh_limit_span(struct lh_env *env, struct lh_peer *p, u64 age)
 	p->lost = 0;
 	p->span_rate = 0;
 	if (p->span_ns && age < LH_SPAN_PAUSE_NS && got) {
-		p->lost = (u64)copied * LH_LOST_UNIT / ((u64)got + copied);
+		p->lost = lh_lost_share(got, copied);
 		p->span_rate = (u64)got * LH_SEC / age;
 		p->lost_mean += p->lost / 4 - p->lost_mean / 4;
 	}
@@ -72,10 +86,9 @@ LH_INLINE void lh_limit_follow(struct lh_env *env, struct lh_peer *p)
 /* C of a trial, bytes: a little less than what MH gets. */
 LH_INLINE u32 lh_limit_trial(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
 {
-	u64 rate = (p->trial_rate - p->trial_rate / 8) / lh_peer_flows(env, p);
+	u64 share = lh_limit_share(env, f, p, p->trial_rate - p->trial_rate / 8);
 
-	return lh_min(f->control.c_bytes,
-		      lh_control_bounded(f, lh_rate_times(rate, lh_base(env, f))));
+	return lh_min(f->control.c_bytes, lh_control_bounded(f, share));
 }
 
 /* An interval of the flow's is over. */
@@ -92,9 +105,8 @@ LH_INLINE void lh_limit_look(struct lh_env *env, struct lh_flow *f, struct lh_pe
 	lh_limit_span(env, p, age);
 	if (p->limit_rate && p->span_rate)
 		lh_limit_follow(env, p);
-	p->tight =
-		p->limit_rate && lh_rate_lacks(p->limit_rate, lh_control_base(env, f),
-					       LH_LIMIT_SHARE * lh_mss(f) * lh_peer_flows(env, p));
+	p->tight = p->limit_rate &&
+		   lh_limit_share(env, f, p, p->limit_rate) < LH_LIMIT_SHARE * lh_mss(f);
 }
 
 /* Begins a trial for a limit: first until nothing is under way any more of what was granted before, holes included. */
@@ -117,7 +129,7 @@ LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p;
 	u64 lost, least;
-	u32 got, copied;
+	u32 got;
 
 	if (!env || !f)
 		return 0;
@@ -125,8 +137,7 @@ LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f)
 	if (!p)
 		return 0;
 	got = p->delivered - p->trial_delivered;
-	copied = p->copied - p->trial_copied;
-	lost = (u64)copied * LH_LOST_UNIT / ((u64)got + copied + 1);
+	lost = lh_lost_share(got, p->copied - p->trial_copied);
 	least = lh_rate_times(p->trial_rate / 2 + p->trial_rate / 8,
 			      lh_since(env->now_ns, p->trial_ns));
 	if (lost > p->trial_lost / 2 || got < least) {
@@ -143,9 +154,8 @@ LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f)
 /* C for the next interval. */
 LH_INLINE void lh_limit_law(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
-	u64 c = f->control.c_bytes, share;
+	u64 c = f->control.c_bytes, share = lh_limit_share(env, f, p, p->limit_rate);
 
-	share = lh_rate_times(p->limit_rate / lh_peer_flows(env, p), lh_base(env, f));
 	if (lh_limit_reached(p))
 		c = lh_min(c, share);
 	else if (c < share)
@@ -158,7 +168,7 @@ LH_INLINE void lh_limit_law(struct lh_env *env, struct lh_flow *f, struct lh_pee
 LH_ENTRY int lh_limit_interval(struct lh_env *env, struct lh_flow *f, u64 q)
 {
 	struct lh_peer *p;
-	bool queue;
+	u64 aim;
 
 	if (!env || !f)
 		return 0;
@@ -166,14 +176,16 @@ LH_ENTRY int lh_limit_interval(struct lh_env *env, struct lh_flow *f, u64 q)
 	if (!p)
 		return 0;
 	lh_limit_look(env, f, p);
-	queue = q >= lh_aim(env, f);
+	aim = lh_aim(env, f);
 	if (!p->limit_rate) {
-		if (f->control.state == LH_CONTROL_HELD && !queue && !p->trial_end_ns &&
-		    p->heavy >= LH_LIMIT_HEAVY << lh_min(p->trials, LH_TRIALS_MOST))
+		/* By the least: a mean of a busy machine's, or of a hop that jitters, is no queue. */
+		if (f->control.state == LH_CONTROL_HELD && !p->trial_end_ns &&
+		    f->control.least_before_ns < lh_lmin(env) + aim &&
+		    p->heavy >= LH_LIMIT_HEAVY << (p->trials & 7))
 			lh_limit_try(env, f, p);
 		return 0;
 	}
-	if (f->control.state != LH_CONTROL_HELD || (queue && !lh_limit_reached(p)))
+	if (f->control.state != LH_CONTROL_HELD || (q >= aim && !lh_limit_reached(p)))
 		return 0;
 	f->control.calm = f->control.goal_bytes = 0;
 	if (!f->control.settling && !p->trial_end_ns)
