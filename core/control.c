@@ -299,6 +299,11 @@ LH_INLINE void lh_trial_vain(struct lh_peer *p)
 	p->trials = lh_min(p->trials + 1, LH_TRIALS_MOST);
 }
 
+LH_INLINE u32 lh_trial_wait(const struct lh_peer *p, u32 n)
+{
+	return n << (p->trials & 7); /* LH_TRIALS_MOST at the most */
+}
+
 /* The trial is over: what stands although every C was halved, or doubled for more to come, is the way itself. */
 LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
@@ -346,7 +351,7 @@ LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u6
 		return;
 	}
 	c->doubt = lh_min(c->doubt + 1, 255);
-	if (c->doubt < LH_DOUBT_INTERVALS << lh_min(p->trials, LH_TRIALS_MOST))
+	if (c->doubt < lh_trial_wait(p, LH_DOUBT_INTERVALS))
 		return;
 	c->doubt = 0;
 	lh_trial_begin(env, p,

@@ -58,8 +58,8 @@ struct lh_control {
 	u64 marked_ns; /* last CE mark */
 };
 
-#define LH_TRIALS_MOST 4
-#define LH_TRIAL_MOST_NS (2 * LH_SEC) /* an interval of it */
+#define LH_TRIALS_MOST 4 /* in vain that count (lh_trial_wait) */
+#define LH_TRIAL_MOST_NS (2 * LH_SEC) /* either part of one, or an interval of that */
 #define LH_C_MOST (1ULL << 30) /* of C; as RFC 7323 section 2.3 */
 #define LH_DELACK_NS (40 * LH_MSEC) /* of the receiver, that is */
 #define LH_DELACK_MOST_NS (200 * LH_MSEC) /* RFC 8985 section 7.2's WCDelAckT */
@@ -87,13 +87,16 @@ LH_INLINE void lh_control_refute(struct lh_env *env, struct lh_flow *f);
 /* The receiver, if all its flows are on trial (enum lh_trial); else NULL. */
 LH_INLINE const struct lh_peer *lh_control_trial(struct lh_env *env, const struct lh_flow *f);
 
-/* Begins a trial (enum lh_trial) for all flows of the receiver @p, which shows after @settles ns what comes of it, and ends after
- * @lasts more. */
+/* Begins a trial (enum lh_trial) for all flows of the receiver @p, which shows after @settles ns what comes of
+ * it, and ends after @lasts more. */
 LH_INLINE void lh_trial_begin(struct lh_env *env, struct lh_peer *p, u32 trial, u64 settles,
 			      u64 lasts);
 
 /* It has found nothing: the next one comes twice as late. */
 LH_INLINE void lh_trial_vain(struct lh_peer *p);
+
+/* What tells that one is due, usually @n times, doubled for each in vain. */
+LH_INLINE u32 lh_trial_wait(const struct lh_peer *p, u32 n);
 
 /* Deliveries, but for a while no sample: what is granted is so little that each segment
  * is alone, and may wait for a delayed ACK. */

@@ -36,7 +36,7 @@ struct lh_peer {
 	u64 seen_ns; /* last new flow or sample, or ACK to a second */
 	u64 busy_ns; /* last sample that showed a standing queue */
 	u32 tag; /* hash of addr: whether the place is still ours */
-	u8 trials; /* that found a real queue, since the last that did not */
+	u8 trials; /* in vain, since the last that was not; LH_TRIALS_MOST at the most */
 	u8 guessed; /* 1: lmin_now_ns is a handshake's, whose packets are small */
 	u8 trial; /* enum lh_trial: what it is of */
 	u8 tight; /* 1: its flows are too many for its limit to be braked by it (limit.h) */

@@ -11,8 +11,7 @@
 /* A limit is tried where more gets lost than links lose: where FH is not told of it a half of all does. 20 % at
  * random are 31 % in hardly any span, and not in six in a row. */
 #define LH_LIMIT_DOUBT (LH_LOST_UNIT * 5 / 16)
-#define LH_LIMIT_HEAVY                                                                             \
-	6U /* spans, doubled for each trial in vain, of which there are LH_TRIALS_MOST */
+#define LH_LIMIT_HEAVY 6 /* spans in a row */
 /* So much more than usual gets lost where it is reached. */
 #define LH_LIMIT_EXCESS (LH_LOST_UNIT / 16)
 /* For so many spans at the most where C has grown up to it; more in a row tell of a worse link. */
@@ -181,7 +180,7 @@ LH_ENTRY int lh_limit_interval(struct lh_env *env, struct lh_flow *f, u64 q)
 		/* By the least: a mean of a busy machine's, or of a hop that jitters, is no queue. */
 		if (f->control.state == LH_CONTROL_HELD && !p->trial_end_ns &&
 		    f->control.least_before_ns < lh_lmin(env) + aim &&
-		    p->heavy >= LH_LIMIT_HEAVY << (p->trials & 7))
+		    p->heavy >= lh_trial_wait(p, LH_LIMIT_HEAVY))
 			lh_limit_try(env, f, p);
 		return 0;
 	}

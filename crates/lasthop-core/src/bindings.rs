@@ -1553,7 +1553,7 @@ pub struct lh_peer {
     pub busy_ns: u64,
     #[doc = " hash of addr: whether the place is still ours"]
     pub tag: u32,
-    #[doc = " that found a real queue, since the last that did not"]
+    #[doc = " in vain, since the last that was not; LH_TRIALS_MOST at the most"]
     pub trials: u8,
     #[doc = " 1: lmin_now_ns is a handshake's, whose packets are small"]
     pub guessed: u8,

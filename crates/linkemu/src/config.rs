@@ -8,6 +8,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use crate::error::{Error, Result};
+use crate::frame::FULL_FRAME_BYTES;
 use crate::mac::MacConfig;
 use crate::stations::{self, StationConfig};
 use crate::trace::RateTrace;
@@ -16,8 +17,6 @@ const MAX_RATE_BPS: u64 = 1_000_000_000_000;
 const MAX_DELAY_NS: u64 = 3_600_000_000_000;
 const MAX_QUEUE_FRAMES: usize = 1_000_000;
 const MAX_POLICE_BURST_BYTES: u64 = 1 << 40;
-/// Of Ethernet, without its check sequence.
-const FULL_FRAME_BYTES: u64 = 1514;
 const MAX_BURST_FRAMES: f64 = 1e6;
 /// Entries of a list; the control socket carries as many.
 pub(crate) const MAX_LIST_ENTRIES: usize = 65_536;
@@ -409,7 +408,7 @@ impl DirectionConfig {
                 format!("must be 1 to {MAX_QUEUE_FRAMES}, is {is}"),
             ));
         }
-        if self.police_bps > 0 && self.police_burst_bytes < FULL_FRAME_BYTES {
+        if self.police_bps > 0 && self.police_burst_bytes < u64::from(FULL_FRAME_BYTES) {
             let is = self.police_burst_bytes;
             let problem = format!(
                 "must be {FULL_FRAME_BYTES} at least with police_bps, is {is}: no full frame would pass"

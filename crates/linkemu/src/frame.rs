@@ -6,6 +6,8 @@ use std::net::IpAddr;
 /// Longest frame that is relayed, in bytes with the Ethernet header: a jumbo frame (9,000 bytes)
 /// with two VLAN tags, rounded up.
 pub const MAX_FRAME_BYTES: usize = 9216;
+/// A full one of Ethernet, without its check sequence.
+pub(crate) const FULL_FRAME_BYTES: u32 = 1514;
 
 const ETHERNET_BYTES: usize = 14;
 const ADDRESSES_BYTES: usize = 12;

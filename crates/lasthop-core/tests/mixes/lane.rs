@@ -276,10 +276,8 @@ impl Lane {
     }
 
     pub fn push(&mut self, packet: Packet, now_ns: u64) {
-        let passes = match &mut self.bucket {
-            Some(bucket) => bucket.takes(packet.bytes, now_ns),
-            None => true,
-        };
+        let bucket = self.bucket.as_mut();
+        let passes = bucket.is_none_or(|bucket| bucket.takes(packet.bytes, now_ns));
         if !passes || !self.queue.push(packet, now_ns) {
             self.counts.queue_dropped += 1;
         }

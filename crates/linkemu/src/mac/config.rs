@@ -7,6 +7,7 @@ use super::policy::Policy;
 use super::room::Room;
 use super::timing::{Preamble, Standard, Timing};
 use crate::error::{Error, Result};
+use crate::frame::FULL_FRAME_BYTES;
 
 /// 802.11's default for long frames is 4 and for short ones 7 (clause 11, dot11ShortRetryLimit);
 /// drivers take 7 for all.
@@ -184,7 +185,6 @@ impl MacConfig {
     /// What it carries one way while nobody sends the other way and nothing is lost, in bit/s of
     /// full Ethernet frames.
     pub fn capacity_bps(&self) -> u64 {
-        const FULL_BYTES: u32 = 1514;
         let timing = self.timing();
         let access_ns = timing.aifs_ns() + u64::from(timing.cw_min) * timing.slot_ns / 2;
         let limit_ns = self.txop_ns();
@@ -193,14 +193,14 @@ impl MacConfig {
             policy: self.policy,
             left_ns: (limit_ns > 0).then_some(limit_ns),
         };
-        let (mut frames, span_ns) = room.fill(self.block_frames(), FULL_BYTES);
+        let (mut frames, span_ns) = room.fill(self.block_frames(), FULL_FRAME_BYTES);
         let mut all_ns = access_ns + span_ns;
         if self.policy == Policy::BlockAckEach {
             frames = self.block_frames() as u64;
             let asking_ns = timing.sifs_ns + timing.block_ack_request_ns();
             all_ns = frames * all_ns + asking_ns + timing.sifs_ns + timing.block_ack_ns();
         }
-        frames * u64::from(FULL_BYTES) * 8 * 1_000_000_000 / all_ns
+        frames * u64::from(FULL_FRAME_BYTES) * 8 * 1_000_000_000 / all_ns
     }
 
     /// Checks every value.

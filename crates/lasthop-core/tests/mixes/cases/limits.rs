@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //! Hops that carry no more although nothing queues: behind policers, and with queues of a few packets.
 
-use super::both;
+use super::{both, counted};
 use crate::case::Case;
 use crate::mixes::{policed, policed_fades, policed_page, short};
 use crate::report::Report;
 
-fn limits_found(report: &Report) -> u64 {
-    let found = report.counters.iter().find(|c| c.0 == "limits_found");
-    found.map_or(0, |c| c.1)
-}
-
-/// Segments that were delivered, with its seconds and those before.
+/// Full segments that were delivered after the warm-up, as drops are counted.
 fn delivered(report: &Report, case: &Case) -> f64 {
     report.mbit() * case.duration_ns as f64 / 8e3 / 1448.0
 }
@@ -78,7 +73,7 @@ fn a_bad_link_has_no_limit() {
         both(
             &Case::new(20.0, rtt, 10, 0.2).flows(flows, cc),
             |_, rack| {
-                assert_eq!(limits_found(rack), 0);
+                assert_eq!(counted(rack, "limits_found"), 0);
                 assert!(rack.efficiency() > 0.9, "{}", rack.efficiency());
             },
         );
@@ -90,7 +85,7 @@ fn a_bad_link_has_no_limit() {
 fn a_link_that_gets_worse_is_not_kept_to_less() {
     for (burst_ms, flows) in [(50, 1), (200, 4)] {
         both(&policed_fades(burst_ms, flows), |_, rack| {
-            assert!(limits_found(rack) > 0);
+            assert!(counted(rack, "limits_found") > 0);
             // By what the policer lets pass, of a link of ten times that.
             assert!(rack.efficiency() > 0.08, "{}", rack.efficiency());
         });
