@@ -79,10 +79,10 @@ bench-report: build ## cost as flows, loss, sizes and rules grow: curves, a mode
 	@scripts/setup.sh bench
 	@scripts/bench-report.sh $(RELEASE) $(or $(OUT),results/bench) $(BENCH)
 
-mixes: ## the simulator's mixes of flows over many seeds, mean and worst (SEEDS=32 MIXES=one,grid-110 SCHEMES=rack OUT=FILE AGAINST=FILE)
+mixes: ## the simulator's mixes of flows over many seeds, mean and worst (SEEDS=32 MIXES=one,grid-110 SCHEMES=rack OUT=FILE AGAINST=FILE; DRAWN=1-400: what the agent makes worse of links drawn at random)
 	@scripts/setup.sh build
-	@$(foreach v,SEEDS MIXES SCHEMES OUT AGAINST,$(if $($(v)),$(v)='$(if $(filter OUT AGAINST,$(v)),$(abspath $($(v))),$($(v)))' ))\
-	$(CARGO) test --release --locked -q -p lasthop-core --test mixes -- seeds::seeds --exact --ignored --nocapture
+	@$(foreach v,SEEDS MIXES SCHEMES OUT AGAINST DRAWN,$(if $($(v)),$(v)='$(if $(filter OUT AGAINST,$(v)),$(abspath $($(v))),$($(v)))' ))\
+	$(CARGO) test --release --locked -q -p lasthop-core --test mixes -- $(if $(DRAWN),drawn::drawn,seeds::seeds) --exact --ignored --nocapture
 
 fuzz: ## libFuzzer over what strangers' bytes reach (TARGET=packet|message|transfer|twin|configuration|control|capture SECONDS=60)
 	@scripts/setup.sh fuzz

@@ -108,6 +108,8 @@ pub struct Case {
     pub local_rtt_ns: u64,
     pub loss: f64,
     pub loss_up: f64,
+    /// So many in a row in the mean, either way.
+    pub loss_burst: f64,
     /// Packets; 0: a bandwidth-delay product.
     pub queue: usize,
     pub discipline: Discipline,
@@ -151,6 +153,7 @@ impl Default for Case {
             local_rtt_ns: 10 * MS,
             loss: 0.0,
             loss_up: 0.0,
+            loss_burst: 0.0,
             queue: 0,
             discipline: Discipline::Fifo,
             bps_up: 0.0,

@@ -8,6 +8,8 @@ use crate::wire::{FRAME, Packet, Random};
 
 const MS: u64 = 1_000_000;
 const CODEL_TARGET_NS: u64 = 5 * MS;
+/// RFC 8290 section 5.2.2.
+const FQ_QUEUES: usize = 1024;
 const CODEL_INTERVAL_NS: u64 = 100 * MS;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub enum Discipline {
     Fifo,
     /// RFC 8289.
     Codel,
-    /// RFC 8290, with a queue per connection.
+    /// RFC 8290, with a queue per connection, of 1,024 at most.
     FqCodel,
 }
 
@@ -111,7 +113,7 @@ impl Queue {
         }
         self.len += 1;
         let at = match self.discipline {
-            Discipline::FqCodel => packet.flow,
+            Discipline::FqCodel => packet.flow % FQ_QUEUES,
             _ => 0,
         };
         while self.flows.len() <= at {
@@ -221,12 +223,16 @@ pub struct Lane {
     pub period_ns: u64,
     pub delay_ns: u64,
     pub loss: f64,
+    /// So many in a row in the mean (Gilbert's chain); up to 1: each by itself.
+    pub loss_burst: f64,
     /// Before that nothing is lost.
     pub loss_from_ns: u64,
     pub timing: Timing,
     bucket: Option<Bucket>,
     queue: Queue,
     busy: bool,
+    /// The last frame was lost.
+    bad: bool,
     random: Random,
     dropped: Vec<usize>,
     pub counts: LaneCounts,
@@ -239,6 +245,7 @@ impl Lane {
             period_ns: u64::MAX,
             delay_ns,
             loss: 0.0,
+            loss_burst: 0.0,
             loss_from_ns: 0,
             timing: Timing::new(Unsteady::default(), 0, 0),
             bucket: None,
@@ -251,6 +258,7 @@ impl Lane {
                 old: VecDeque::new(),
             },
             busy: false,
+            bad: false,
             random: Random(seed),
             dropped: Vec::new(),
             counts: LaneCounts::default(),
@@ -302,8 +310,37 @@ impl Lane {
     pub fn done(&mut self, packet: &Packet, now_ns: u64) -> bool {
         self.busy = false;
         self.counts.bytes += u64::from(packet.bytes);
-        let lost = self.random.chance(self.loss) && now_ns >= self.loss_from_ns;
+        let lost = self.random.chance(self.chance()) && now_ns >= self.loss_from_ns;
+        self.bad = lost;
         self.counts.lost += u64::from(lost);
         !lost
+    }
+
+    /// That the next is lost, so that `loss` of all are.
+    fn chance(&self) -> f64 {
+        if self.loss_burst <= 1.0 {
+            return self.loss;
+        }
+        let ends = 1.0 / self.loss_burst;
+        match self.bad {
+            true => 1.0 - ends,
+            false => (ends * self.loss / (1.0 - self.loss)).min(1.0),
+        }
+    }
+}
+
+/// In bursts or not, as many are lost.
+#[test]
+fn bursts_lose_as_much() {
+    for burst in [0.0, 5.0] {
+        let mut lane = Lane::new(1e6, 0, 10, Discipline::Fifo, 1);
+        (lane.loss, lane.loss_burst) = (0.02, burst);
+        let packet = Packet::datagram(0);
+        let lost: Vec<bool> = (0..200_000).map(|_| !lane.done(&packet, 1)).collect();
+        let all = lost.iter().filter(|lost| **lost).count() as f64;
+        let first = lost.windows(2).filter(|w| !w[0] && w[1]).count() as f64;
+        assert!((3_600.0..4_400.0).contains(&all), "{all}");
+        let mean = all / first;
+        assert!((mean - burst.max(1.02)).abs() < 0.4, "{mean} in a row");
     }
 }

@@ -8,6 +8,7 @@ mod case;
 mod cases;
 mod catalogue;
 mod congestion;
+mod drawn;
 mod lane;
 mod mixes;
 mod pages;

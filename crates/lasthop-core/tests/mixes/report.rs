@@ -49,6 +49,8 @@ pub struct Report {
     pub queue_p50_ms: f64,
     pub queue_p95_ms: f64,
     pub page_ms: Vec<f64>,
+    /// That MH got, Mbit/s of frames.
+    pub datagrams_mbit: f64,
     /// The most bytes that a sender had beyond the last ACK.
     pub in_flight_most: u64,
     pub flows: Vec<Flowing>,

@@ -60,7 +60,8 @@ pub fn under(case: &Case, scheme: &str) -> Case {
     case.with_config(config)
 }
 
-fn show(name: &str, case: &Case) {
+/// Runs it under each of SCHEMES, and prints what came of it.
+pub fn show(name: &str, case: &Case) {
     let only = std::env::var("SCHEMES").unwrap_or_else(|_| "none,rack".into());
     for scheme in only.split(',') {
         let mut case = under(case, scheme);

@@ -4,19 +4,19 @@
 mod chunks;
 mod far;
 mod figures;
+mod lanes;
 mod near;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::agent::Agent;
-use crate::case::{Case, FlowSpec, MS, SEC, Station};
+use crate::case::{Case, FlowSpec, MS, SEC};
 use crate::lane::Lane;
 use crate::pages::Browser;
 use crate::receiver::Receiver;
 use crate::report::Report;
 use crate::sender::Sender;
-use crate::unsteady::Timing;
 use crate::wire::{Body, Data, Numbers, Packet, Random};
 use chunks::Chunks;
 
@@ -91,6 +91,8 @@ pub struct World {
     hop_queue_ms: Vec<f64>,
     warm: (u64, u64, u64, u64),
     repairs: u64,
+    /// That MH got once it was warm.
+    datagrams: u64,
     pub trace: bool,
 }
 
@@ -102,71 +104,7 @@ const HOP_DOWN: usize = 3;
 impl World {
     pub fn new(case: Case) -> Self {
         let seed = case.seed.wrapping_mul(0x1234_5678_9abc_def1);
-        let wire = |s| {
-            Lane::new(
-                case.wired_bps,
-                0,
-                case.wired_queue,
-                crate::lane::Discipline::Fifo,
-                s,
-            )
-        };
-        let half = case.local_rtt_ns / 2;
-        let bps_up = if case.bps_up > 0.0 {
-            case.bps_up
-        } else {
-            case.bps
-        };
-        let queue_up = if case.queue_up > 0 {
-            case.queue_up
-        } else {
-            case.queue_packets()
-        };
-        let mut up = Lane::new(
-            bps_up,
-            half,
-            queue_up,
-            crate::lane::Discipline::Fifo,
-            seed ^ 3,
-        );
-        up.loss = case.loss_up;
-        up.timing = Timing::new(case.unsteady, seed ^ 4, seed ^ 5);
-        let mut lanes = vec![wire(seed ^ 1), wire(seed ^ 2), up];
-        let shared = vec![Station {
-            bps: case.bps,
-            loss: case.loss,
-            queue: case.queue_packets(),
-        }];
-        let stations = if case.stations.is_empty() {
-            &shared
-        } else {
-            &case.stations
-        };
-        for (i, s) in stations.iter().enumerate() {
-            let mut lane = Lane::new(
-                s.bps,
-                half,
-                s.queue,
-                case.discipline,
-                seed ^ (10 + i as u64),
-            );
-            lane.loss = s.loss;
-            if let Some(policer) = case.policer {
-                lane.police(policer);
-            }
-            lane.loss_from_ns = SEC + case.loss_from_ns;
-            lane.timing = Timing::new(case.unsteady, seed ^ (20 + i as u64), seed ^ 5);
-            if !case.wave.is_empty() {
-                let mut from = 0;
-                lane.rates.clear();
-                for (bps, ns) in &case.wave {
-                    lane.rates.push((from, *bps));
-                    from += ns;
-                }
-                lane.period_ns = from;
-            }
-            lanes.push(lane);
-        }
+        let lanes = lanes::of(&case, seed);
         let partner = case.far.map(|_| case.local_rtt_ns);
         let mut world = Self {
             random: Random(seed),
@@ -187,6 +125,7 @@ impl World {
             hop_queue_ms: Vec::new(),
             warm: (0, 0, 0, 0),
             repairs: 0,
+            datagrams: 0,
             trace: false,
             case,
         };
@@ -511,7 +450,10 @@ impl World {
                 let wscale = c.spec.wscale;
                 self.with_sender(packet.flow, |s, now, out| s.on_ack(&a, wscale, now, out));
             }
-            (_, Body::Datagram | Body::Told(_)) => {}
+            (_, Body::Datagram) => {
+                self.datagrams += u64::from(now >= SEC + self.case.warmup_ns);
+            }
+            (_, Body::Told(_)) => {}
         }
     }
 
@@ -585,5 +527,6 @@ impl World {
     }
 }
 
-/// Numbers of datagrams' "flows" lie above those of all connections.
-const DATAGRAM: usize = 1 << 40;
+/// Numbers of datagrams' "flows" lie above those of all connections, and share a queue of
+/// FQ-CoDel's with none of the first thousand.
+const DATAGRAM: usize = (1 << 40) + 1_000;

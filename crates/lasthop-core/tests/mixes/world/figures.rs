@@ -4,6 +4,7 @@
 use super::{Event, HOP_DOWN, SAMPLE_NS, World};
 use crate::case::SEC;
 use crate::report::{Flowing, Report, percentile};
+use crate::wire::FRAME;
 
 impl World {
     // ---- figures
@@ -103,6 +104,7 @@ impl World {
             queue_p50_ms: percentile(queue, 0.5),
             queue_p95_ms: percentile(queue, 0.95),
             page_ms: self.browser.map(|b| b.loads_ms).unwrap_or_default(),
+            datagrams_mbit: self.datagrams as f64 * f64::from(FRAME) * 8e-6 / seconds.max(1e-9),
             flows,
             counters: self.agent.map(|a| a.counters()).unwrap_or_default(),
         }
