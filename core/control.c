@@ -141,6 +141,25 @@ LH_INLINE u64 lh_control_known(struct lh_env *env, const struct lh_flow *f, u64 
 	return p ? lh_rate_times(p->rate / lh_peer_flows(env, p), base) : 0;
 }
 
+/*
+ * As much of ten segments (RFC 6928) as an equal part of the receiver's rate has under way without a queue, less a
+ * quarter: what stands although a flow has no more than that is not for this one. A call of 48 kB/s beside one that
+ * nobody can brake had two segments under way, and pieces of it took 3.5 s.
+ */
+LH_ENTRY u64 lh_control_fair(struct lh_env *env, const struct lh_flow *f, u64 base)
+{
+	struct lh_peer *p;
+	u64 rate;
+
+	if (!env || !f || f->control.age < LH_YOUNG_INTERVALS)
+		return 0;
+	p = lh_peer_of(env, f);
+	if (!p)
+		return 0;
+	rate = p->rate_before / lh_clamp64(lh_max(p->crowd, p->crowd_before), 1, LH_PEERS);
+	return lh_min(lh_rate_times(rate - rate / 4, base), LH_C_START_SEGS * lh_mss(f));
+}
+
 /* Whether the link has room as far as is known: it carries less than three quarters of
  * the best of late, or no queue has been seen. */
 LH_INLINE bool lh_control_spare(struct lh_env *env, const struct lh_flow *f)
@@ -151,6 +170,17 @@ LH_INLINE bool lh_control_spare(struct lh_env *env, const struct lh_flow *f)
 		return true; /* no queue yet */
 	lh_peer_turn(p, lh_bin(env));
 	return p->rate_before < p->rate - p->rate / 4;
+}
+
+/* C on the way from HELD to FREE, once per interval: until FH is held up no more. */
+LH_INLINE void lh_control_let(struct lh_env *env, struct lh_flow *f)
+{
+	struct lh_control *c = &f->control;
+
+	if (c->limited)
+		c->c_bytes = lh_control_bounded(f, (u64)c->c_bytes + c->c_bytes / 16);
+	else
+		lh_control_free(env, f);
 }
 
 /*
@@ -165,10 +195,7 @@ LH_INLINE int lh_control_law(struct lh_env *env, struct lh_flow *f, u64 base, u6
 	u64 next = now * (base / 1000) / lh_max((base + q) / 1000, 1) + alpha, goal = 0;
 
 	if (c->state == LH_CONTROL_LETTING) {
-		if (c->limited)
-			c->c_bytes = lh_control_bounded(f, now + now / 16);
-		else
-			lh_control_free(env, f);
+		lh_control_let(env, f);
 		return 0;
 	}
 	c->calm = c->idle || q < lh_target(env, f) / 4;
@@ -182,6 +209,7 @@ LH_INLINE int lh_control_law(struct lh_env *env, struct lh_flow *f, u64 base, u6
 		goal = lh_max(goal, now + now * c->step / 8);
 		c->step = lh_clamp64(2 * c->step, 1, LH_STEP_MOST);
 	}
+	least = lh_max(least, lh_control_fair(env, f, base));
 	c->goal_bytes = lh_min(goal, 2 * LH_C_MOST);
 	c->c_bytes = lh_control_bounded(f, lh_max((now + next) / 2, least));
 	return 0;
@@ -342,7 +370,7 @@ LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u6
 	struct lh_peer *p = lh_peer_of(env, f);
 	struct lh_control *c = &f->control;
 	/* Of one flow, whose sender may answer when it likes, and half of C is everybody's. */
-	u64 interval = lh_min(base + q, LH_TRIAL_MOST_NS);
+	u64 interval = lh_min(base + q + f->back.now_ns, LH_TRIAL_MOST_NS);
 
 	if (!p || p->trial_end_ns)
 		return;
@@ -369,7 +397,7 @@ LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r, u64
 		return;
 	if (p->trial_end_ns && env->now_ns >= p->trial_end_ns)
 		lh_control_judge(env, f, p);
-	else if (p->trial_end_ns && env->now_ns >= p->trial_ns && lh_ack_at_once(&env->ack))
+	else if (p->trial_end_ns && env->now_ns >= p->trial_ns && env->ack.prompt)
 		lh_trial_sample(env, f, p, r);
 	else if (p->trial_end_ns && !p->trial_first && env->now_ns < p->trial_ns &&
 		 env->now_ns >= p->trial_ns - lh_since(p->trial_end_ns, p->trial_ns))
@@ -442,10 +470,13 @@ LH_INLINE void lh_control_blind(struct lh_env *env, struct lh_flow *f)
 	struct lh_control *c = &f->control;
 
 	lh_control_turn(env, f);
-	if (c->state != LH_CONTROL_HELD || !env->ack.bytes || !c->interval_ns ||
+	if (c->state == LH_CONTROL_FREE || !env->ack.bytes || !c->interval_ns ||
 	    env->now_ns - c->interval_ns < 2 * (lh_base_here(env, f) + LH_DELACK_NS))
 		return;
-	c->c_bytes = lh_control_bounded(f, c->c_bytes + lh_control_alpha(env, f));
+	if (c->state == LH_CONTROL_LETTING)
+		lh_control_let(env, f);
+	else
+		c->c_bytes = lh_control_bounded(f, c->c_bytes + lh_control_alpha(env, f));
 	lh_control_restart(env, f);
 }
 

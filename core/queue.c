@@ -246,13 +246,22 @@ LH_INLINE u64 lh_aqm_interval(struct lh_env *env)
 	return lh_max(LH_AQM_INTERVAL_NS, lmin - lmin / 4);
 }
 
+/* Whether a queue of FH's can be held, once there is one: by its window or by marks. The flags as in
+ * lh_window_editable(), again: shared, the verifier had more to look at. */
+LH_INLINE bool lh_queue_brakes(const struct lh_flow *f)
+{
+	u32 need = LH_FLOW_WSCALE | LH_FLOW_FWD;
+
+	return ((f->flags & need) == need && !lh_flow_sealed(f)) || (f->flags & LH_FLOW_ECT);
+}
+
 LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 mine = f->queue.above_ns, all = 0, interval;
 
 	if (!LH_CFG(env)->queue_guard || f->control.state != LH_CONTROL_FREE ||
-	    lh_queue_lossy(env, f))
+	    (lh_queue_lossy(env, f) && lh_queue_brakes(f)))
 		return false;
 	if (p && p->above_ns)
 		all = lh_max(p->above_ns, p->empty_ns);
@@ -483,7 +492,7 @@ LH_INLINE void lh_queue_sample(struct lh_env *env, struct lh_flow *f, struct lh_
 		p->full_since_ns = env->now_ns;
 	}
 	p->newest_tx_ns = lh_max(p->newest_tx_ns, env->ack.sample_ns);
-	if (!lh_ack_at_once(&env->ack) || !newest)
+	if (!env->ack.prompt || !newest)
 		return;
 	q = lh_since(q, lh_unsteady(env));
 	p->queue_ns = q;

@@ -545,7 +545,7 @@ LH_INLINE bool lh_prompt(struct lh_flow *f, const struct lh_ack_sum *sum)
 	if (sum->waited)
 		return false;
 	if (lh_ack_at_once(sum)) {
-		f->delivery.singles = 0;
+		f->delivery.singles /= 2; /* an ACK may have got lost */
 		return true;
 	}
 	f->delivery.singles = lh_min(f->delivery.singles + 1, LH_SINGLES_MOST);
@@ -582,7 +582,8 @@ LH_INLINE u64 lh_learn(struct lh_env *env, struct lh_flow *f)
 	sum->own_ns =
 		lh_queue_own(env, p, sum->sample_ns, lh_since(r, lh_lmin(env) + f->back.now_ns));
 	lh_ack_judge(env, f);
-	if (!lh_prompt(f, sum)) {
+	sum->prompt = lh_prompt(f, sum);
+	if (!sum->prompt) {
 		/* What is the delay's and what the queue's, others may have shown of late. */
 		if (p && lh_since(env->now_ns, p->queue_at_ns) < LH_PEER_BUSY_NS)
 			r = lh_min(r,

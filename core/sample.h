@@ -55,6 +55,7 @@ struct lh_ack_sum {
 	u32 sample_lone; /* 1: it may have waited for the receiver's delayed ACK */
 	u32 early; /* 1: MH had something before our repair of it can have come */
 	u32 ended; /* 1: it is the first after an outage */
+	u32 prompt; /* 1: it was sent when the segment of the sample arrived */
 	u32 waited; /* 1: of several segments, and yet it may have been delayed (lh_stride) */
 	/* Of what the ACK number itself covers, for the classic estimators. */
 	u64 first_ns, last_ns; /* departure of the first and the last segment; 0: none */

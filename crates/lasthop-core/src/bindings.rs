@@ -2473,6 +2473,8 @@ pub struct lh_ack_sum {
     pub early: u32,
     #[doc = " 1: it is the first after an outage"]
     pub ended: u32,
+    #[doc = " 1: it was sent when the segment of the sample arrived"]
+    pub prompt: u32,
     #[doc = " 1: of several segments, and yet it may have been delayed (lh_stride)"]
     pub waited: u32,
     #[doc = " departure of the first and the last segment; 0: none"]
@@ -2522,7 +2524,8 @@ const _: () = {
         [::core::mem::offset_of!(lh_ack_sum, sample_lone) - 92usize];
     ["Offset of field: lh_ack_sum::early"][::core::mem::offset_of!(lh_ack_sum, early) - 96usize];
     ["Offset of field: lh_ack_sum::ended"][::core::mem::offset_of!(lh_ack_sum, ended) - 100usize];
-    ["Offset of field: lh_ack_sum::waited"][::core::mem::offset_of!(lh_ack_sum, waited) - 104usize];
+    ["Offset of field: lh_ack_sum::prompt"][::core::mem::offset_of!(lh_ack_sum, prompt) - 104usize];
+    ["Offset of field: lh_ack_sum::waited"][::core::mem::offset_of!(lh_ack_sum, waited) - 108usize];
     ["Offset of field: lh_ack_sum::first_ns"]
         [::core::mem::offset_of!(lh_ack_sum, first_ns) - 112usize];
     ["Offset of field: lh_ack_sum::last_ns"]

@@ -5,6 +5,7 @@
 mod browsing;
 mod clocks;
 mod limits;
+mod sealed;
 mod thin;
 
 use lasthop_core::Config;
@@ -12,8 +13,8 @@ use lasthop_core::Config;
 use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
-    arrivals, beside_datagrams, beside_flow, liars, link, long_hop, longer, managed, narrow, page,
-    roams, slow, stations, strides, unbraked, unsteady, upload, wave,
+    arrivals, beside_datagrams, beside_flow, liars, link, long_hop, longer, managed, narrow,
+    one_by_one, page, roams, slow, stations, strides, unbraked, unsteady, upload, wave,
 };
 use crate::report::Report;
 use crate::run;
@@ -92,6 +93,18 @@ fn a_longer_way_is_no_queue() {
                 assert!(rack.efficiency() >= 0.93, "{}", rack.efficiency());
                 assert!(rack.jain() >= 0.95, "{}", rack.jain());
             });
+        }
+    }
+}
+
+/// Of those who acknowledge each segment no ACK was certain to be prompt, and no trial found anything: 0.13 of the bound
+/// with one flow in six.
+#[test]
+fn a_longer_way_shows_where_each_segment_is_acknowledged() {
+    for (flows, cc) in [(1, "reno"), (1, "cubic"), (8, "reno"), (8, "bbr")] {
+        println!("{flows} {cc}");
+        for seed in 1..=6 {
+            reaches(one_by_one(longer(flows, cc, 0.01)), seed, 0.9);
         }
     }
 }

@@ -5,8 +5,9 @@ use crate::case::Case;
 use crate::lane::Discipline;
 use crate::mixes::{
     BROWSED, PIECES, RECEIVERS, arrivals, beside_datagrams, beside_flow, beside_upload, browse,
-    carries, detours, liars, link, long_hop, longer, managed, moved, narrow, page, pieces, policed,
-    policed_fades, policed_page, roams, short, slow, stations, strides, unsteady, upload, wave,
+    call, carries, detours, liars, link, long_hop, longer, managed, moved, narrow, one_by_one,
+    page, pieces, policed, policed_fades, policed_page, roams, sealed, short, slow, stations,
+    strides, unsteady, upload, wave,
 };
 use crate::wire::Carries;
 
@@ -148,6 +149,24 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
             show(&name, &beside_datagrams(queue, loss));
         }
     }
+    for cc in CCS {
+        for n in [1, 4] {
+            for loss in [0.01, 0.05] {
+                let case = sealed(link(loss).flows(n, cc));
+                show(&format!("sealed-110-{n}-{cc}-{loss}"), &case);
+                let case = sealed(Case::new(20.0, 40, 10, loss).flows(n, cc));
+                show(&format!("sealed-40-{n}-{cc}-{loss}"), &case);
+            }
+        }
+    }
+    for discipline in [Discipline::Fifo, Discipline::Codel] {
+        for loss in [0.0, 0.0004, 0.01] {
+            show(
+                &format!("call-{discipline:?}-{loss}"),
+                &call(discipline, loss),
+            );
+        }
+    }
     for discipline in [Discipline::Codel, Discipline::FqCodel] {
         for cc in ["reno", "cubic"] {
             for loss in [0.0, 0.01, 0.05] {
@@ -169,8 +188,9 @@ fn all(show: &mut dyn FnMut(&str, &Case)) {
     for n in [1, 8] {
         for cc in CCS {
             for loss in [0.0, 0.01] {
-                let name = format!("longer-{n}-{cc}-{loss}");
-                show(&name, &longer(n, cc, loss));
+                let case = longer(n, cc, loss);
+                show(&format!("longer-{n}-{cc}-{loss}"), &case);
+                show(&format!("longer-one-{n}-{cc}-{loss}"), &one_by_one(case));
             }
         }
     }

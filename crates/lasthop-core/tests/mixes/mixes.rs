@@ -265,6 +265,36 @@ pub fn narrow(n: usize, cc: &'static str, loss: f64) -> Case {
     }
 }
 
+/// A call of 48 kB/s beside a connection that nobody can brake, which keeps 40 to 90 ms queued.
+pub fn call(discipline: Discipline, loss: f64) -> Case {
+    let case = Case {
+        discipline,
+        queue: match discipline {
+            Discipline::Fifo => 42,
+            _ => 1_000,
+        },
+        ..Case::new(5.7, 46, 8, loss).flows(2, "reno")
+    };
+    let mut case = sealed(case);
+    case.flows[1] = FlowSpec {
+        chunks: Some((1_448, 30 * MS)),
+        measured: false,
+        mh_opens: true,
+        ..FlowSpec::default()
+    };
+    case
+}
+
+/// Connections that nobody can brake (MPTCP, TCP-AO).
+pub fn sealed(case: Case) -> Case {
+    case.each(|flow| flow.mptcp = true)
+}
+
+/// To receivers that acknowledge each segment.
+pub fn one_by_one(case: Case) -> Case {
+    case.each(|flow| flow.ack_every = 1)
+}
+
 /// A rate that jumps between 30 and 10 Mbit/s.
 pub fn wave(cc: &'static str, loss: f64) -> Case {
     Case {

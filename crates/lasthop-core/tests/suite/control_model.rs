@@ -68,6 +68,8 @@ struct Seen {
     spare: bool,
     /// Twice what MH got in a round trip, and a burst.
     most: f64,
+    /// What the law leaves, as no flow's queue.
+    fair: f64,
 }
 
 /// What it sets.
@@ -100,7 +102,7 @@ fn law(old: &lh_control, x: &Seen) -> Law {
         step = (2.0 * step).clamp(1.0, 4.0);
     }
     Law {
-        c: ((c + fast) / 2.0).max(least).clamp(LEAST, MOST),
+        c: ((c + fast) / 2.0).max(least).max(x.fair).clamp(LEAST, MOST),
         goal,
         calm,
         step,
@@ -341,6 +343,12 @@ impl Run {
             known: rate * base,
             most: 2.0 * f64::from(now.control.round_bytes) + 10.0 * mss,
             spare: p.busy_ns == 0 || self.bins.last(self.b.now_ns) < 0.75 * rate,
+            // Of one flow, whose part is all.
+            fair: if now.control.age < 5 {
+                0.0
+            } else {
+                (0.75 * self.bins.last(self.b.now_ns) * base).min(10.0 * mss)
+            },
         }
     }
 

@@ -8,7 +8,8 @@ use lasthop_core::bindings::*;
 use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, Flow, Host, Key, Limits, MSEC_NS, SEC_NS, Setup, names, parse};
 
-use crate::bench::answered;
+use crate::bench::{Bench, answered};
+use crate::brake::{self, MSS};
 use crate::rig::{Options, Rig, ns, rig_with, wire};
 
 /// The controller engages as soon as a queue stands.
@@ -508,4 +509,40 @@ fn a_receiver_seen_in_the_future_is_not_idle() {
     let first = place(&mut host, &rig.key, SEC_NS + 1);
     assert_ne!(place(&mut host, &other, SEC_NS), first);
     assert_eq!(place(&mut host, &rig.key, SEC_NS), first);
+}
+
+/// ACKs of single segments, each of which may have waited, are no samples: whoever had been braked to two segments, and
+/// then lost no more, stayed so for good.
+#[test]
+fn who_gives_no_samples_is_let_go() {
+    let mut b = brake::bench(Config::default(), 7);
+    let round = |b: &mut Bench, limited: bool| {
+        let from = b.flow.raw().max;
+        b.data(from, MSS);
+        b.now_ns += 60 * MSEC_NS;
+        b.flow.raw_mut().control.limited = u8::from(limited);
+        brake::stamped(b, from + MSS, 0);
+        let c = &b.flow.raw().control;
+        (u32::from(c.state), c.c_bytes, c.nr_samples)
+    };
+    for _ in 0..20 {
+        round(&mut b, true);
+    }
+    let now_ns = b.now_ns;
+    let c = &mut b.flow.raw_mut().control;
+    c.state = LH_CONTROL_LETTING as u8;
+    c.c_bytes = 4_000;
+    c.interval_ns = now_ns;
+    let mut now = (0, 0, 0);
+    for _ in 0..100 {
+        now = round(&mut b, true);
+    }
+    assert!(
+        now.0 == LH_CONTROL_LETTING && now.1 > 8_000 && now.2 == 0,
+        "{now:?}"
+    );
+    for _ in 0..10 {
+        now = round(&mut b, false);
+    }
+    assert_eq!(now.0, LH_CONTROL_FREE);
 }

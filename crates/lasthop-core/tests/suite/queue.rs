@@ -2,7 +2,7 @@
 //! Whose loss it is, where the queue alone does not tell (core/queue.h).
 
 use lasthop_core::bindings::*;
-use lasthop_core::packet::{Ends, Tcp};
+use lasthop_core::packet::{Ends, Tcp, option};
 use lasthop_core::{Config, MSEC_NS};
 
 use crate::bench::{Bench, answered};
@@ -34,20 +34,31 @@ fn in_a_slow_start_the_pattern_decides() {
 }
 
 /// CoDel drops one segment here and there, too, once a queue has stood for 100 ms: without a
-/// loss that came without one nothing tells that it is the link.
+/// loss that came without one nothing tells that it is the link. Of a connection that nobody can brake each is what
+/// keeps the queue short.
 #[test]
 fn where_a_queue_stands_the_first_loss_is_fhs() {
-    let start = |queue_ms: u64, lossy: bool| {
-        let mut rig = rig(true);
+    let start = |queue_ms: u64, lossy: bool, sealed: bool| {
+        let mut rig = Rig::new(&Options {
+            config: Config::default(),
+            sack: true,
+            mh_options: match sealed {
+                true => option::other(30, 4),
+                false => Vec::new(),
+            },
+            ..Options::default()
+        });
         let mut line = Line::new(300, 0);
         line.run(&mut rig, 200, (10, 10), |i| lossy && i == 20);
         line.run(&mut rig, 200, (queue_ms, queue_ms), |_| false);
         line.run(&mut rig, 100, (queue_ms, queue_ms), |i| i == 10);
         (line.resent.len(), rig.count(LH_C_overflow_suspected))
     };
-    assert_eq!(start(17, false), (0, 1));
-    assert_eq!(start(17, true), (2, 0), "the link loses");
-    assert_eq!(start(12, false), (1, 0), "no queue to speak of");
+    assert_eq!(start(17, false, false), (0, 1));
+    assert_eq!(start(17, true, false), (2, 0), "the link loses");
+    assert_eq!(start(12, false, false), (1, 0), "no queue to speak of");
+    assert_eq!(start(17, true, true), (1, 1), "the second met a queue");
+    assert_eq!(start(12, true, true), (2, 0), "and here none");
 }
 
 /// FH sends a segment each millisecond, of which each arrives after `sojourn_ms` of the time, over a hop that has

@@ -217,6 +217,7 @@ fn a_very_large_window_is_walked_in_turns() {
     for lost in [70, 7_000, MANY - 100] {
         let mut b = window_of(MANY);
         b.config.max_local = 1;
+        b.config.queue_guard = 0; // what stands is this window
         // Its first segment is FH's by now, and all but one of the others have arrived.
         for _ in 0..200 {
             looks(&mut b, 1, &[(2, lost), (lost + 1, MANY)]);
