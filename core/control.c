@@ -156,7 +156,7 @@ LH_ENTRY u64 lh_control_fair(struct lh_env *env, const struct lh_flow *f, u64 ba
 	p = lh_peer_of(env, f);
 	if (!p)
 		return 0;
-	rate = p->rate_before / lh_clamp64(lh_max(p->crowd, p->crowd_before), 1, LH_PEERS);
+	rate = p->rate_before / lh_max(lh_peer_crowd(p), 1);
 	return lh_min(lh_rate_times(rate - rate / 4, base), LH_C_START_SEGS * lh_mss(f));
 }
 

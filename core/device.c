@@ -312,6 +312,11 @@ LH_INLINE u32 lh_receiver_delivered(struct lh_env *env, const struct lh_flow *f)
 	return p ? p->delivered : f->delivery.bytes;
 }
 
+LH_INLINE u64 lh_peer_crowd(const struct lh_peer *p)
+{
+	return lh_max(p->crowd, p->crowd_before);
+}
+
 LH_INLINE u64 lh_peer_flows(struct lh_env *env, struct lh_peer *p)
 {
 	u64 n;

@@ -201,6 +201,9 @@ LH_INLINE void lh_peer_add(struct lh_env *env, struct lh_peer *p, u32 bytes, u64
 /* What the flow's receiver has got, all flows together, as far as that is known. */
 LH_INLINE u32 lh_receiver_delivered(struct lh_env *env, const struct lh_flow *f);
 
+/* How many of the receiver's flows have delivered within some 1.6 s: also those that do so seldom. */
+LH_INLINE u64 lh_peer_crowd(const struct lh_peer *p);
+
 /* How many flows the receiver has, as lh_device_flows(). */
 LH_INLINE u64 lh_peer_flows(struct lh_env *env, struct lh_peer *p);
 

@@ -99,7 +99,7 @@ LH_INLINE bool lh_queue_crowded_by(struct lh_env *env, const struct lh_flow *f, 
 
 	if (!p || !p->rate)
 		return false;
-	flows = lh_max(p->crowd, p->crowd_before);
+	flows = lh_peer_crowd(p);
 	return lh_rate_lacks(lh_since(p->rate, less), base - base / 4, flows * lh_mss(f));
 }
 

@@ -3,14 +3,16 @@
 //! the agent makes worse than it is without, or leaves far below the same link without losses;
 //! `DRAWN=7` shows one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::case::{Case, Datagrams, FlowSpec, MS, Pages, SEC, Station};
 use crate::lane::{Discipline, Policer};
 use crate::run;
+use crate::seeds::on_all_cpus;
 use crate::table::show;
 use crate::unsteady::Unsteady;
 use crate::wire::{Carries, FRAME, Random};
+
+/// Most hosts have the first.
+const CCS: [&str; 4] = ["cubic", "cubic", "reno", "bbr"];
 
 struct Draw(Random);
 
@@ -47,6 +49,11 @@ pub fn case(number: u64) -> Case {
     case
 }
 
+/// Full ones that a link carries in so long.
+fn packets(bps: f64, seconds: f64) -> usize {
+    (bps * seconds / 8.0 / f64::from(FRAME)) as usize
+}
+
 /// Rates and ways; the links of several receivers.
 fn way(draw: &mut Draw) -> Case {
     let rtt_ns = draw.ns(8.0, 600.0);
@@ -66,8 +73,7 @@ fn way(draw: &mut Draw) -> Case {
     }
     if draw.chance(0.15) {
         case.wired_bps = case.bps * draw.log(0.5, 2.0);
-        case.wired_queue =
-            ((case.wired_bps * draw.log(0.01, 0.3) / 8.0 / f64::from(FRAME)) as usize).max(10);
+        case.wired_queue = packets(case.wired_bps, draw.log(0.01, 0.3)).max(10);
     }
     if draw.chance(0.3) {
         case.bps_up = case.bps * draw.log(0.05, 1.0);
@@ -76,7 +82,6 @@ fn way(draw: &mut Draw) -> Case {
 }
 
 fn queues(case: &mut Case, draw: &mut Draw) {
-    let packets = |bps: f64, seconds: f64| (bps * seconds / 8.0 / f64::from(FRAME)) as usize;
     let long = draw.log(0.01, 0.6);
     case.queue = packets(case.bps, long).max(20);
     if case.bps_up > 0.0 {
@@ -146,7 +151,7 @@ fn unsteady(draw: &mut Draw, rtt_ms: f64) -> Unsteady {
 
 fn browsing(case: &mut Case, draw: &mut Draw) {
     case.pages = Some(Pages {
-        cc: draw.of(&["cubic", "cubic", "reno", "bbr"]),
+        cc: draw.of(&CCS),
         loads: 10,
         objects: draw.of(&[1, 6, 20, 40, 80]),
         connections: draw.of(&[1, 2, 6, 12]),
@@ -163,12 +168,12 @@ fn browsing(case: &mut Case, draw: &mut Draw) {
 fn transfers(case: &mut Case, draw: &mut Draw) {
     let n = draw.of(&[1, 1, 1, 2, 3, 4, 6, 10, 20]);
     let mixed = draw.chance(0.3);
-    let cc = draw.of(&["cubic", "cubic", "reno", "bbr"]);
+    let cc = draw.of(&CCS);
     let receivers = receiver(draw);
     for i in 0..n {
         let spec = match mixed {
             true => FlowSpec {
-                cc: draw.of(&["cubic", "cubic", "reno", "bbr"]),
+                cc: draw.of(&CCS),
                 ..receiver(draw)
             },
             false => FlowSpec {
@@ -395,24 +400,15 @@ fn drawn() {
         n.parse::<u64>()
             .unwrap_or_else(|_| panic!("DRAWN={range}: FROM-TO"))
     };
-    let (next, to) = (AtomicU64::new(number(from)), number(to));
-    if from == to.to_string() {
-        println!("{:#?}", case(to));
-        show(&format!("drawn-{to}"), &case(to));
+    let numbers = number(from)..=number(to);
+    if numbers.start() == numbers.end() {
+        let case = case(*numbers.start());
+        println!("{case:#?}");
+        show(&format!("drawn-{range}"), &case);
     }
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let n = next.fetch_add(1, Ordering::Relaxed);
-                    if n > to {
-                        return;
-                    }
-                    if let Some(line) = judged(n) {
-                        println!("{line}");
-                    }
-                }
-            });
+    on_all_cpus(numbers, |number| {
+        if let Some(line) = judged(number) {
+            println!("{line}");
         }
     });
 }

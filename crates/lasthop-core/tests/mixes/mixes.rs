@@ -273,16 +273,14 @@ pub fn call(discipline: Discipline, loss: f64) -> Case {
             Discipline::Fifo => 42,
             _ => 1_000,
         },
-        ..Case::new(5.7, 46, 8, loss).flows(2, "reno")
+        ..Case::new(5.7, 46, 8, loss).flows(1, "reno")
     };
-    let mut case = sealed(case);
-    case.flows[1] = FlowSpec {
+    sealed(case).flow(FlowSpec {
         chunks: Some((1_448, 30 * MS)),
         measured: false,
         mh_opens: true,
         ..FlowSpec::default()
-    };
-    case
+    })
 }
 
 /// Connections that nobody can brake (MPTCP, TCP-AO).

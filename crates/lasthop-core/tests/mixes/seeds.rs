@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
 use crate::case::Case;
@@ -67,26 +68,34 @@ fn read(file: &str) -> Kept {
     kept
 }
 
-/// All seeds of a case, on as many threads as there are CPUs.
-fn over_seeds(case: &Case, seeds: u64) -> Runs {
-    let (next, done) = (Mutex::new(1..=seeds), Mutex::new(BTreeMap::new()));
+/// Each of the numbers, on as many threads as there are CPUs.
+pub fn on_all_cpus(numbers: RangeInclusive<u64>, each: impl Fn(u64) + Sync) {
+    let next = Mutex::new(numbers);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
-                    let Some(seed) = next.lock().expect("no thread panicked").next() else {
+                    let Some(number) = next.lock().expect("no thread panicked").next() else {
                         return;
                     };
-                    let case = Case {
-                        seed,
-                        ..case.clone()
-                    };
-                    let of = figures(&run(&case));
-                    done.lock().expect("no thread panicked").insert(seed, of);
+                    each(number);
                 }
             });
         }
+    });
+}
+
+/// All seeds of a case.
+fn over_seeds(case: &Case, seeds: u64) -> Runs {
+    let done = Mutex::new(BTreeMap::new());
+    on_all_cpus(1..=seeds, |seed| {
+        let case = Case {
+            seed,
+            ..case.clone()
+        };
+        let of = figures(&run(&case));
+        done.lock().expect("no thread panicked").insert(seed, of);
     });
     done.into_inner().expect("no thread panicked")
 }

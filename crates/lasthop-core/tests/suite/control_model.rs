@@ -68,7 +68,7 @@ struct Seen {
     spare: bool,
     /// Twice what MH got in a round trip, and a burst.
     most: f64,
-    /// What the law leaves, as no flow's queue.
+    /// What C is at least: an equal part of the rate without a queue, of ten segments at the most.
     fair: f64,
 }
 

@@ -7,7 +7,7 @@ use crate::lane::Discipline;
 use crate::mixes::{call, link, sealed};
 
 /// Their repairs hide congestion as well: FH's own copies came twice, and by what MH said of those it took each brake
-/// back. Pieces of the call took 3.2 s in the mean, 8.2 s the slowest, behind CoDel, and a tenth of all came twice.
+/// back. Pieces of the call took 3.2 s in the mean behind CoDel, and one in twenty 8.2 s.
 #[test]
 fn a_call_beside_one_goes_on() {
     for discipline in [Discipline::Fifo, Discipline::Codel] {
@@ -38,7 +38,7 @@ fn their_queue_is_no_longer_than_with_one_that_is_managed() {
     }
 }
 
-/// What BBR sends again by itself came twice as often as it got lost.
+/// Of four over 40 ms 6,200 segments came twice: 0.83 of the bound.
 #[test]
 fn bbr_is_no_slower() {
     for (rtt, flows) in [(40, 4), (110, 4), (110, 1)] {
