@@ -166,7 +166,7 @@ fn a_flood_of_syns_keeps_nobody_out() {
     );
     assert!(forged > 16_384, "{forged} SYNs");
     assert!(repairs > before, "the second transfer had no help");
-    assert!(repairs as f64 > 0.8 * lost as f64, "{repairs} of {lost}");
+    bound!(repairs as f64 > 0.8 * lost as f64, "{repairs} of {lost}");
 }
 
 /// Transfers one after the other for as long as `more` wants, each of `bytes`. Returns the mean rate

@@ -83,10 +83,10 @@ fn repaired(name: &str, words: &[&str]) {
         assert!(count(run, "lost") >= 25, "{run}");
     }
     assert_eq!(count(&without, "local_retransmits"), 0);
-    assert!(count(&without, "sender_resent") * 4 >= count(&without, "lost") * 3);
+    bound!(count(&without, "sender_resent") * 4 >= count(&without, "lost") * 3);
     let (lost, repairs) = (count(&with, "lost"), count(&with, "local_retransmits"));
-    assert!(repairs * 4 >= lost * 3, "{with}");
-    assert!(count(&with, "sender_resent") * 2 <= lost, "{with}");
+    bound!(repairs * 4 >= lost * 3, "{with}");
+    bound!(count(&with, "sender_resent") * 2 <= lost, "{with}");
 }
 
 #[test]
