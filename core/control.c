@@ -77,6 +77,19 @@ LH_INLINE bool lh_control_idle(struct lh_env *env, const struct lh_flow *f, u64 
 	return !p->above_ns || p->above_ns > c->interval_ns;
 }
 
+/*
+ * What the flow carries in a round trip of @base ns at @rate, bytes: over a long way no less than came in the last
+ * interval, for there the rate of two bins is that of a burst, or of the pause behind it, as a cut makes one.
+ */
+LH_ENTRY u64 lh_control_carried(const struct lh_flow *f, u64 rate, u64 base)
+{
+	u64 bytes = lh_rate_times(rate, base);
+
+	if (!f || base <= 2 * LH_BIN_NS)
+		return bytes;
+	return lh_max(bytes, f->control.round_bytes);
+}
+
 LH_INLINE void lh_control_restart(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_control *c = &f->control;
@@ -94,7 +107,7 @@ LH_INLINE void lh_control_hold(struct lh_env *env, struct lh_flow *f)
 {
 	struct lh_control *c = &f->control;
 	u64 base = lh_base(env, f), t = lh_target(env, f);
-	u64 fits = lh_rate_times(lh_rate_mean(f), base) + lh_control_alpha(env, f);
+	u64 fits = lh_control_carried(f, lh_rate_mean(f), base) + lh_control_alpha(env, f);
 
 	c->calm = !lh_queue_stands(env, f, t);
 	if (c->calm)
@@ -440,7 +453,8 @@ LH_INLINE void lh_control_note(struct lh_env *env, struct lh_flow *f, u64 r, u64
 LH_INLINE void lh_control_cut(struct lh_env *env, struct lh_flow *f, u64 base)
 {
 	struct lh_control *c = &f->control;
-	u64 fits = lh_rate_times(lh_control_rate_now(env, f), base) + lh_control_alpha(env, f);
+	u64 fits =
+		lh_control_carried(f, lh_control_rate_now(env, f), base) + lh_control_alpha(env, f);
 
 	c->calm = 0;
 	fits = lh_control_bounded(f, fits);

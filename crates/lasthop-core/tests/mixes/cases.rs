@@ -4,6 +4,7 @@
 
 mod browsing;
 mod clocks;
+mod far;
 mod limits;
 mod sealed;
 mod thin;

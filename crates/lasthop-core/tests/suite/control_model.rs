@@ -421,8 +421,11 @@ impl Run {
         let c = flow.control;
         let from = f64::from(old.c_bytes);
         if queue > 4.2 * x.aim && flow.delivery.rate_last != 0 && old.settling == 0 {
-            let fits = (flow.delivery.rate_last as f64 * x.base + x.alpha).clamp(LEAST, MOST);
-            let want = fits.min(from);
+            let mut carried = flow.delivery.rate_last as f64 * x.base;
+            if x.base > 2.0 * secs(BIN_NS) {
+                carried = carried.max(f64::from(c.round_bytes));
+            }
+            let want = (carried + x.alpha).clamp(LEAST, MOST).min(from);
             prop_assert!(near(c.c_bytes, want), "cut to {}, not {want}", c.c_bytes);
             prop_assert!(c.calm == 0);
             self.compared.cut += 1;

@@ -546,3 +546,38 @@ fn who_gives_no_samples_is_let_go() {
     }
     assert_eq!(now.0, LH_CONTROL_FREE);
 }
+
+/// Over a long way the rate of two bins is that of a pause between bursts, or of the pause that the last cut has made:
+/// C fell from 91 to 3 kB in three round trips of half a second, and what the next burst fills is no queue.
+#[test]
+fn over_a_long_way_a_pause_is_no_rate() {
+    let held_over = |wired_ms: u64| {
+        let mut b = brake::bench(always(), 7);
+        let round = |b: &mut Bench, sojourn_ms: u64| {
+            let from = b.flow.raw().max;
+            b.data(from, MSS);
+            b.data(from + MSS, MSS);
+            b.now_ns += sojourn_ms * MSEC_NS;
+            brake::stamped(b, from + 2 * MSS, 0);
+        };
+        for _ in 0..20 {
+            round(&mut b, 10);
+        }
+        let now_ns = b.now_ns;
+        let f = b.flow.raw_mut();
+        f.wired.rtt_ns = wired_ms * MSEC_NS;
+        f.control.state = LH_CONTROL_HELD as u8;
+        f.control.c_bytes = 100_000;
+        f.control.round_bytes = 80_000;
+        f.control.age = LH_YOUNG_INTERVALS as u8;
+        f.delivery.rate_last = 50_000; // bytes per second
+        f.control.interval_ns = now_ns;
+        for _ in 0..LH_RECENT_SAMPLES {
+            round(&mut b, 110);
+        }
+        b.flow.raw().control.c_bytes
+    };
+    let (short, long) = (held_over(50), held_over(600));
+    assert!(short < 50_000, "{short}");
+    assert!((80_000..100_000).contains(&long), "{long}");
+}
