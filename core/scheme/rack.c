@@ -211,7 +211,18 @@ LH_INLINE u32 lh_rack_window(struct lh_env *env, struct lh_flow *f)
 	return lh_clamp64(2 * env->ack.nr_segs, 2, LH_OUTAGE_BURST);
 }
 
-/* Packet conservation: a repair per segment that has left the link. */
+/*
+ * Packet conservation: a repair per segment that has left the link, and one more where nothing but repairs has come. Of a
+ * window that a queue could not take each would wait for the one before, to which MH may delay its answer: the slow start
+ * of proportional rate reduction (RFC 6937 section 3.1).
+ */
+LH_INLINE u32 lh_rack_budget(const struct lh_ack_sum *sum)
+{
+	if (sum->rtx_xmit_ns && !sum->xmit_ns)
+		return lh_clamp64(sum->nr_segs + 1, 2, LH_RACK_BURST + 1);
+	return lh_clamp64(sum->nr_segs, 1, LH_RACK_BURST);
+}
+
 LH_ENTRY int lh_rack_repair(struct lh_env *env, struct lh_flow *f, u32 kind, struct lh_actions *out)
 {
 	u32 window, budget;
@@ -219,7 +230,7 @@ LH_ENTRY int lh_rack_repair(struct lh_env *env, struct lh_flow *f, u32 kind, str
 	if (!env || !f || !out)
 		return 0;
 	window = lh_rack_window(env, f);
-	budget = window ? window : lh_clamp64(env->ack.nr_segs, 1, LH_RACK_BURST);
+	budget = window ? window : lh_rack_budget(&env->ack);
 	/* MH is back and says nothing new: the oldest segment, at once. */
 	if (kind != LH_ACK_NEW && kind != LH_ACK_DUPLICATE) {
 		if (!window || !env->ack.ended)

@@ -431,3 +431,22 @@ fn what_queues_from_the_start_is_not_the_way() {
     }
     assert_eq!(lmin(&rig), 12);
 }
+
+/// Of a window of which all but the last segment got lost each waited for the repair before it, and for MH's delayed
+/// ACK of that: 43 of them took seven seconds.
+#[test]
+fn repairs_that_come_alone_become_more() {
+    let mut rig = rig(true);
+    rig.burst(200, 0, 1_000, 20);
+    let above = [(19_000, 20_000)];
+    ack!(rig, 230, 0, sack [(19_000, 20_000)] => hold, resend [0]);
+    let sent = |rig: &mut Rig, ms, ack| rig.ack(ms, ack, &above).resent.len();
+    assert_eq!(sent(&mut rig, 240, 1_000), 2);
+    assert_eq!(sent(&mut rig, 250, 3_000), 3);
+    assert_eq!(sent(&mut rig, 260, 6_000), 4);
+    assert_eq!(sent(&mut rig, 270, 10_000), 4);
+    // Of what FH sent meanwhile something has come as well.
+    data!(rig, 271, 20_000, 1_000);
+    let blocks = [(19_000, 21_000)];
+    assert_eq!(rig.ack(281, 14_000, &blocks).resent.len(), 3);
+}
