@@ -251,25 +251,27 @@ LH_INLINE const struct lh_peer *lh_control_trial(struct lh_env *env, const struc
 
 /*
  * The aim to doubt against, which pauses raise by little: C that is too small makes
- * pauses itself, and by that alone a longer way was never doubted.
+ * pauses itself, and by that alone a longer way was never doubted. Nor does a rate that
+ * falls, for C makes it fall: what a segment of each flow takes came to a longer way's
+ * 21 ms before the doubt had lasted for a trial, and seven flows had half of a hop for good.
  */
-LH_INLINE u64 lh_doubt_aim(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_doubt_aim(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
 {
 	u64 t = lh_target_from(env, f, LH_DOUBT_TARGETS * LH_CFG(env)->target_ns);
 
-	return lh_aim_of(env, f, lh_min(t, lh_target(env, f)));
+	t = lh_min(t, lh_target(env, f));
+	return lh_rate_time_least(p->rate_long, lh_peer_flows(env, p) * lh_mss(f), t);
 }
 
 /*
  * The queue above which a flow doubts. Where it has the hop to itself the rate is its own, and of a thin one that is
  * none of the hop's: by 48 kB/s a segment takes 30 ms, and C that held a call of so much back was never tried.
  */
-LH_INLINE u64 lh_doubt_from(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_doubt_from(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
 {
-	u64 aim = lh_doubt_aim(env, f);
-	struct lh_peer *p = lh_peer_of(env, f);
+	u64 aim = lh_doubt_aim(env, f, p);
 
-	if (p && f->control.limited && lh_peer_flows(env, p) < 2)
+	if (f->control.limited && lh_peer_flows(env, p) < 2)
 		aim = lh_min(aim, LH_DOUBT_TARGETS * LH_CFG(env)->target_ns);
 	return aim + aim / 4;
 }
@@ -358,8 +360,11 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 		lh_limit_judge(env, f);
 		return;
 	}
-	if (!least || least <= lh_lmin(env) + lh_doubt_aim(env, f) / 2 ||
-	    lh_trial_found_queue(env, p)) {
+	if (!least) { /* of few samples none fell into its last part */
+		p->trials = lh_max(p->trials, 1);
+		return;
+	}
+	if (least <= lh_lmin(env) + lh_doubt_aim(env, f, p) / 2 || lh_trial_found_queue(env, p)) {
 		lh_trial_vain(p);
 		return;
 	}
@@ -387,7 +392,7 @@ LH_INLINE void lh_control_doubt(struct lh_env *env, struct lh_flow *f, u64 q, u6
 
 	if (!p || p->trial_end_ns)
 		return;
-	if (q <= lh_doubt_from(env, f) || c->old_edge) {
+	if (q <= lh_doubt_from(env, f, p) || c->old_edge) {
 		c->doubt -= !!c->doubt;
 		return;
 	}

@@ -280,8 +280,14 @@ LH_INLINE void lh_peer_turn(struct lh_peer *p, u64 bin)
 		return;
 	passed = bin - old;
 	rate = p->bytes * (LH_SEC / LH_BIN_NS);
-	p->rate -= passed < 64 ? p->rate / 64 * passed : p->rate;
+	if (passed < 64) {
+		p->rate -= p->rate / 64 * passed;
+		p->rate_long -= p->rate_long / 256 * passed;
+	} else {
+		p->rate = p->rate_long = 0;
+	}
 	p->rate = lh_max(p->rate, rate);
+	p->rate_long = lh_max(p->rate_long, rate);
 	p->rate_before = passed == 1 ? rate : 0;
 	p->flows_before = passed == 1 ? p->flows : 0;
 	if (bin / LH_CROWD_BINS != old / LH_CROWD_BINS) {

@@ -1684,6 +1684,8 @@ pub struct lh_peer {
     pub trial_copied: u32,
     #[doc = " lost_mean before a trial"]
     pub trial_lost: u32,
+    #[doc = " the best of half a minute, which fades as slowly, bytes per second"]
+    pub rate_long: u64,
     #[doc = " span_rate before it"]
     pub trial_rate: u64,
     #[doc = " bytes per second; 0: there is none"]
@@ -1713,7 +1715,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 544usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 552usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1817,23 +1819,24 @@ const _: () = {
         [::core::mem::offset_of!(lh_peer, trial_copied) - 440usize];
     ["Offset of field: lh_peer::trial_lost"]
         [::core::mem::offset_of!(lh_peer, trial_lost) - 444usize];
+    ["Offset of field: lh_peer::rate_long"][::core::mem::offset_of!(lh_peer, rate_long) - 448usize];
     ["Offset of field: lh_peer::trial_rate"]
-        [::core::mem::offset_of!(lh_peer, trial_rate) - 448usize];
+        [::core::mem::offset_of!(lh_peer, trial_rate) - 456usize];
     ["Offset of field: lh_peer::limit_rate"]
-        [::core::mem::offset_of!(lh_peer, limit_rate) - 456usize];
-    ["Offset of field: lh_peer::limit_ns"][::core::mem::offset_of!(lh_peer, limit_ns) - 464usize];
+        [::core::mem::offset_of!(lh_peer, limit_rate) - 464usize];
+    ["Offset of field: lh_peer::limit_ns"][::core::mem::offset_of!(lh_peer, limit_ns) - 472usize];
     ["Offset of field: lh_peer::limit_lost"]
-        [::core::mem::offset_of!(lh_peer, limit_lost) - 472usize];
-    ["Offset of field: lh_peer::heavy"][::core::mem::offset_of!(lh_peer, heavy) - 476usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 480usize];
-    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 488usize];
+        [::core::mem::offset_of!(lh_peer, limit_lost) - 480usize];
+    ["Offset of field: lh_peer::heavy"][::core::mem::offset_of!(lh_peer, heavy) - 484usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 488usize];
+    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 496usize];
     ["Offset of field: lh_peer::probes_until_ns"]
-        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 496usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 504usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 512usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 520usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 524usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 528usize];
+        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 504usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 512usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 520usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 528usize];
+    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 532usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 536usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1878,7 +1881,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 560168usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 568360usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
