@@ -100,7 +100,7 @@ struct lh_peer {
 	u64 span_rate; /* delivered in the last one, bytes per second */
 	u32 trial_copied; /* copied, at the first sample of a trial's last part */
 	u32 trial_lost; /* lost_mean before a trial */
-	u64 rate_long; /* the best of half a minute, which fades as slowly, bytes per second */
+	u64 rate_long; /* as rate, but it takes half a minute to fade; bytes per second */
 	u64 trial_rate; /* span_rate before it */
 	u64 limit_rate; /* bytes per second; 0: there is none */
 	u64 limit_ns; /* when more was lost last */

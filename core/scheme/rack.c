@@ -214,7 +214,7 @@ LH_INLINE u32 lh_rack_window(struct lh_env *env, struct lh_flow *f)
 /*
  * Packet conservation: a repair per segment that has left the link, and one more where nothing but repairs has come. Of a
  * window that a queue could not take each would wait for the one before, to which MH may delay its answer: the slow start
- * of proportional rate reduction (RFC 6937 section 3.1).
+ * of proportional rate reduction (RFC 6937 section 3).
  */
 LH_INLINE u32 lh_rack_budget(const struct lh_ack_sum *sum)
 {

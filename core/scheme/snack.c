@@ -66,8 +66,8 @@ LH_INLINE void lh_snack_heard(struct lh_env *env, struct lh_flow *f, const struc
 	}
 }
 
-/* By what the other end has asked for. A call: behind what a brake has asked, in place, the verifier of Linux 6.6 had
- * too much to look at. */
+/* By what the other end has asked for. A call, and not in place: behind a brake's questions the verifier would look at
+ * it once for each of their answers. */
 LH_ENTRY int lh_snack_asked(struct lh_env *env, struct lh_flow *f, const struct lh_segment *s,
 			    u32 kind, struct lh_actions *out)
 {

@@ -1684,7 +1684,7 @@ pub struct lh_peer {
     pub trial_copied: u32,
     #[doc = " lost_mean before a trial"]
     pub trial_lost: u32,
-    #[doc = " the best of half a minute, which fades as slowly, bytes per second"]
+    #[doc = " as rate, but it takes half a minute to fade; bytes per second"]
     pub rate_long: u64,
     #[doc = " span_rate before it"]
     pub trial_rate: u64,
