@@ -79,6 +79,7 @@ struct lh_peer {
 	u64 bin; /* number of the newest bin, now / LH_BIN_NS */
 	u64 bytes; /* in it */
 	u64 rate; /* bytes per second */
+	u64 rate_long; /* the same, but it takes half a minute to fade */
 	u64 rate_before; /* of the last whole bin */
 	u32 flows, flows_before; /* that delivered in this bin and the one before */
 	u32 crowd, crowd_before; /* the same of LH_CROWD_BINS bins */
@@ -100,7 +101,6 @@ struct lh_peer {
 	u64 span_rate; /* delivered in the last one, bytes per second */
 	u32 trial_copied; /* copied, at the first sample of a trial's last part */
 	u32 trial_lost; /* lost_mean before a trial */
-	u64 rate_long; /* as rate, but it takes half a minute to fade; bytes per second */
 	u64 trial_rate; /* span_rate before it */
 	u64 limit_rate; /* bytes per second; 0: there is none */
 	u64 limit_ns; /* when more was lost last */

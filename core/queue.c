@@ -62,17 +62,12 @@ LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f)
 	return lh_max(t, LH_TARGET_YOUNG * LH_CFG(env)->target_ns);
 }
 
-LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t)
+LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 flows = p ? lh_peer_flows(env, p) : lh_device_flows(env);
 
-	return lh_segs_time(env, f, p, flows, t);
-}
-
-LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f)
-{
-	return lh_aim_of(env, f, lh_target(env, f));
+	return lh_segs_time(env, f, p, flows, lh_target(env, f));
 }
 
 LH_INLINE u64 lh_queue(struct lh_env *env, u64 r)

@@ -45,11 +45,8 @@ LH_INLINE u64 lh_target_steady(struct lh_env *env, const struct lh_flow *f);
  */
 LH_INLINE u64 lh_target(struct lh_env *env, const struct lh_flow *f);
 
-/* Where the queue comes to rest with the target @t: a segment per flow is the least, and
- * with many flows more than that. */
-LH_INLINE u64 lh_aim_of(struct lh_env *env, const struct lh_flow *f, u64 t);
-
-/* Where it comes to rest by the controller's law. */
+/* Where the queue comes to rest by the controller's law: a segment per flow is the least, and
+ * with many flows more than the target. */
 LH_INLINE u64 lh_aim(struct lh_env *env, const struct lh_flow *f);
 
 /* The queue that a sojourn of @r on the hop shows. */

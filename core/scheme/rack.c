@@ -218,11 +218,12 @@ LH_INLINE u32 lh_rack_window(struct lh_env *env, struct lh_flow *f)
  */
 LH_INLINE u32 lh_rack_budget(const struct lh_ack_sum *sum)
 {
-	if (sum->rtx_xmit_ns && !sum->xmit_ns)
-		return lh_clamp64(sum->nr_segs + 1, 2, LH_RACK_BURST + 1);
-	return lh_clamp64(sum->nr_segs, 1, LH_RACK_BURST);
+	bool alone = sum->rtx_xmit_ns && !sum->xmit_ns;
+
+	return lh_clamp64(sum->nr_segs, 1, LH_RACK_BURST) + alone;
 }
 
+/* What the ACK shows to be lost, as far as its budget goes. */
 LH_ENTRY int lh_rack_repair(struct lh_env *env, struct lh_flow *f, u32 kind, struct lh_actions *out)
 {
 	u32 window, budget;

@@ -1639,6 +1639,8 @@ pub struct lh_peer {
     pub bytes: u64,
     #[doc = " bytes per second"]
     pub rate: u64,
+    #[doc = " the same, but it takes half a minute to fade"]
+    pub rate_long: u64,
     #[doc = " of the last whole bin"]
     pub rate_before: u64,
     #[doc = " that delivered in this bin and the one before"]
@@ -1684,8 +1686,6 @@ pub struct lh_peer {
     pub trial_copied: u32,
     #[doc = " lost_mean before a trial"]
     pub trial_lost: u32,
-    #[doc = " as rate, but it takes half a minute to fade; bytes per second"]
-    pub rate_long: u64,
     #[doc = " span_rate before it"]
     pub trial_rate: u64,
     #[doc = " bytes per second; 0: there is none"]
@@ -1785,41 +1785,41 @@ const _: () = {
     ["Offset of field: lh_peer::bin"][::core::mem::offset_of!(lh_peer, bin) - 312usize];
     ["Offset of field: lh_peer::bytes"][::core::mem::offset_of!(lh_peer, bytes) - 320usize];
     ["Offset of field: lh_peer::rate"][::core::mem::offset_of!(lh_peer, rate) - 328usize];
+    ["Offset of field: lh_peer::rate_long"][::core::mem::offset_of!(lh_peer, rate_long) - 336usize];
     ["Offset of field: lh_peer::rate_before"]
-        [::core::mem::offset_of!(lh_peer, rate_before) - 336usize];
-    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 344usize];
+        [::core::mem::offset_of!(lh_peer, rate_before) - 344usize];
+    ["Offset of field: lh_peer::flows"][::core::mem::offset_of!(lh_peer, flows) - 352usize];
     ["Offset of field: lh_peer::flows_before"]
-        [::core::mem::offset_of!(lh_peer, flows_before) - 348usize];
-    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 352usize];
+        [::core::mem::offset_of!(lh_peer, flows_before) - 356usize];
+    ["Offset of field: lh_peer::crowd"][::core::mem::offset_of!(lh_peer, crowd) - 360usize];
     ["Offset of field: lh_peer::crowd_before"]
-        [::core::mem::offset_of!(lh_peer, crowd_before) - 356usize];
-    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 360usize];
+        [::core::mem::offset_of!(lh_peer, crowd_before) - 364usize];
+    ["Offset of field: lh_peer::active"][::core::mem::offset_of!(lh_peer, active) - 368usize];
     ["Offset of field: lh_peer::trial_delivered"]
-        [::core::mem::offset_of!(lh_peer, trial_delivered) - 364usize];
-    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 368usize];
-    ["Offset of field: lh_peer::sampled"][::core::mem::offset_of!(lh_peer, sampled) - 372usize];
-    ["Offset of field: lh_peer::longer"][::core::mem::offset_of!(lh_peer, longer) - 376usize];
+        [::core::mem::offset_of!(lh_peer, trial_delivered) - 372usize];
+    ["Offset of field: lh_peer::blamed"][::core::mem::offset_of!(lh_peer, blamed) - 376usize];
+    ["Offset of field: lh_peer::sampled"][::core::mem::offset_of!(lh_peer, sampled) - 380usize];
+    ["Offset of field: lh_peer::longer"][::core::mem::offset_of!(lh_peer, longer) - 384usize];
     ["Offset of field: lh_peer::own_delivered"]
-        [::core::mem::offset_of!(lh_peer, own_delivered) - 380usize];
+        [::core::mem::offset_of!(lh_peer, own_delivered) - 388usize];
     ["Offset of field: lh_peer::trial_first"]
-        [::core::mem::offset_of!(lh_peer, trial_first) - 384usize];
-    ["Offset of field: lh_peer::backlog"][::core::mem::offset_of!(lh_peer, backlog) - 388usize];
+        [::core::mem::offset_of!(lh_peer, trial_first) - 392usize];
+    ["Offset of field: lh_peer::backlog"][::core::mem::offset_of!(lh_peer, backlog) - 396usize];
     ["Offset of field: lh_peer::backlog_ns"]
-        [::core::mem::offset_of!(lh_peer, backlog_ns) - 392usize];
-    ["Offset of field: lh_peer::copied"][::core::mem::offset_of!(lh_peer, copied) - 400usize];
+        [::core::mem::offset_of!(lh_peer, backlog_ns) - 400usize];
+    ["Offset of field: lh_peer::copied"][::core::mem::offset_of!(lh_peer, copied) - 408usize];
     ["Offset of field: lh_peer::span_copied"]
-        [::core::mem::offset_of!(lh_peer, span_copied) - 404usize];
+        [::core::mem::offset_of!(lh_peer, span_copied) - 412usize];
     ["Offset of field: lh_peer::span_delivered"]
-        [::core::mem::offset_of!(lh_peer, span_delivered) - 408usize];
-    ["Offset of field: lh_peer::lost"][::core::mem::offset_of!(lh_peer, lost) - 412usize];
-    ["Offset of field: lh_peer::lost_mean"][::core::mem::offset_of!(lh_peer, lost_mean) - 416usize];
-    ["Offset of field: lh_peer::span_ns"][::core::mem::offset_of!(lh_peer, span_ns) - 424usize];
-    ["Offset of field: lh_peer::span_rate"][::core::mem::offset_of!(lh_peer, span_rate) - 432usize];
+        [::core::mem::offset_of!(lh_peer, span_delivered) - 416usize];
+    ["Offset of field: lh_peer::lost"][::core::mem::offset_of!(lh_peer, lost) - 420usize];
+    ["Offset of field: lh_peer::lost_mean"][::core::mem::offset_of!(lh_peer, lost_mean) - 424usize];
+    ["Offset of field: lh_peer::span_ns"][::core::mem::offset_of!(lh_peer, span_ns) - 432usize];
+    ["Offset of field: lh_peer::span_rate"][::core::mem::offset_of!(lh_peer, span_rate) - 440usize];
     ["Offset of field: lh_peer::trial_copied"]
-        [::core::mem::offset_of!(lh_peer, trial_copied) - 440usize];
+        [::core::mem::offset_of!(lh_peer, trial_copied) - 448usize];
     ["Offset of field: lh_peer::trial_lost"]
-        [::core::mem::offset_of!(lh_peer, trial_lost) - 444usize];
-    ["Offset of field: lh_peer::rate_long"][::core::mem::offset_of!(lh_peer, rate_long) - 448usize];
+        [::core::mem::offset_of!(lh_peer, trial_lost) - 452usize];
     ["Offset of field: lh_peer::trial_rate"]
         [::core::mem::offset_of!(lh_peer, trial_rate) - 456usize];
     ["Offset of field: lh_peer::limit_rate"]
