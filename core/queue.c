@@ -250,12 +250,21 @@ LH_INLINE bool lh_queue_brakes(const struct lh_flow *f)
 	return ((f->flags & need) == need && !lh_flow_sealed(f)) || (f->flags & LH_FLOW_ECT);
 }
 
+LH_INLINE u64 lh_queue_worth(struct lh_env *env, const struct lh_flow *f)
+{
+	const struct lh_peer *p = lh_peer_of(env, f);
+
+	if (!p || lh_queue_brakes(f) || !lh_queue_lossy(env, f))
+		return 0;
+	return lh_min(lh_base_here(env, f) / LH_WORTH_PART, lh_queue_longest(p) / 2);
+}
+
 LH_INLINE bool lh_queue_managed(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p = lh_peer_of(env, f);
 	u64 mine = f->queue.above_ns, all = 0, interval;
 
-	if (!LH_CFG(env)->queue_guard || f->control.state != LH_CONTROL_FREE ||
+	if (!LH_CFG(env)->queue_guard || f->queue.lacks || f->control.state != LH_CONTROL_FREE ||
 	    (lh_queue_lossy(env, f) && lh_queue_brakes(f)))
 		return false;
 	if (p && p->above_ns)
@@ -449,6 +458,10 @@ LH_INLINE void lh_queue_recent(struct lh_env *env, struct lh_flow *f, u64 r)
 			p->longer_ns = 0;
 	}
 	lh_queue_above(env, f, &f->queue.above_ns, q);
+	if (q < f->queue.worth_ns)
+		f->queue.lacks = LH_RECENT_SAMPLES;
+	else
+		f->queue.lacks -= !!f->queue.lacks;
 	if (p)
 		p->sampled = p->delivered;
 	d->drains_ns = lh_max(d->drains_ns, env->ack.sample_ns + q);

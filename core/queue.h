@@ -18,12 +18,14 @@
 struct lh_queue {
 	u64 recent_ns[LH_RECENT_SAMPLES]; /* the last samples */
 	u64 above_ns; /* since when each sample has shown a queue (lh_queue_above); 0: the last did not */
+	u64 worth_ns; /* lh_queue_worth() of the last interval */
 	u64 busy_ns; /* last time that the queue was no mere trifle */
 	u64 gap_now_ns; /* longest pause of the hop in this interval */
 	u64 gap_ns; /* such pauses, smoothed over the intervals */
 	u64 lossy_ns; /* last loss of the link's that was hidden from FH; 0: none */
 	u64 copied_ns; /* when a segment was sent again last */
 	u32 copies; /* that MH has not called superfluous, as far back as the link has counted as lossy */
+	u32 lacks; /* so many samples more have to show as much for a queue of worth_ns to stand */
 	u32 blamed; /* ACKs and timers since then by which the link had lost something */
 };
 
@@ -106,6 +108,13 @@ LH_INLINE void lh_queue_above(struct lh_env *env, const struct lh_flow *f, u64 *
  * @p's, its receiver's or none, if that has nothing else under way. CoDel's interval begins anew then, too (RFC
  * 8289 section 4.1); what comes late all the same waits for the hop's next batch, or behind others. */
 LH_INLINE void lh_queue_empty(struct lh_env *env, struct lh_flow *f, struct lh_peer *p);
+
+#define LH_WORTH_PART 4
+
+/* How much of a queue has to stand before FH, which nobody can brake, hears of a loss of a link that loses, ns: it
+ * halves, and where less queues than a part of a round trip the hop runs dry. Half of one is what Reno would need;
+ * others wait in it. 0: any. */
+LH_INLINE u64 lh_queue_worth(struct lh_env *env, const struct lh_flow *f);
 
 /*
  * Whether the queue has stood for so long that an AQM may drop, while FH sees its losses

@@ -64,6 +64,7 @@ pub const LH_POP_HOLE: u32 = 1;
 pub const LH_POP_WAITED: u32 = 2;
 pub const LH_RECENT_SAMPLES: u32 = 4;
 pub const LH_YOUNG_INTERVALS: u32 = 5;
+pub const LH_WORTH_PART: u32 = 4;
 pub const LH_HELD_CHUNKS: u32 = 8;
 pub const LH_HELD_MOST: u32 = 384;
 pub const LH_AGAIN: u32 = 4;
@@ -2839,6 +2840,8 @@ pub struct lh_queue {
     pub recent_ns: [u64; 4usize],
     #[doc = " since when each sample has shown a queue (lh_queue_above); 0: the last did not"]
     pub above_ns: u64,
+    #[doc = " lh_queue_worth() of the last interval"]
+    pub worth_ns: u64,
     #[doc = " last time that the queue was no mere trifle"]
     pub busy_ns: u64,
     #[doc = " longest pause of the hop in this interval"]
@@ -2851,25 +2854,29 @@ pub struct lh_queue {
     pub copied_ns: u64,
     #[doc = " that MH has not called superfluous, as far back as the link has counted as lossy"]
     pub copies: u32,
+    #[doc = " so many samples more have to show as much for a queue of worth_ns to stand"]
+    pub lacks: u32,
     #[doc = " ACKs and timers since then by which the link had lost something"]
     pub blamed: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_queue"][::core::mem::size_of::<lh_queue>() - 88usize];
+    ["Size of lh_queue"][::core::mem::size_of::<lh_queue>() - 104usize];
     ["Alignment of lh_queue"][::core::mem::align_of::<lh_queue>() - 8usize];
     ["Offset of field: lh_queue::recent_ns"][::core::mem::offset_of!(lh_queue, recent_ns) - 0usize];
     ["Offset of field: lh_queue::above_ns"][::core::mem::offset_of!(lh_queue, above_ns) - 32usize];
-    ["Offset of field: lh_queue::busy_ns"][::core::mem::offset_of!(lh_queue, busy_ns) - 40usize];
+    ["Offset of field: lh_queue::worth_ns"][::core::mem::offset_of!(lh_queue, worth_ns) - 40usize];
+    ["Offset of field: lh_queue::busy_ns"][::core::mem::offset_of!(lh_queue, busy_ns) - 48usize];
     ["Offset of field: lh_queue::gap_now_ns"]
-        [::core::mem::offset_of!(lh_queue, gap_now_ns) - 48usize];
-    ["Offset of field: lh_queue::gap_ns"][::core::mem::offset_of!(lh_queue, gap_ns) - 56usize];
-    ["Offset of field: lh_queue::lossy_ns"][::core::mem::offset_of!(lh_queue, lossy_ns) - 64usize];
+        [::core::mem::offset_of!(lh_queue, gap_now_ns) - 56usize];
+    ["Offset of field: lh_queue::gap_ns"][::core::mem::offset_of!(lh_queue, gap_ns) - 64usize];
+    ["Offset of field: lh_queue::lossy_ns"][::core::mem::offset_of!(lh_queue, lossy_ns) - 72usize];
     ["Offset of field: lh_queue::copied_ns"]
-        [::core::mem::offset_of!(lh_queue, copied_ns) - 72usize];
-    ["Offset of field: lh_queue::copies"][::core::mem::offset_of!(lh_queue, copies) - 80usize];
-    ["Offset of field: lh_queue::blamed"][::core::mem::offset_of!(lh_queue, blamed) - 84usize];
+        [::core::mem::offset_of!(lh_queue, copied_ns) - 80usize];
+    ["Offset of field: lh_queue::copies"][::core::mem::offset_of!(lh_queue, copies) - 88usize];
+    ["Offset of field: lh_queue::lacks"][::core::mem::offset_of!(lh_queue, lacks) - 92usize];
+    ["Offset of field: lh_queue::blamed"][::core::mem::offset_of!(lh_queue, blamed) - 96usize];
 };
 #[doc = " What was asked for more than once and has come: further copies may follow."]
 #[repr(C)]
@@ -3170,7 +3177,7 @@ pub struct lh_flow {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4424usize];
+    ["Size of lh_flow"][::core::mem::size_of::<lh_flow>() - 4440usize];
     ["Alignment of lh_flow"][::core::mem::align_of::<lh_flow>() - 8usize];
     ["Offset of field: lh_flow::flags"][::core::mem::offset_of!(lh_flow, flags) - 0usize];
     ["Offset of field: lh_flow::una"][::core::mem::offset_of!(lh_flow, una) - 4usize];
@@ -3203,23 +3210,23 @@ const _: () = {
     ["Offset of field: lh_flow::rtt"][::core::mem::offset_of!(lh_flow, rtt) - 280usize];
     ["Offset of field: lh_flow::order"][::core::mem::offset_of!(lh_flow, order) - 336usize];
     ["Offset of field: lh_flow::queue"][::core::mem::offset_of!(lh_flow, queue) - 392usize];
-    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 480usize];
-    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 576usize];
-    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 608usize];
-    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 640usize];
-    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 720usize];
-    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 808usize];
-    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 856usize];
-    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 968usize];
-    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 984usize];
-    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3056usize];
-    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3072usize];
-    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3104usize];
-    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3184usize];
-    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3200usize];
+    ["Offset of field: lh_flow::delivery"][::core::mem::offset_of!(lh_flow, delivery) - 496usize];
+    ["Offset of field: lh_flow::guard"][::core::mem::offset_of!(lh_flow, guard) - 592usize];
+    ["Offset of field: lh_flow::hold"][::core::mem::offset_of!(lh_flow, hold) - 624usize];
+    ["Offset of field: lh_flow::control"][::core::mem::offset_of!(lh_flow, control) - 656usize];
+    ["Offset of field: lh_flow::recovery"][::core::mem::offset_of!(lh_flow, recovery) - 736usize];
+    ["Offset of field: lh_flow::back"][::core::mem::offset_of!(lh_flow, back) - 824usize];
+    ["Offset of field: lh_flow::outage"][::core::mem::offset_of!(lh_flow, outage) - 872usize];
+    ["Offset of field: lh_flow::cache"][::core::mem::offset_of!(lh_flow, cache) - 984usize];
+    ["Offset of field: lh_flow::ring"][::core::mem::offset_of!(lh_flow, ring) - 1000usize];
+    ["Offset of field: lh_flow::claim"][::core::mem::offset_of!(lh_flow, claim) - 3072usize];
+    ["Offset of field: lh_flow::mac"][::core::mem::offset_of!(lh_flow, mac) - 3088usize];
+    ["Offset of field: lh_flow::asked"][::core::mem::offset_of!(lh_flow, asked) - 3120usize];
+    ["Offset of field: lh_flow::handoff"][::core::mem::offset_of!(lh_flow, handoff) - 3200usize];
+    ["Offset of field: lh_flow::arrival"][::core::mem::offset_of!(lh_flow, arrival) - 3216usize];
     ["Offset of field: lh_flow::resequence"]
-        [::core::mem::offset_of!(lh_flow, resequence) - 3912usize];
-    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4080usize];
+        [::core::mem::offset_of!(lh_flow, resequence) - 3928usize];
+    ["Offset of field: lh_flow::shadow"][::core::mem::offset_of!(lh_flow, shadow) - 4096usize];
 };
 impl Default for lh_flow {
     fn default() -> Self {
@@ -3955,7 +3962,7 @@ pub struct lh_flow_entry {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 5016usize];
+    ["Size of lh_flow_entry"][::core::mem::size_of::<lh_flow_entry>() - 5032usize];
     ["Alignment of lh_flow_entry"][::core::mem::align_of::<lh_flow_entry>() - 8usize];
     ["Offset of field: lh_flow_entry::lock"][::core::mem::offset_of!(lh_flow_entry, lock) - 0usize];
     ["Offset of field: lh_flow_entry::generation"]
@@ -3989,15 +3996,15 @@ const _: () = {
     ["Offset of field: lh_flow_entry::flow"]
         [::core::mem::offset_of!(lh_flow_entry, flow) - 120usize];
     ["Offset of field: lh_flow_entry::created_ns"]
-        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4544usize];
+        [::core::mem::offset_of!(lh_flow_entry, created_ns) - 4560usize];
     ["Offset of field: lh_flow_entry::tell"]
-        [::core::mem::offset_of!(lh_flow_entry, tell) - 4552usize];
+        [::core::mem::offset_of!(lh_flow_entry, tell) - 4568usize];
     ["Offset of field: lh_flow_entry::absent"]
-        [::core::mem::offset_of!(lh_flow_entry, absent) - 4584usize];
+        [::core::mem::offset_of!(lh_flow_entry, absent) - 4600usize];
     ["Offset of field: lh_flow_entry::pending"]
-        [::core::mem::offset_of!(lh_flow_entry, pending) - 4616usize];
+        [::core::mem::offset_of!(lh_flow_entry, pending) - 4632usize];
     ["Offset of field: lh_flow_entry::held"]
-        [::core::mem::offset_of!(lh_flow_entry, held) - 4744usize];
+        [::core::mem::offset_of!(lh_flow_entry, held) - 4760usize];
 };
 impl Default for lh_flow_entry {
     fn default() -> Self {

@@ -8,7 +8,7 @@ use lasthop_core::{Config, MSEC_NS};
 use crate::bench::{Bench, answered};
 use crate::brake::{Line, MSS, bench, key, stamped, state};
 use crate::rack::rig;
-use crate::rig::{Options, Rig, ns};
+use crate::rig::{Options, Rig, WIRED_MS, ns};
 
 /// A queue that has grown within a round trip: nobody knows yet how long it gets.
 #[test]
@@ -59,6 +59,30 @@ fn where_a_queue_stands_the_first_loss_is_fhs() {
     assert_eq!(start(12, false, false), (1, 0), "no queue to speak of");
     assert_eq!(start(17, true, true), (1, 1), "the second met a queue");
     assert_eq!(start(12, true, true), (2, 0), "and here none");
+}
+
+/// FH, which nobody can brake, halves: with less in the queue than a quarter of a round trip the hop would run dry.
+#[test]
+fn who_cannot_be_braked_hears_of_a_loss_with_a_queue_that_is_worth_it() {
+    let start = |longest_ms: u64, queue_ms: u64| {
+        let mut rig = Rig::new(&Options {
+            config: Config::default(),
+            sack: true,
+            mh_opens: true,
+            mh_options: option::other(30, 4),
+            ..Options::default()
+        });
+        assert_eq!(rig.flow().raw().wired.rtt_ns, WIRED_MS * MSEC_NS);
+        let mut line = Line::new(300, 0);
+        line.run(&mut rig, 200, (10, 10), |i| i == 20);
+        line.run(&mut rig, 300, (longest_ms, longest_ms), |_| false);
+        line.run(&mut rig, 300, (queue_ms, queue_ms), |_| false);
+        line.run(&mut rig, 100, (queue_ms, queue_ms), |i| i == 10);
+        (line.resent.len(), rig.count(LH_C_overflow_suspected))
+    };
+    assert_eq!(start(60, 18), (2, 0), "8 of 25 ms");
+    assert_eq!(start(60, 40), (1, 1), "30 of 25 ms");
+    assert_eq!(start(18, 18), (1, 1), "half of the longest will do");
 }
 
 /// FH sends a segment each millisecond, of which each arrives after `sojourn_ms` of the time, over a hop that has

@@ -24,15 +24,16 @@ fn a_call_beside_one_goes_on() {
     }
 }
 
-/// Without a queue their losses are repaired; with one they are what keeps it short.
+/// Without a queue their losses are repaired; with one of a quarter of a round trip, of 110 ms, they are what keeps it
+/// so short. With any queue one Reno had 0.78 of the bound at 1 %, and four 0.82 at 5 %.
 #[test]
-fn their_queue_is_no_longer_than_with_one_that_is_managed() {
-    for (flows, cc, least) in [(1, "reno", 0.72), (4, "reno", 0.8), (4, "cubic", 0.9)] {
+fn their_queue_is_no_longer_than_it_has_to_be() {
+    for (flows, cc, least) in [(1, "reno", 0.75), (4, "reno", 0.87), (4, "cubic", 0.94)] {
         for loss in [0.01, 0.05] {
             println!("{flows} {cc} {loss}");
             both(&sealed(link(loss).flows(flows, cc)), |_, rack| {
                 assert!(rack.efficiency() >= least, "{}", rack.efficiency());
-                assert!(rack.rtt_p95_ms <= 135.0, "{} ms", rack.rtt_p95_ms);
+                assert!(rack.rtt_p95_ms <= 150.0, "{} ms", rack.rtt_p95_ms);
             });
         }
     }
