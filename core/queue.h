@@ -119,7 +119,7 @@ LH_INLINE u64 lh_queue_worth(struct lh_env *env, const struct lh_flow *f);
 /*
  * Whether the queue has stood for so long that an AQM may drop, while FH sees its losses
  * and none of late came without a queue: nothing tells then that it is the link. Or nobody can
- * brake FH: then each loss with a queue is what brakes it, whosever it is, and those without one
+ * brake FH: then each loss with a queue of worth_ns is what brakes it, whosever it is, and those without one
  * are repaired. Of the flow's own samples, whose queue may be its own (RFC 8290), and of all of
  * the receiver's, for the flow may have paused.
  */
