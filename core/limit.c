@@ -171,9 +171,9 @@ LH_ENTRY int lh_limit_interval(struct lh_env *env, struct lh_flow *f, u64 q)
 
 	if (!env || !f)
 		return 0;
-	/* Here, since this is once per interval and an entry. */
-	f->queue.worth_ns = lh_queue_worth(env, f);
 	p = lh_peer_of(env, f);
+	/* Here, since this is once per interval and an entry. */
+	f->queue.worth_ns = lh_queue_worth(env, f, p);
 	if (!p)
 		return 0;
 	lh_limit_look(env, f, p);

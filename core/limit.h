@@ -25,8 +25,8 @@ LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f);
 
 /*
  * An interval of the flow's is over, in which the queue was @q ns long in the mean: notes what has been lost of
- * late, and begins a trial if that is so much, and goes on so, that a limit may be why. @return whether there is one
- * that C follows.
+ * late and how much of a queue is worth a loss (queue.h), and begins a trial if so much is lost, and goes on so, that a
+ * limit may be why. @return whether there is one that C follows.
  */
 LH_ENTRY int lh_limit_interval(struct lh_env *env, struct lh_flow *f, u64 q);
 

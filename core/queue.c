@@ -250,10 +250,8 @@ LH_INLINE bool lh_queue_brakes(const struct lh_flow *f)
 	return ((f->flags & need) == need && !lh_flow_sealed(f)) || (f->flags & LH_FLOW_ECT);
 }
 
-LH_INLINE u64 lh_queue_worth(struct lh_env *env, const struct lh_flow *f)
+LH_INLINE u64 lh_queue_worth(struct lh_env *env, const struct lh_flow *f, const struct lh_peer *p)
 {
-	const struct lh_peer *p = lh_peer_of(env, f);
-
 	if (!p || lh_queue_brakes(f) || !lh_queue_lossy(env, f))
 		return 0;
 	return lh_min(lh_base_here(env, f) / LH_WORTH_PART, lh_queue_longest(p) / 2);

@@ -25,8 +25,8 @@ struct lh_queue {
 	u64 lossy_ns; /* last loss of the link's that was hidden from FH; 0: none */
 	u64 copied_ns; /* when a segment was sent again last */
 	u32 copies; /* that MH has not called superfluous, as far back as the link has counted as lossy */
-	u32 lacks; /* so many samples more have to show as much for a queue of worth_ns to stand */
 	u32 blamed; /* ACKs and timers since then by which the link had lost something */
+	u32 lacks; /* so many samples more have to show as much for a queue of worth_ns to stand */
 };
 
 #define LH_YOUNG_INTERVALS 5 /* so long: what a page's objects take */
@@ -113,8 +113,8 @@ LH_INLINE void lh_queue_empty(struct lh_env *env, struct lh_flow *f, struct lh_p
 
 /* How much of a queue has to stand before FH, which nobody can brake, hears of a loss of a link that loses, ns: it
  * halves, and where less queues than a part of a round trip the hop runs dry. Half of one is what Reno would need;
- * others wait in it. 0: any. */
-LH_INLINE u64 lh_queue_worth(struct lh_env *env, const struct lh_flow *f);
+ * others wait in it. @p: its receiver or none. 0: any. */
+LH_INLINE u64 lh_queue_worth(struct lh_env *env, const struct lh_flow *f, const struct lh_peer *p);
 
 /*
  * Whether the queue has stood for so long that an AQM may drop, while FH sees its losses

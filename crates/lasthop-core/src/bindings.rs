@@ -2854,10 +2854,10 @@ pub struct lh_queue {
     pub copied_ns: u64,
     #[doc = " that MH has not called superfluous, as far back as the link has counted as lossy"]
     pub copies: u32,
-    #[doc = " so many samples more have to show as much for a queue of worth_ns to stand"]
-    pub lacks: u32,
     #[doc = " ACKs and timers since then by which the link had lost something"]
     pub blamed: u32,
+    #[doc = " so many samples more have to show as much for a queue of worth_ns to stand"]
+    pub lacks: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
@@ -2875,8 +2875,8 @@ const _: () = {
     ["Offset of field: lh_queue::copied_ns"]
         [::core::mem::offset_of!(lh_queue, copied_ns) - 80usize];
     ["Offset of field: lh_queue::copies"][::core::mem::offset_of!(lh_queue, copies) - 88usize];
-    ["Offset of field: lh_queue::lacks"][::core::mem::offset_of!(lh_queue, lacks) - 92usize];
-    ["Offset of field: lh_queue::blamed"][::core::mem::offset_of!(lh_queue, blamed) - 96usize];
+    ["Offset of field: lh_queue::blamed"][::core::mem::offset_of!(lh_queue, blamed) - 92usize];
+    ["Offset of field: lh_queue::lacks"][::core::mem::offset_of!(lh_queue, lacks) - 96usize];
 };
 #[doc = " What was asked for more than once and has come: further copies may follow."]
 #[repr(C)]

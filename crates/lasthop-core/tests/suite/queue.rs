@@ -10,6 +10,20 @@ use crate::brake::{Line, MSS, bench, key, stamped, state};
 use crate::rack::rig;
 use crate::rig::{Options, Rig, WIRED_MS, ns};
 
+/// A connection that nobody can brake if it is `sealed` (MPTCP).
+fn guarded(sealed: bool, mh_opens: bool) -> Rig {
+    Rig::new(&Options {
+        config: Config::default(),
+        sack: true,
+        mh_opens,
+        mh_options: match sealed {
+            true => option::other(30, 4),
+            false => Vec::new(),
+        },
+        ..Options::default()
+    })
+}
+
 /// A queue that has grown within a round trip: nobody knows yet how long it gets.
 #[test]
 fn in_a_slow_start_the_pattern_decides() {
@@ -39,15 +53,7 @@ fn in_a_slow_start_the_pattern_decides() {
 #[test]
 fn where_a_queue_stands_the_first_loss_is_fhs() {
     let start = |queue_ms: u64, lossy: bool, sealed: bool| {
-        let mut rig = Rig::new(&Options {
-            config: Config::default(),
-            sack: true,
-            mh_options: match sealed {
-                true => option::other(30, 4),
-                false => Vec::new(),
-            },
-            ..Options::default()
-        });
+        let mut rig = guarded(sealed, false);
         let mut line = Line::new(300, 0);
         line.run(&mut rig, 200, (10, 10), |i| lossy && i == 20);
         line.run(&mut rig, 200, (queue_ms, queue_ms), |_| false);
@@ -65,13 +71,7 @@ fn where_a_queue_stands_the_first_loss_is_fhs() {
 #[test]
 fn who_cannot_be_braked_hears_of_a_loss_with_a_queue_that_is_worth_it() {
     let start = |longest_ms: u64, queue_ms: u64| {
-        let mut rig = Rig::new(&Options {
-            config: Config::default(),
-            sack: true,
-            mh_opens: true,
-            mh_options: option::other(30, 4),
-            ..Options::default()
-        });
+        let mut rig = guarded(true, true);
         assert_eq!(rig.flow().raw().wired.rtt_ns, WIRED_MS * MSEC_NS);
         let mut line = Line::new(300, 0);
         line.run(&mut rig, 200, (10, 10), |i| i == 20);
