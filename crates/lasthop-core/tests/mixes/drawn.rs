@@ -35,12 +35,19 @@ impl Draw {
     }
 }
 
+/// From here on the numbers are houses.
+const HOUSES: u64 = 10_001;
+
 /// Mix number `number`.
 pub fn case(number: u64) -> Case {
     let mut draw = Draw(Random(number.wrapping_mul(0x6c61_7374)));
     let mut case = way(&mut draw);
     queues(&mut case, &mut draw);
     weather(&mut case, &mut draw);
+    if number >= HOUSES {
+        house(&mut case, &mut draw);
+        return case;
+    }
     match draw.chance(0.25) {
         true => browsing(&mut case, &mut draw),
         false => transfers(&mut case, &mut draw),
@@ -198,6 +205,55 @@ fn transfers(case: &mut Case, draw: &mut Draw) {
     }
 }
 
+/// Pages, transfers that come and stay, a connection that has a little to say, an upload and a call, each over the
+/// same link as the others.
+fn house(case: &mut Case, draw: &mut Draw) {
+    case.bps = case.bps.max(3e6);
+    case.warmup_ns = 4 * SEC;
+    case.duration_ns = 60 * SEC;
+    let stations = case.stations.len().max(1);
+    for i in 0..draw.of(&[0, 1, 1, 2, 4]) {
+        case.flows.push(FlowSpec {
+            cc: draw.of(&CCS),
+            start_ns: draw.ns(10.0, 20_000.0),
+            station: i % stations,
+            managed: !draw.chance(0.1),
+            ..receiver(draw)
+        });
+    }
+    if draw.chance(0.5) {
+        thin(case, draw);
+    }
+    if draw.chance(0.7) {
+        case.pages = Some(Pages {
+            cc: draw.of(&CCS),
+            loads: 1_000,
+            objects: draw.of(&[1, 6, 20, 40]),
+            connections: draw.of(&[1, 2, 6, 12]),
+            least_bytes: draw.of(&[2e3, 10e3, 23e3]),
+            most_bytes: draw.of(&[30e3, 140e3, 600e3]),
+            keep_alive: draw.chance(0.8),
+        });
+    }
+    if draw.chance(0.4) {
+        case.datagrams.push(Datagrams {
+            bps: draw.log(0.08e6, 0.2 * case.bps),
+            start_ns: 0,
+            end_ns: 1_000 * SEC,
+            station: 0,
+        });
+    }
+    if draw.chance(0.3) {
+        case.flows.push(FlowSpec {
+            cc: draw.of(&CCS),
+            up: true,
+            managed: false,
+            measured: false,
+            ..FlowSpec::default()
+        });
+    }
+}
+
 /// How a host receives.
 fn receiver(draw: &mut Draw) -> FlowSpec {
     FlowSpec {
@@ -315,14 +371,19 @@ fn clean(case: &Case) -> Case {
 }
 
 /// (how bad, what): 1 is as good as it should be.
-fn complaints(clean: &Figures, none: &Figures, rack: &Figures) -> Vec<(f64, &'static str)> {
+fn complaints(
+    house: bool,
+    clean: &Figures,
+    none: &Figures,
+    rack: &Figures,
+) -> Vec<(f64, &'static str)> {
     let mut all = Vec::new();
     let mut less = |what, rack: f64, than: f64, by: f64| {
         if rack < than * by {
             all.push((than / rack.max(1e-3), what));
         }
     };
-    if none.page_ms == 0.0 {
+    if house || none.page_ms == 0.0 {
         less("goodput", rack.mbit, none.mbit, 0.95);
         less("goodput/clean", rack.mbit, clean.mbit, 0.85);
         less("jain", rack.jain, none.jain.min(clean.jain), 0.85);
@@ -351,10 +412,30 @@ fn complaints(clean: &Figures, none: &Figures, rack: &Figures) -> Vec<(f64, &'st
         1.15,
         10.0,
     );
-    more("page", rack.page_ms, none.page_ms, 1.05, 3.0);
+    // Beside a house's transfers, which losses keep small without an agent, what is short is fast.
+    let beside = |none: f64, clean: f64| if house { none.max(clean) } else { none };
+    more(
+        "page",
+        rack.page_ms,
+        beside(none.page_ms, clean.page_ms),
+        1.05,
+        3.0,
+    );
     more("page/clean", rack.page_ms, clean.page_ms, 1.4, 20.0);
-    more("piece", rack.piece_ms, none.piece_ms, 1.1, 3.0);
-    more("piece95", rack.piece95_ms, none.piece95_ms, 1.15, 5.0);
+    more(
+        "piece",
+        rack.piece_ms,
+        beside(none.piece_ms, clean.piece_ms),
+        1.1,
+        3.0,
+    );
+    more(
+        "piece95",
+        rack.piece95_ms,
+        beside(none.piece95_ms, clean.piece95_ms),
+        1.15,
+        5.0,
+    );
     all
 }
 
@@ -362,7 +443,8 @@ fn judged(number: u64) -> Option<String> {
     let case = case(number);
     let (clean, none) = (figures(&clean(&case)), figures(&case));
     let rack = figures(&case.with_agent());
-    let mut all = complaints(&clean, &none, &rack);
+    let house = number >= HOUSES && case.flows.iter().any(|f| f.measured);
+    let mut all = complaints(house, &clean, &none, &rack);
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (worst, _) = *all.first()?;
     let what: Vec<String> = all
@@ -405,6 +487,9 @@ fn drawn() {
         let case = case(*numbers.start());
         println!("{case:#?}");
         show(&format!("drawn-{range}"), &case);
+        if std::env::var_os("SEED").is_some() {
+            return; // the judgement has seeds of its own
+        }
     }
     on_all_cpus(numbers, |number| {
         if let Some(line) = judged(number) {
