@@ -80,6 +80,18 @@ impl Default for FlowSpec {
     }
 }
 
+impl FlowSpec {
+    /// MH sends all the time; the agent does not see it.
+    pub fn upload() -> Self {
+        Self {
+            up: true,
+            managed: false,
+            measured: false,
+            ..Self::default()
+        }
+    }
+}
+
 /// Datagrams at a steady rate.
 #[derive(Debug, Clone)]
 pub struct Datagrams {

@@ -157,19 +157,23 @@ fn unsteady(draw: &mut Draw, rtt_ms: f64) -> Unsteady {
 }
 
 fn browsing(case: &mut Case, draw: &mut Draw) {
-    case.pages = Some(Pages {
-        cc: draw.of(&CCS),
-        loads: 10,
-        objects: draw.of(&[1, 6, 20, 40, 80]),
-        connections: draw.of(&[1, 2, 6, 12]),
-        least_bytes: draw.of(&[2e3, 10e3, 23e3]),
-        most_bytes: draw.of(&[30e3, 140e3, 600e3]),
-        keep_alive: draw.chance(0.7),
-    });
+    case.pages = Some(pages(draw, 10, &[1, 6, 20, 40, 80], 0.7));
     case.stations.clear();
     case.bps = case.bps.max(2e6);
     case.warmup_ns = 0;
     case.duration_ns = 150 * SEC;
+}
+
+fn pages(draw: &mut Draw, loads: usize, objects: &[usize], keep_alive: f64) -> Pages {
+    Pages {
+        cc: draw.of(&CCS),
+        loads,
+        objects: draw.of(objects),
+        connections: draw.of(&[1, 2, 6, 12]),
+        least_bytes: draw.of(&[2e3, 10e3, 23e3]),
+        most_bytes: draw.of(&[30e3, 140e3, 600e3]),
+        keep_alive: draw.chance(keep_alive),
+    }
 }
 
 fn transfers(case: &mut Case, draw: &mut Draw) {
@@ -205,8 +209,8 @@ fn transfers(case: &mut Case, draw: &mut Draw) {
     }
 }
 
-/// Pages, transfers that come and stay, a connection that has a little to say, an upload and a call, each over the
-/// same link as the others.
+/// Of pages, transfers that come and stay, a connection that has a little to say, an upload and a call as many as chance
+/// has it, all over the same link.
 fn house(case: &mut Case, draw: &mut Draw) {
     case.bps = case.bps.max(3e6);
     case.warmup_ns = 4 * SEC;
@@ -225,31 +229,16 @@ fn house(case: &mut Case, draw: &mut Draw) {
         thin(case, draw);
     }
     if draw.chance(0.7) {
-        case.pages = Some(Pages {
-            cc: draw.of(&CCS),
-            loads: 1_000,
-            objects: draw.of(&[1, 6, 20, 40]),
-            connections: draw.of(&[1, 2, 6, 12]),
-            least_bytes: draw.of(&[2e3, 10e3, 23e3]),
-            most_bytes: draw.of(&[30e3, 140e3, 600e3]),
-            keep_alive: draw.chance(0.8),
-        });
+        case.pages = Some(pages(draw, 1_000, &[1, 6, 20, 40], 0.8));
     }
     if draw.chance(0.4) {
-        case.datagrams.push(Datagrams {
-            bps: draw.log(0.08e6, 0.2 * case.bps),
-            start_ns: 0,
-            end_ns: 1_000 * SEC,
-            station: 0,
-        });
+        case.datagrams
+            .push(datagrams(draw.log(0.08e6, 0.2 * case.bps)));
     }
     if draw.chance(0.3) {
         case.flows.push(FlowSpec {
             cc: draw.of(&CCS),
-            up: true,
-            managed: false,
-            measured: false,
-            ..FlowSpec::default()
+            ..FlowSpec::upload()
         });
     }
 }
@@ -281,23 +270,24 @@ fn thin(case: &mut Case, draw: &mut Draw) {
     });
 }
 
+/// As long as anything goes on.
+fn datagrams(bps: f64) -> Datagrams {
+    Datagrams {
+        bps,
+        start_ns: 0,
+        end_ns: 1_000 * SEC,
+        station: 0,
+    }
+}
+
 /// Others on the link.
 fn beside(case: &mut Case, draw: &mut Draw) {
     if draw.chance(0.12) {
-        case.datagrams.push(Datagrams {
-            bps: case.bps * draw.log(0.02, 0.6),
-            start_ns: 0,
-            end_ns: 1_000 * SEC,
-            station: 0,
-        });
+        case.datagrams
+            .push(datagrams(case.bps * draw.log(0.02, 0.6)));
     }
     if draw.chance(0.12) {
-        case.flows.push(FlowSpec {
-            up: true,
-            managed: false,
-            measured: false,
-            ..FlowSpec::default()
-        });
+        case.flows.push(FlowSpec::upload());
     }
     if draw.chance(0.1) {
         case.flows.push(FlowSpec {
@@ -413,26 +403,17 @@ fn complaints(
         10.0,
     );
     // Beside a house's transfers, which losses keep small without an agent, what is short is fast.
-    let beside = |none: f64, clean: f64| if house { none.max(clean) } else { none };
-    more(
-        "page",
-        rack.page_ms,
-        beside(none.page_ms, clean.page_ms),
-        1.05,
-        3.0,
-    );
+    let slower = |of: fn(&Figures) -> f64| match house {
+        true => of(none).max(of(clean)),
+        false => of(none),
+    };
+    more("page", rack.page_ms, slower(|f| f.page_ms), 1.05, 3.0);
     more("page/clean", rack.page_ms, clean.page_ms, 1.4, 20.0);
-    more(
-        "piece",
-        rack.piece_ms,
-        beside(none.piece_ms, clean.piece_ms),
-        1.1,
-        3.0,
-    );
+    more("piece", rack.piece_ms, slower(|f| f.piece_ms), 1.1, 3.0);
     more(
         "piece95",
         rack.piece95_ms,
-        beside(none.piece95_ms, clean.piece95_ms),
+        slower(|f| f.piece95_ms),
         1.15,
         5.0,
     );

@@ -62,12 +62,7 @@ pub fn browse((mbit, rtt, local): (f64, u64, u64), cc: &'static str, loss: f64) 
 pub fn beside_upload(mut case: Case) -> Case {
     case.bps_up = case.bps / 4.0;
     case.queue_up = ((case.bps_up * 0.1 / 8.0 / 1514.0) as usize).max(20);
-    case.flow(FlowSpec {
-        up: true,
-        managed: false,
-        measured: false,
-        ..FlowSpec::default()
-    })
+    case.flow(FlowSpec::upload())
 }
 
 /// Beside hosts of the same addresses that acknowledge what has just left.
@@ -117,12 +112,7 @@ pub fn stations(fast: f64, n: usize, loss: f64) -> Case {
 
 /// ACKs that queue behind an upload's data.
 pub fn upload(loss: f64) -> Case {
-    let mut case = link(loss).flows(1, "cubic").flow(FlowSpec {
-        up: true,
-        managed: false,
-        measured: false,
-        ..FlowSpec::default()
-    });
+    let mut case = link(loss).flows(1, "cubic").flow(FlowSpec::upload());
     case.bps_up = 2e6;
     case.queue_up = 50;
     case
