@@ -264,6 +264,8 @@ LH_INLINE void lh_cache_resent(struct lh_env *env, struct lh_flow *f, const stru
 	e->n_local = 0;
 	if (!(lh_policy(env) & LH_POLICY_SHADOW)) /* there a loss is booked in it */
 		e->behind = lh_queue_departs(env, f, e->end - e->seq);
+	if (!(e->flags & LH_SEG_SACKED))
+		lh_queue_again(env, f, e->end - e->seq);
 	e->last_tx_ns = env->now_ns;
 	lh_host_count(env, LH_C_refreshed_segments, 1);
 	if (keep || e->slot == LH_NO_SLOT)

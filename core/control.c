@@ -287,7 +287,7 @@ LH_INLINE void lh_trial_sample(struct lh_env *env, const struct lh_flow *f, stru
 
 	if (!p->trial_least_ns) {
 		p->trial_delivered = p->delivered;
-		p->trial_copied = p->copied;
+		p->trial_again = p->again;
 	}
 	if (behind > lh_queue_pause(f)) /* no batch of the hop's, and no thin flow's rate */
 		r = lh_since(r, behind);
@@ -331,7 +331,7 @@ LH_INLINE void lh_trial_begin(struct lh_env *env, struct lh_peer *p, u32 trial, 
 	p->trial = trial;
 	p->trial_first = 0;
 	p->trial_delivered = p->delivered;
-	p->trial_copied = p->copied;
+	p->trial_again = p->again;
 	p->trial_least_ns = 0;
 	p->trial_ns = env->now_ns + settles;
 	p->trial_end_ns = p->trial_ns + lasts;
@@ -415,7 +415,8 @@ LH_INLINE void lh_control_peer(struct lh_env *env, struct lh_flow *f, u64 r, u64
 		return;
 	if (p->trial_end_ns && env->now_ns >= p->trial_end_ns)
 		lh_control_judge(env, f, p);
-	else if (p->trial_end_ns && env->now_ns >= p->trial_ns && env->ack.prompt)
+	else if (p->trial_end_ns && env->now_ns >= p->trial_ns &&
+		 (env->ack.prompt || p->trial == LH_TRIAL_LIMIT)) /* that one asks what came */
 		lh_trial_sample(env, f, p, r);
 	else if (p->trial_end_ns && !p->trial_first && env->now_ns < p->trial_ns &&
 		 env->now_ns >= p->trial_ns - lh_since(p->trial_end_ns, p->trial_ns))

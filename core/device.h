@@ -39,7 +39,7 @@ struct lh_peer {
 	u8 trials; /* in vain, since the last that was not; LH_TRIALS_MOST at the most */
 	u8 guessed; /* 1: lmin_now_ns is a handshake's, whose packets are small */
 	u8 trial; /* enum lh_trial: what it is of */
-	u8 tight; /* 1: its flows are too many for its limit to be braked by it (limit.h) */
+	u8 tight; /* 1: its flows are too many for its limit, or for one on trial, to be braked by it (limit.h) */
 	/* The unloaded local round trip: the least sample of this and of the
 	 * previous period (sample.h); 0: none. */
 	u64 lmin_now_ns, lmin_before_ns;
@@ -93,13 +93,13 @@ struct lh_peer {
 	u32 backlog; /* bytes that the hop had to carry of what had gone to it, at backlog_ns (lh_queue_departs) */
 	u64 backlog_ns;
 	/* What gets lost, and a limit of the hop's (limit.h). */
-	u32 copied; /* bytes sent again, modulo 2^32 */
-	u32 span_copied, span_delivered; /* both when the present span began */
+	u32 again; /* bytes sent once more, by the agent or by FH, modulo 2^32 */
+	u32 span_again, span_delivered; /* both when the present span began */
 	/* What of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT. */
 	u32 lost, lost_mean;
 	u64 span_ns; /* when it began; 0: there is none */
 	u64 span_rate; /* delivered in the last one, bytes per second */
-	u32 trial_copied; /* copied, at the first sample of a trial's last part */
+	u32 trial_again; /* again, at the first sample of a trial's last part */
 	u32 trial_lost; /* lost_mean before a trial */
 	u64 trial_rate; /* span_rate before it */
 	u64 limit_rate; /* bytes per second; 0: there is none */
@@ -116,7 +116,7 @@ struct lh_peer {
 	/* Messages of its flows to the agent at the hop's other end (tell.h). */
 	u64 told_bin; /* number of the bin in which the last one went */
 	u32 told; /* in that bin */
-	u32 told_pad;
+	u32 trial_more; /* so often a trial for a limit may still go on */
 	struct lh_tally arriving; /* its flows whose data have come over the hop (resequence.h) */
 };
 
@@ -130,7 +130,7 @@ struct lh_device {
 	u64 told_bin;
 	u32 told;
 	u32 tellers, tellers_before;
-	u32 told_pad;
+	u32 trial_more; /* so often a trial for a limit may still go on */
 	/* Receivers whose data have come over the hop (resequence.h), who have no place all together; and
 	 * flows of those. */
 	struct lh_tally arriving, strangers;

@@ -7,6 +7,8 @@
  * and of a tenth to a whole second. */
 #define LH_SPAN_SEGS 32
 #define LH_SPAN_MOST_NS LH_SEC
+#define LH_TRIAL_SEGS 16 /* tell in a trial, which is about whether half as many get lost */
+#define LH_TRIAL_MORE 3 /* times that it goes on until then, at the most */
 #define LH_SPAN_PAUSE_NS (2 * LH_SEC) /* one that took longer had a pause in it */
 /* A limit is tried where more gets lost than links lose: where FH is not told of it a half of all does. 20 % at
  * random are 31 % in hardly any span, and not in six in a row. */
@@ -30,9 +32,9 @@ LH_INLINE bool lh_limit_reached(const struct lh_peer *p)
 }
 
 /* What share of all was sent again. */
-LH_INLINE u64 lh_lost_share(u32 delivered, u32 copied)
+LH_INLINE u64 lh_lost_share(u32 delivered, u32 again)
 {
-	return (u64)copied * LH_LOST_UNIT / ((u64)delivered + copied + 1);
+	return (u64)again * LH_LOST_UNIT / ((u64)delivered + again + 1);
 }
 
 /* What the flow's share of @rate makes in an unloaded round trip, bytes. */
@@ -45,13 +47,13 @@ LH_INLINE u64 lh_limit_share(struct lh_env *env, const struct lh_flow *f, struct
 /* The present span is over: what came in it, and what had to be sent again. */
 LH_INLINE void lh_limit_span(struct lh_env *env, struct lh_peer *p, u64 age)
 {
-	u32 got = p->delivered - p->span_delivered, copied = p->copied - p->span_copied;
+	u32 got = p->delivered - p->span_delivered, again = p->again - p->span_again;
 	bool heavy;
 
 	p->lost = 0;
 	p->span_rate = 0;
 	if (p->span_ns && age < LH_SPAN_PAUSE_NS && got) {
-		p->lost = lh_lost_share(got, copied);
+		p->lost = lh_lost_share(got, again);
 		p->span_rate = (u64)got * LH_SEC / age;
 		p->lost_mean += p->lost / 4 - p->lost_mean / 4;
 	}
@@ -59,7 +61,7 @@ LH_INLINE void lh_limit_span(struct lh_env *env, struct lh_peer *p, u64 age)
 	p->heavy = heavy ? p->heavy + 1 : 0;
 	p->span_ns = env->now_ns;
 	p->span_delivered = p->delivered;
-	p->span_copied = p->copied;
+	p->span_again = p->again;
 }
 
 /* The limit by what the last span has shown. What gets lost below it grows, too, when a link gets worse. */
@@ -90,6 +92,16 @@ LH_INLINE u32 lh_limit_trial(struct lh_env *env, const struct lh_flow *f, struct
 	return lh_min(f->control.c_bytes, lh_control_bounded(f, share));
 }
 
+/* Whether the receiver's flows are too many to be braked so far; in a trial, too: what C can't do FH has to. */
+LH_INLINE bool lh_limit_tight(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
+{
+	bool trial = p->trial_end_ns && p->trial == LH_TRIAL_LIMIT;
+	u64 rate = trial ? p->trial_rate : p->limit_rate;
+	u64 least = lh_max(lh_control_bounded(f, 0), LH_LIMIT_SHARE * lh_mss(f));
+
+	return rate && lh_limit_share(env, f, p, rate) < least;
+}
+
 /* An interval of the flow's is over. */
 LH_INLINE void lh_limit_look(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
@@ -104,31 +116,42 @@ LH_INLINE void lh_limit_look(struct lh_env *env, struct lh_flow *f, struct lh_pe
 	lh_limit_span(env, p, age);
 	if (p->limit_rate && p->span_rate)
 		lh_limit_follow(env, p);
-	p->tight = p->limit_rate &&
-		   lh_limit_share(env, f, p, p->limit_rate) < LH_LIMIT_SHARE * lh_mss(f);
+	p->tight = lh_limit_tight(env, f, p);
+}
+
+/* The last part of a trial is to come after @settles ns. */
+LH_INLINE void lh_limit_part(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p,
+			     u64 settles)
+{
+	u64 base = lh_control_base(env, f);
+	u64 lasts = lh_max(2 * lh_max(base, LH_BIN_NS),
+			   lh_rate_time(p->trial_rate, LH_SPAN_SEGS * lh_mss(f)));
+
+	lh_trial_begin(env, p, LH_TRIAL_LIMIT, lh_min(settles, LH_TRIAL_MOST_NS),
+		       lh_min(lasts, LH_TRIAL_MOST_NS));
 }
 
 /* Begins a trial for a limit: first until nothing is under way any more of what was granted before, holes included. */
 LH_INLINE void lh_limit_try(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
-	u64 base = lh_control_base(env, f), settles, lasts;
+	u64 flows = lh_peer_flows(env, p);
 
-	settles = base + lh_rate_time(p->span_rate / lh_peer_flows(env, p), f->control.c_bytes);
-	lasts = lh_max(2 * lh_max(base, LH_BIN_NS),
-		       lh_rate_time(p->span_rate, LH_SPAN_SEGS * lh_mss(f)));
 	p->heavy = 0;
 	p->trial_lost = p->lost_mean;
 	p->trial_rate = p->span_rate;
-	lh_trial_begin(env, p, LH_TRIAL_LIMIT, lh_min(settles, LH_TRIAL_MOST_NS),
-		       lh_min(lasts, LH_TRIAL_MOST_NS));
+	p->trial_more = LH_TRIAL_MORE;
+	lh_limit_part(env, f, p,
+		      lh_control_base(env, f) +
+			      2 * lh_rate_time(p->span_rate / flows, f->control.c_bytes));
 	f->control.trial_bytes = lh_limit_trial(env, f, p);
+	p->tight = lh_limit_tight(env, f, p);
 }
 
 LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p;
-	u64 lost, least;
-	u32 got;
+	u32 got, again;
+	u64 lost;
 
 	if (!env || !f)
 		return 0;
@@ -136,11 +159,17 @@ LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f)
 	if (!p)
 		return 0;
 	got = p->delivered - p->trial_delivered;
-	lost = lh_lost_share(got, p->copied - p->trial_copied);
-	least = lh_rate_times(p->trial_rate / 2 + p->trial_rate / 8,
-			      lh_since(env->now_ns, p->trial_ns));
-	if (lost > p->trial_lost / 2 || got < least) {
-		lh_trial_vain(p);
+	again = p->again - p->trial_again;
+	lost = lh_lost_share(got, again);
+	/* Of fewer segments no share can be told. How fast they came says nothing: of the little that was granted the last may
+	 * have got lost, which takes time. */
+	if (lost > p->trial_lost / 2 || (u64)got + again < LH_TRIAL_SEGS * lh_mss(f)) {
+		if (p->trial_more) { /* holes are repaired more than once */
+			p->trial_more--;
+			lh_limit_part(env, f, p, 0);
+		} else {
+			lh_trial_vain(p);
+		}
 		return 0;
 	}
 	lh_host_count(env, LH_C_limits_found, 1);
@@ -150,7 +179,8 @@ LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f)
 	return 0;
 }
 
-/* C for the next interval. */
+/* C for the next interval. Beyond the flow's equal share where the others leave theirs: of a page's connections some wait
+ * for the next object. */
 LH_INLINE void lh_limit_law(struct lh_env *env, struct lh_flow *f, struct lh_peer *p)
 {
 	u64 c = f->control.c_bytes, share = lh_limit_share(env, f, p, p->limit_rate);
@@ -159,8 +189,12 @@ LH_INLINE void lh_limit_law(struct lh_env *env, struct lh_flow *f, struct lh_pee
 		c = lh_min(c, share);
 	else if (c < share)
 		c = lh_min(share, c + c / 4 + lh_mss(f));
+	else if (f->control.limited && p->rate_before < p->limit_rate - p->limit_rate / 4)
+		c += c / 4;
 	else if (f->control.limited)
 		c += lh_since(env->now_ns, p->limit_ns) > LH_LIMIT_CAUTION_NS ? c / 32 : c / 128;
+	if (p->tight) /* FH has its brake, and of two segments the last is lost too often */
+		c = lh_max(c, LH_LIMIT_SHARE * lh_mss(f));
 	f->control.c_bytes = lh_control_bounded(f, c);
 }
 

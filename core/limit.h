@@ -5,13 +5,14 @@
  * hidden from FH, C grew to twice of what MH got: half of all segments were dropped, and of whatever else came that way;
  * a round trip took a second, for all that waited to be repaired (10 of 100 Mbit/s, four CUBIC flows).
  *
- * From a bad link it is told by what less does (LH_TRIAL_LIMIT): a link loses the same share of it. Where hardly
- * anything gets lost any more, and MH gets as much, the receiver's rate has a limit, which its flows share. C follows it
+ * From a bad link it is told by what less does (LH_TRIAL_LIMIT): a link loses the same share of it. Where half as
+ * much gets lost at the most, the receiver's rate has a limit, which its flows share. C follows it
  * from then on: up in small steps, and back as soon as more than usual is lost. Linux's BBR does so for itself,
  * without a trial, by two intervals of 20 % loss at one rate (tcp_bbr.c, lt_bw), after Flach et al., "An Internet-Wide
  * Analysis of Traffic Policing" (SIGCOMM 2016).
  *
- * Where its flows are too many to be braked so far, losses are left to them (lh_peer.tight). Units as in queue.h.
+ * Where its flows are too many to be braked so far, losses are left to them (lh_peer.tight), in a trial as well; what FH
+ * sends again counts as lost like what the agent does. Units as in queue.h.
  */
 #ifndef LH_LIMIT_H
 #define LH_LIMIT_H

@@ -330,8 +330,16 @@ LH_INLINE void lh_queue_adds(struct lh_env *env, const struct lh_flow *f, u32 by
 
 	if (p) {
 		p->backlog += bytes;
-		p->copied += bytes;
+		p->again += bytes;
 	}
+}
+
+LH_INLINE void lh_queue_again(struct lh_env *env, const struct lh_flow *f, u32 bytes)
+{
+	struct lh_peer *p = lh_peer_of(env, f);
+
+	if (p)
+		p->again += bytes;
 }
 
 /* Whether the segment of this call's sample departed after the queues had drained, as earlier samples showed

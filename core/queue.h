@@ -147,6 +147,9 @@ LH_ENTRY int lh_queue_departs(struct lh_env *env, const struct lh_flow *f, u32 b
 /* @bytes of the flow's go to the hop once more. */
 LH_INLINE void lh_queue_adds(struct lh_env *env, const struct lh_flow *f, u32 bytes);
 
+/* FH takes @bytes of the flow's for lost, and has sent them again. */
+LH_INLINE void lh_queue_again(struct lh_env *env, const struct lh_flow *f, u32 bytes);
+
 /*
  * Whether the longest queue has grown by half within a round trip or two, as in somebody's
  * slow start. Where it would end is not known yet: full is whatever it is now.

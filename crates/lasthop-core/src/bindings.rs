@@ -1560,7 +1560,7 @@ pub struct lh_peer {
     pub guessed: u8,
     #[doc = " enum lh_trial: what it is of"]
     pub trial: u8,
-    #[doc = " 1: its flows are too many for its limit to be braked by it (limit.h)"]
+    #[doc = " 1: its flows are too many for its limit, or for one on trial, to be braked by it (limit.h)"]
     pub tight: u8,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
     pub lmin_now_ns: u64,
@@ -1669,10 +1669,10 @@ pub struct lh_peer {
     #[doc = " bytes that the hop had to carry of what had gone to it, at backlog_ns (lh_queue_departs)"]
     pub backlog: u32,
     pub backlog_ns: u64,
-    #[doc = " bytes sent again, modulo 2^32"]
-    pub copied: u32,
+    #[doc = " bytes sent once more, by the agent or by FH, modulo 2^32"]
+    pub again: u32,
     #[doc = " both when the present span began"]
-    pub span_copied: u32,
+    pub span_again: u32,
     #[doc = " both when the present span began"]
     pub span_delivered: u32,
     #[doc = " What of the last span's data had to be sent again, and smoothed; of LH_LOST_UNIT."]
@@ -1683,8 +1683,8 @@ pub struct lh_peer {
     pub span_ns: u64,
     #[doc = " delivered in the last one, bytes per second"]
     pub span_rate: u64,
-    #[doc = " copied, at the first sample of a trial's last part"]
-    pub trial_copied: u32,
+    #[doc = " again, at the first sample of a trial's last part"]
+    pub trial_again: u32,
     #[doc = " lost_mean before a trial"]
     pub trial_lost: u32,
     #[doc = " span_rate before it"]
@@ -1709,7 +1709,8 @@ pub struct lh_peer {
     pub told_bin: u64,
     #[doc = " in that bin"]
     pub told: u32,
-    pub told_pad: u32,
+    #[doc = " so often a trial for a limit may still go on"]
+    pub trial_more: u32,
     #[doc = " its flows whose data have come over the hop (resequence.h)"]
     pub arriving: lh_tally,
 }
@@ -1808,17 +1809,17 @@ const _: () = {
     ["Offset of field: lh_peer::backlog"][::core::mem::offset_of!(lh_peer, backlog) - 396usize];
     ["Offset of field: lh_peer::backlog_ns"]
         [::core::mem::offset_of!(lh_peer, backlog_ns) - 400usize];
-    ["Offset of field: lh_peer::copied"][::core::mem::offset_of!(lh_peer, copied) - 408usize];
-    ["Offset of field: lh_peer::span_copied"]
-        [::core::mem::offset_of!(lh_peer, span_copied) - 412usize];
+    ["Offset of field: lh_peer::again"][::core::mem::offset_of!(lh_peer, again) - 408usize];
+    ["Offset of field: lh_peer::span_again"]
+        [::core::mem::offset_of!(lh_peer, span_again) - 412usize];
     ["Offset of field: lh_peer::span_delivered"]
         [::core::mem::offset_of!(lh_peer, span_delivered) - 416usize];
     ["Offset of field: lh_peer::lost"][::core::mem::offset_of!(lh_peer, lost) - 420usize];
     ["Offset of field: lh_peer::lost_mean"][::core::mem::offset_of!(lh_peer, lost_mean) - 424usize];
     ["Offset of field: lh_peer::span_ns"][::core::mem::offset_of!(lh_peer, span_ns) - 432usize];
     ["Offset of field: lh_peer::span_rate"][::core::mem::offset_of!(lh_peer, span_rate) - 440usize];
-    ["Offset of field: lh_peer::trial_copied"]
-        [::core::mem::offset_of!(lh_peer, trial_copied) - 448usize];
+    ["Offset of field: lh_peer::trial_again"]
+        [::core::mem::offset_of!(lh_peer, trial_again) - 448usize];
     ["Offset of field: lh_peer::trial_lost"]
         [::core::mem::offset_of!(lh_peer, trial_lost) - 452usize];
     ["Offset of field: lh_peer::trial_rate"]
@@ -1836,7 +1837,8 @@ const _: () = {
     ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 512usize];
     ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 520usize];
     ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 528usize];
-    ["Offset of field: lh_peer::told_pad"][::core::mem::offset_of!(lh_peer, told_pad) - 532usize];
+    ["Offset of field: lh_peer::trial_more"]
+        [::core::mem::offset_of!(lh_peer, trial_more) - 532usize];
     ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 536usize];
 };
 #[repr(C)]
@@ -1854,7 +1856,8 @@ pub struct lh_device {
     pub told: u32,
     pub tellers: u32,
     pub tellers_before: u32,
-    pub told_pad: u32,
+    #[doc = " so often a trial for a limit may still go on"]
+    pub trial_more: u32,
     #[doc = " Receivers whose data have come over the hop (resequence.h), who have no place all together; and\n flows of those."]
     pub arriving: lh_tally,
     #[doc = " Receivers whose data have come over the hop (resequence.h), who have no place all together; and\n flows of those."]
@@ -1896,8 +1899,8 @@ const _: () = {
     ["Offset of field: lh_device::tellers"][::core::mem::offset_of!(lh_device, tellers) - 36usize];
     ["Offset of field: lh_device::tellers_before"]
         [::core::mem::offset_of!(lh_device, tellers_before) - 40usize];
-    ["Offset of field: lh_device::told_pad"]
-        [::core::mem::offset_of!(lh_device, told_pad) - 44usize];
+    ["Offset of field: lh_device::trial_more"]
+        [::core::mem::offset_of!(lh_device, trial_more) - 44usize];
     ["Offset of field: lh_device::arriving"]
         [::core::mem::offset_of!(lh_device, arriving) - 48usize];
     ["Offset of field: lh_device::strangers"]

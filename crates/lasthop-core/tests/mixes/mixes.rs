@@ -384,6 +384,42 @@ pub fn policed_fades(burst_ms: u64, flows: usize) -> Case {
     }
 }
 
+/// A short one that loses 8 % besides: a download and pages, of which so little is under way that the last is often lost.
+pub fn policed_lossy() -> Case {
+    let mut case = Case {
+        policer: Some(Policer {
+            bps: 4.1e6,
+            burst_bytes: 30e3,
+        }),
+        pages: Some(Pages {
+            loads: 1000,
+            objects: 6,
+            connections: 1,
+            ..page("reno", 0.0).pages.unwrap()
+        }),
+        ..Case::new(7.6, 10, 7, 0.08).flows(1, "reno")
+    };
+    case.flows[0].window = 256 << 10;
+    case.flows[0].delack_ns = 200 * MS;
+    case
+}
+
+/// Flows whose receiver acknowledges each eighth segment: C is ten at the least.
+pub fn policed_rare_acks() -> Case {
+    let mut case = Case {
+        policer: Some(Policer {
+            bps: 12.4e6,
+            burst_bytes: 127e3,
+        }),
+        ..Case::new(27.0, 32, 2, 0.0).flows(10, "cubic")
+    };
+    for flow in &mut case.flows {
+        flow.ack_every = 8;
+        flow.dsack = false;
+    }
+    case
+}
+
 /// A hop of 50 Mbit/s with room for so few packets.
 pub fn short(queue: usize, loss: f64) -> Case {
     Case {
