@@ -354,8 +354,13 @@ LH_INLINE void lh_control_judge(struct lh_env *env, struct lh_flow *f, struct lh
 
 	if (__sync_val_compare_and_swap(&p->trial_end_ns, end, 0) != end)
 		return;
-	if (lh_since(env->now_ns, end) > end - p->trial_ns)
-		return; /* nobody has sent meanwhile: what came then says nothing of how busy the hop was */
+	if (lh_since(env->now_ns, end) > end - p->trial_ns) {
+		/* Nobody has sent meanwhile: what came then says nothing of how busy the hop was. Or FH could not, who got
+		 * losses to repair. */
+		if (p->tight_ns == end)
+			lh_trial_vain(p);
+		return;
+	}
 	if (p->trial == LH_TRIAL_LIMIT) {
 		lh_limit_judge(env, f);
 		return;

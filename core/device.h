@@ -39,7 +39,7 @@ struct lh_peer {
 	u8 trials; /* in vain, since the last that was not; LH_TRIALS_MOST at the most */
 	u8 guessed; /* 1: lmin_now_ns is a handshake's, whose packets are small */
 	u8 trial; /* enum lh_trial: what it is of */
-	u8 tight; /* 1: its flows are too many for its limit, or for one on trial, to be braked by it (limit.h) */
+	u8 trial_pad;
 	/* The unloaded local round trip: the least sample of this and of the
 	 * previous period (sample.h); 0: none. */
 	u64 lmin_now_ns, lmin_before_ns;
@@ -104,6 +104,7 @@ struct lh_peer {
 	u64 trial_rate; /* span_rate before it */
 	u64 limit_rate; /* bytes per second; 0: there is none */
 	u64 limit_ns; /* when more was lost last */
+	u64 tight_ns; /* until then its flows are too many for its limit, or for one on trial, to be braked by it (limit.h) */
 	u32 limit_lost; /* what is lost below it, smoothed */
 	/* Spans in a row in which so much was lost as only a limit explains; where one is known, in which it was
 	 * reached. */

@@ -7,7 +7,6 @@
  * and of a tenth to a whole second. */
 #define LH_SPAN_SEGS 32
 #define LH_SPAN_MOST_NS LH_SEC
-#define LH_TRIAL_SEGS 16 /* tell in a trial, which is about whether half as many get lost */
 #define LH_TRIAL_MORE 3 /* times that it goes on until then, at the most */
 #define LH_SPAN_PAUSE_NS (2 * LH_SEC) /* one that took longer had a pause in it */
 /* A limit is tried where more gets lost than links lose: where FH is not told of it a half of all does. 20 % at
@@ -92,14 +91,17 @@ LH_INLINE u32 lh_limit_trial(struct lh_env *env, const struct lh_flow *f, struct
 	return lh_min(f->control.c_bytes, lh_control_bounded(f, share));
 }
 
-/* Whether the receiver's flows are too many to be braked so far; in a trial, too: what C can't do FH has to. */
-LH_INLINE bool lh_limit_tight(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
+/* Until when the receiver's flows are too many to be braked so far: in a trial, too, for what C can't do FH has to, but
+ * then to its end only, since nothing may come that ends it. */
+LH_INLINE u64 lh_limit_tight(struct lh_env *env, const struct lh_flow *f, struct lh_peer *p)
 {
 	bool trial = p->trial_end_ns && p->trial == LH_TRIAL_LIMIT;
 	u64 rate = trial ? p->trial_rate : p->limit_rate;
 	u64 least = lh_max(lh_control_bounded(f, 0), LH_LIMIT_SHARE * lh_mss(f));
 
-	return rate && lh_limit_share(env, f, p, rate) < least;
+	if (!rate || lh_limit_share(env, f, p, rate) >= least)
+		return 0;
+	return trial ? p->trial_end_ns : env->now_ns + LH_LIMIT_ENDS_NS;
 }
 
 /* An interval of the flow's is over. */
@@ -116,7 +118,7 @@ LH_INLINE void lh_limit_look(struct lh_env *env, struct lh_flow *f, struct lh_pe
 	lh_limit_span(env, p, age);
 	if (p->limit_rate && p->span_rate)
 		lh_limit_follow(env, p);
-	p->tight = lh_limit_tight(env, f, p);
+	p->tight_ns = lh_limit_tight(env, f, p);
 }
 
 /* The last part of a trial is to come after @settles ns. */
@@ -144,14 +146,14 @@ LH_INLINE void lh_limit_try(struct lh_env *env, struct lh_flow *f, struct lh_pee
 		      lh_control_base(env, f) +
 			      2 * lh_rate_time(p->span_rate / flows, f->control.c_bytes));
 	f->control.trial_bytes = lh_limit_trial(env, f, p);
-	p->tight = lh_limit_tight(env, f, p);
+	p->tight_ns = lh_limit_tight(env, f, p);
 }
 
 LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f)
 {
 	struct lh_peer *p;
+	u64 lost, least;
 	u32 got, again;
-	u64 lost;
 
 	if (!env || !f)
 		return 0;
@@ -161,12 +163,14 @@ LH_ENTRY int lh_limit_judge(struct lh_env *env, const struct lh_flow *f)
 	got = p->delivered - p->trial_delivered;
 	again = p->again - p->trial_again;
 	lost = lh_lost_share(got, again);
-	/* Of fewer segments no share can be told. How fast they came says nothing: of the little that was granted the last may
-	 * have got lost, which takes time. */
-	if (lost > p->trial_lost / 2 || (u64)got + again < LH_TRIAL_SEGS * lh_mss(f)) {
+	/* Of two segments that are granted the last may get lost, which takes time. Where next to nothing comes the rate is
+	 * another's, who shares the limit and takes what is left to him. */
+	least = lh_rate_times(p->trial_rate / 4, lh_since(env->now_ns, p->trial_ns));
+	if (lost > p->trial_lost / 2 || got < least) {
 		if (p->trial_more) { /* holes are repaired more than once */
 			p->trial_more--;
 			lh_limit_part(env, f, p, 0);
+			p->tight_ns = lh_limit_tight(env, f, p);
 		} else {
 			lh_trial_vain(p);
 		}
@@ -193,7 +197,8 @@ LH_INLINE void lh_limit_law(struct lh_env *env, struct lh_flow *f, struct lh_pee
 		c += c / 4;
 	else if (f->control.limited)
 		c += lh_since(env->now_ns, p->limit_ns) > LH_LIMIT_CAUTION_NS ? c / 32 : c / 128;
-	if (p->tight) /* FH has its brake, and of two segments the last is lost too often */
+	if (env->now_ns <
+	    p->tight_ns) /* FH has its brake, and of two segments the last is lost too often */
 		c = lh_max(c, LH_LIMIT_SHARE * lh_mss(f));
 	f->control.c_bytes = lh_control_bounded(f, c);
 }

@@ -11,7 +11,7 @@
  * without a trial, by two intervals of 20 % loss at one rate (tcp_bbr.c, lt_bw), after Flach et al., "An Internet-Wide
  * Analysis of Traffic Policing" (SIGCOMM 2016).
  *
- * Where its flows are too many to be braked so far, losses are left to them (lh_peer.tight), in a trial as well; what FH
+ * Where its flows are too many to be braked so far, losses are left to them (lh_peer.tight_ns), in a trial as well; what FH
  * sends again counts as lost like what the agent does. Units as in queue.h.
  */
 #ifndef LH_LIMIT_H

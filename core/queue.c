@@ -280,7 +280,7 @@ LH_INLINE bool lh_queue_overflowed(struct lh_env *env, const struct lh_flow *f,
 
 	if (!p || e->n_local || !LH_CFG(env)->queue_guard)
 		return false;
-	if (p->tight)
+	if (env->now_ns < p->tight_ns)
 		return true;
 	if (!p->full_tx_ns)
 		return false;

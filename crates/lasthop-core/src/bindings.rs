@@ -1560,8 +1560,7 @@ pub struct lh_peer {
     pub guessed: u8,
     #[doc = " enum lh_trial: what it is of"]
     pub trial: u8,
-    #[doc = " 1: its flows are too many for its limit, or for one on trial, to be braked by it (limit.h)"]
-    pub tight: u8,
+    pub trial_pad: u8,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
     pub lmin_now_ns: u64,
     #[doc = " The unloaded local round trip: the least sample of this and of the\n previous period (sample.h); 0: none."]
@@ -1693,6 +1692,8 @@ pub struct lh_peer {
     pub limit_rate: u64,
     #[doc = " when more was lost last"]
     pub limit_ns: u64,
+    #[doc = " until then its flows are too many for its limit, or for one on trial, to be braked by it (limit.h)"]
+    pub tight_ns: u64,
     #[doc = " what is lost below it, smoothed"]
     pub limit_lost: u32,
     #[doc = " Spans in a row in which so much was lost as only a limit explains; where one is known, in which it was\n reached."]
@@ -1717,7 +1718,7 @@ pub struct lh_peer {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 552usize];
+    ["Size of lh_peer"][::core::mem::size_of::<lh_peer>() - 560usize];
     ["Alignment of lh_peer"][::core::mem::align_of::<lh_peer>() - 8usize];
     ["Offset of field: lh_peer::addr"][::core::mem::offset_of!(lh_peer, addr) - 0usize];
     ["Offset of field: lh_peer::seen_ns"][::core::mem::offset_of!(lh_peer, seen_ns) - 16usize];
@@ -1726,7 +1727,7 @@ const _: () = {
     ["Offset of field: lh_peer::trials"][::core::mem::offset_of!(lh_peer, trials) - 36usize];
     ["Offset of field: lh_peer::guessed"][::core::mem::offset_of!(lh_peer, guessed) - 37usize];
     ["Offset of field: lh_peer::trial"][::core::mem::offset_of!(lh_peer, trial) - 38usize];
-    ["Offset of field: lh_peer::tight"][::core::mem::offset_of!(lh_peer, tight) - 39usize];
+    ["Offset of field: lh_peer::trial_pad"][::core::mem::offset_of!(lh_peer, trial_pad) - 39usize];
     ["Offset of field: lh_peer::lmin_now_ns"]
         [::core::mem::offset_of!(lh_peer, lmin_now_ns) - 40usize];
     ["Offset of field: lh_peer::lmin_before_ns"]
@@ -1827,19 +1828,20 @@ const _: () = {
     ["Offset of field: lh_peer::limit_rate"]
         [::core::mem::offset_of!(lh_peer, limit_rate) - 464usize];
     ["Offset of field: lh_peer::limit_ns"][::core::mem::offset_of!(lh_peer, limit_ns) - 472usize];
+    ["Offset of field: lh_peer::tight_ns"][::core::mem::offset_of!(lh_peer, tight_ns) - 480usize];
     ["Offset of field: lh_peer::limit_lost"]
-        [::core::mem::offset_of!(lh_peer, limit_lost) - 480usize];
-    ["Offset of field: lh_peer::heavy"][::core::mem::offset_of!(lh_peer, heavy) - 484usize];
-    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 488usize];
-    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 496usize];
+        [::core::mem::offset_of!(lh_peer, limit_lost) - 488usize];
+    ["Offset of field: lh_peer::heavy"][::core::mem::offset_of!(lh_peer, heavy) - 492usize];
+    ["Offset of field: lh_peer::probe_ns"][::core::mem::offset_of!(lh_peer, probe_ns) - 496usize];
+    ["Offset of field: lh_peer::turn_ns"][::core::mem::offset_of!(lh_peer, turn_ns) - 504usize];
     ["Offset of field: lh_peer::probes_until_ns"]
-        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 504usize];
-    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 512usize];
-    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 520usize];
-    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 528usize];
+        [::core::mem::offset_of!(lh_peer, probes_until_ns) - 512usize];
+    ["Offset of field: lh_peer::heard_ns"][::core::mem::offset_of!(lh_peer, heard_ns) - 520usize];
+    ["Offset of field: lh_peer::told_bin"][::core::mem::offset_of!(lh_peer, told_bin) - 528usize];
+    ["Offset of field: lh_peer::told"][::core::mem::offset_of!(lh_peer, told) - 536usize];
     ["Offset of field: lh_peer::trial_more"]
-        [::core::mem::offset_of!(lh_peer, trial_more) - 532usize];
-    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 536usize];
+        [::core::mem::offset_of!(lh_peer, trial_more) - 540usize];
+    ["Offset of field: lh_peer::arriving"][::core::mem::offset_of!(lh_peer, arriving) - 544usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Hash, PartialOrd, Ord, PartialEq, Eq)]
@@ -1885,7 +1887,7 @@ pub struct lh_device {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 568360usize];
+    ["Size of lh_device"][::core::mem::size_of::<lh_device>() - 576552usize];
     ["Alignment of lh_device"][::core::mem::align_of::<lh_device>() - 8usize];
     ["Offset of field: lh_device::srtt_ns"][::core::mem::offset_of!(lh_device, srtt_ns) - 0usize];
     ["Offset of field: lh_device::busy_peers"]
