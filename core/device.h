@@ -131,7 +131,7 @@ struct lh_device {
 	u64 told_bin;
 	u32 told;
 	u32 tellers, tellers_before;
-	u32 trial_more; /* so often a trial for a limit may still go on */
+	u32 told_pad;
 	/* Receivers whose data have come over the hop (resequence.h), who have no place all together; and
 	 * flows of those. */
 	struct lh_tally arriving, strangers;

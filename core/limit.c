@@ -7,12 +7,12 @@
  * and of a tenth to a whole second. */
 #define LH_SPAN_SEGS 32
 #define LH_SPAN_MOST_NS LH_SEC
-#define LH_TRIAL_MORE 3 /* times that it goes on until then, at the most */
 #define LH_SPAN_PAUSE_NS (2 * LH_SEC) /* one that took longer had a pause in it */
 /* A limit is tried where more gets lost than links lose: where FH is not told of it a half of all does. 20 % at
  * random are 31 % in hardly any span, and not in six in a row. */
 #define LH_LIMIT_DOUBT (LH_LOST_UNIT * 5 / 16)
 #define LH_LIMIT_HEAVY 6 /* spans in a row */
+#define LH_TRIAL_MORE 3 /* times that a trial goes on before it is in vain */
 /* So much more than usual gets lost where it is reached. */
 #define LH_LIMIT_EXCESS (LH_LOST_UNIT / 16)
 /* For so many spans at the most where C has grown up to it; more in a row tell of a worse link. */
@@ -197,8 +197,8 @@ LH_INLINE void lh_limit_law(struct lh_env *env, struct lh_flow *f, struct lh_pee
 		c += c / 4;
 	else if (f->control.limited)
 		c += lh_since(env->now_ns, p->limit_ns) > LH_LIMIT_CAUTION_NS ? c / 32 : c / 128;
-	if (env->now_ns <
-	    p->tight_ns) /* FH has its brake, and of two segments the last is lost too often */
+	/* FH has its brake there, and of two segments the last is lost too often. */
+	if (env->now_ns < p->tight_ns)
 		c = lh_max(c, LH_LIMIT_SHARE * lh_mss(f));
 	f->control.c_bytes = lh_control_bounded(f, c);
 }

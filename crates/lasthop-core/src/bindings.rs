@@ -1858,8 +1858,7 @@ pub struct lh_device {
     pub told: u32,
     pub tellers: u32,
     pub tellers_before: u32,
-    #[doc = " so often a trial for a limit may still go on"]
-    pub trial_more: u32,
+    pub told_pad: u32,
     #[doc = " Receivers whose data have come over the hop (resequence.h), who have no place all together; and\n flows of those."]
     pub arriving: lh_tally,
     #[doc = " Receivers whose data have come over the hop (resequence.h), who have no place all together; and\n flows of those."]
@@ -1901,8 +1900,8 @@ const _: () = {
     ["Offset of field: lh_device::tellers"][::core::mem::offset_of!(lh_device, tellers) - 36usize];
     ["Offset of field: lh_device::tellers_before"]
         [::core::mem::offset_of!(lh_device, tellers_before) - 40usize];
-    ["Offset of field: lh_device::trial_more"]
-        [::core::mem::offset_of!(lh_device, trial_more) - 44usize];
+    ["Offset of field: lh_device::told_pad"]
+        [::core::mem::offset_of!(lh_device, told_pad) - 44usize];
     ["Offset of field: lh_device::arriving"]
         [::core::mem::offset_of!(lh_device, arriving) - 48usize];
     ["Offset of field: lh_device::strangers"]
